@@ -1,1 +1,17 @@
-export {};
+export { crypto } from "#crypto";
+export * from "./AllowedTarget.js";
+export * from "./address.js";
+export type { Crypto, Signature } from "./crypto/Crypto.js";
+export { javascriptCrypto } from "./crypto/javascript.js";
+export * from "./decodeTransaction.js";
+export * from "./hex.js";
+export * from "./InnerTx.js";
+export * from "./intrinsicGas.js";
+export * from "./network.js";
+export * from "./ProtocolError.js";
+export * from "./reasons.js";
+export * from "./rlp.js";
+export * from "./SignedTransaction.js";
+export * from "./validatorRules.js";
+export * from "./WrapperTx.js";
+export * from "./wire/index.js";

@@ -1,0 +1,128 @@
+import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
+import { ProtocolError } from "./ProtocolError.js";
+
+/** One entry of a waiver's policy (D4). */
+export interface AllowedTarget {
+  /** The contract (20 bytes), or `"*"` for any contract. */
+  readonly address: Uint8Array | "*";
+  /** Method selectors (4 bytes each). Absent: any calldata, also none. */
+  readonly selectors?: readonly Uint8Array[];
+}
+
+/** The same as text: what configuration files and the wire hold. */
+export interface AllowedTargetJson {
+  readonly address: Hex | "*";
+  readonly selectors?: readonly Hex[];
+}
+
+/** Thrown by {@link parseAllowedTargets}; the message names the entry and what is wrong with it. */
+export class InvalidAllowedTargetError extends Error {
+  override readonly name = "InvalidAllowedTargetError";
+}
+
+/** Reads a policy from JSON-like input; an empty list is a policy that permits nothing (D4). */
+export function parseAllowedTargets(input: unknown): AllowedTarget[] {
+  if (!Array.isArray(input)) throw new InvalidAllowedTargetError("the allowed targets are not a list");
+  return input.map((entry: unknown, i) => {
+    const where = `allowed target ${i}`;
+    if (typeof entry !== "object" || entry === null) {
+      throw new InvalidAllowedTargetError(`${where} is not an object`);
+    }
+    const unknown = Object.keys(entry).filter((key) => key !== "address" && key !== "selectors");
+    if (unknown.length > 0) {
+      throw new InvalidAllowedTargetError(`${where} has the unknown member ${unknown.join(", ")}`);
+    }
+    const { address, selectors } = entry as { address?: unknown; selectors?: unknown };
+    const target = address === "*" ? "*" : fixedBytes(address, 20, `the address of ${where}`);
+    if (selectors === undefined) return { address: target };
+    if (!Array.isArray(selectors))
+      throw new InvalidAllowedTargetError(`the selectors of ${where} are not a list`);
+    return {
+      address: target,
+      selectors: selectors.map((selector) => fixedBytes(selector, 4, `a selector of ${where}`)),
+    };
+  });
+}
+
+function fixedBytes(value: unknown, length: number, what: string): Uint8Array {
+  if (typeof value !== "string" || !new RegExp(`^0x[0-9a-fA-F]{${2 * length}}$`).test(value)) {
+    throw new InvalidAllowedTargetError(
+      `${what} is ${JSON.stringify(value) ?? "missing"}, not ${length} bytes of 0x hex`,
+    );
+  }
+  return hexToBytes(value);
+}
+
+/** The policy as JSON-ready text. */
+export function allowedTargetsToJson(targets: readonly AllowedTarget[]): AllowedTargetJson[] {
+  return targets.map(({ address, selectors }) => ({
+    address: address === "*" ? "*" : bytesToHex(address),
+    ...(selectors && { selectors: selectors.map(bytesToHex) }),
+  }));
+}
+
+/** The selector of some calldata (4 bytes), or undefined for calldata shorter than that (D4). */
+export function selectorOf(data: Uint8Array): Uint8Array | undefined {
+  return data.length < 4 ? undefined : data.subarray(0, 4);
+}
+
+/** What a policy says of a call. */
+export type Verdict = "allowed" | "target not allowed" | "selector not allowed";
+
+/** A compiled policy: answers in constant time, however many entries it has. */
+export interface Policy {
+  check(to: Uint8Array, data: Uint8Array): Verdict;
+}
+
+const ANY_CALLDATA = "any calldata";
+
+/** Compiles a list of {@link AllowedTarget} (D4). Entries for the same address add up. */
+export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
+  const rules = new Map<string, Set<string> | typeof ANY_CALLDATA>();
+  for (const { address, selectors } of targets) {
+    const key = address === "*" ? "*" : bytesToHex(address);
+    const before = rules.get(key);
+    if (selectors === undefined || before === ANY_CALLDATA) rules.set(key, ANY_CALLDATA);
+    else rules.set(key, new Set([...(before ?? []), ...selectors.map(bytesToHex)]));
+  }
+  const wildcard = rules.get("*");
+  return {
+    check(to, data) {
+      const own = rules.get(bytesToHex(to));
+      if (own === undefined && wildcard === undefined) return "target not allowed";
+      if (own === ANY_CALLDATA || wildcard === ANY_CALLDATA) return "allowed";
+      const selector = selectorOf(data);
+      if (selector === undefined) return "selector not allowed";
+      const name = bytesToHex(selector);
+      return own?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
+    },
+  };
+}
+
+/**
+ * Asserts a verdict on a call.
+ * @throws {@link ProtocolError} `TARGET_NOT_ALLOWED` or `SELECTOR_NOT_ALLOWED`, with `whose` policy it was.
+ */
+export function assertVerdict(verdict: Verdict, to: Uint8Array, data: Uint8Array, whose: string): void {
+  if (verdict === "allowed") return;
+  const target = bytesToHex(to);
+  if (verdict === "target not allowed") {
+    throw new ProtocolError("TARGET_NOT_ALLOWED", `target ${target} is not permitted by ${whose}`, {
+      target,
+    });
+  }
+  const selector = selectorOf(data);
+  if (selector === undefined) {
+    throw new ProtocolError(
+      "SELECTOR_NOT_ALLOWED",
+      `calldata of ${data.length} byte(s) has no method selector, and ${whose} permits only some selectors of target ${target}`,
+      { target, selector: null },
+    );
+  }
+  const name = bytesToHex(selector);
+  throw new ProtocolError(
+    "SELECTOR_NOT_ALLOWED",
+    `selector ${name} of target ${target} is not permitted by ${whose}`,
+    { target, selector: name },
+  );
+}

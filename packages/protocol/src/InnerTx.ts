@@ -1,0 +1,174 @@
+import { crypto as defaultCrypto } from "#crypto";
+import { assertVerdict, type Policy } from "./AllowedTarget.js";
+import type { Crypto } from "./crypto/Crypto.js";
+import { decodeTransaction } from "./decodeTransaction.js";
+import { bytesEqual, bytesToHex, hexToBytes, InvalidHexError } from "./hex.js";
+import { intrinsicGas } from "./intrinsicGas.js";
+import { MARKER_ADDRESS } from "./network.js";
+import { ProtocolError } from "./ProtocolError.js";
+import {
+  hashTransaction,
+  highestGasPrice,
+  recoverSender,
+  type SignedTransaction,
+} from "./SignedTransaction.js";
+
+/** The user's signed transaction: replay-protected, so its chain is always known (D1). */
+export type InnerTx = SignedTransaction & { readonly chainId: bigint };
+
+/**
+ * Decodes an InnerTx from its signed bytes (D1, D2).
+ * @throws {@link ProtocolError} of code `PARSE_ERROR` or `VALIDATION_FAILED`, and nothing else.
+ */
+export function decodeInnerTx(raw: Uint8Array): InnerTx {
+  const tx = decodeTransaction(raw);
+  // D1: a signature from before EIP-155 replays on other chains.
+  if (tx.chainId === undefined) {
+    throw new ProtocolError(
+      "UNPROTECTED_SIGNATURE",
+      "the signature names no chain (from before EIP-155) and would replay on others; sign with a chainId",
+    );
+  }
+  return tx as InnerTx;
+}
+
+/** Decodes an InnerTx from the text that a request holds: 0x-prefixed hex. */
+export function parseInnerTx(text: string): InnerTx {
+  return decodeInnerTx(parseHex(text));
+}
+
+function parseHex(text: string): Uint8Array {
+  try {
+    return hexToBytes(text);
+  } catch (error) {
+    if (!(error instanceof InvalidHexError)) throw error;
+    throw new ProtocolError(
+      text === "" ? "EMPTY_TRANSACTION" : "INVALID_HEX",
+      text === "" ? "the transaction is an empty string" : `the transaction is not hex: ${error.message}`,
+    );
+  }
+}
+
+/** What the rules of a network and a waiver say of an InnerTx (D3). */
+export interface InnerTxRules {
+  readonly chainId: bigint;
+  /** In gas. */
+  readonly maxGasLimit: bigint;
+  /** In bytes of calldata. */
+  readonly maxDataLength: number;
+  readonly policy: Policy;
+  /** Whose policy it is, for the error: `"the waiver's policy"` unless told otherwise. */
+  readonly policyName?: string;
+}
+
+/** The limits of D3. */
+export const DEFAULT_MAX_GAS_LIMIT = 10_000_000n;
+export const DEFAULT_MAX_DATA_LENGTH = 131_072;
+
+/** An InnerTx that keeps every rule, with what the rules found out on the way. */
+export interface ValidInnerTx {
+  readonly tx: InnerTx;
+  /** 20 bytes: who signed. */
+  readonly sender: Uint8Array;
+  /** 32 bytes: what the client knows the transaction by (D6). */
+  readonly hash: Uint8Array;
+  /** 20 bytes. */
+  readonly to: Uint8Array;
+}
+
+/**
+ * Asserts the rules on an InnerTx in the order of D3, cheap ones first.
+ * @throws {@link ProtocolError} of code `VALIDATION_FAILED`, for the first rule that fails.
+ */
+export function assertInnerTx(
+  tx: InnerTx,
+  rules: InnerTxRules,
+  crypto: Crypto = defaultCrypto,
+): ValidInnerTx {
+  assertChainId(tx, rules.chainId);
+  assertZeroGasPrice(tx);
+  const to = assertCall(tx);
+  assertGasLimit(tx, rules.maxGasLimit);
+  assertDataLength(tx, rules.maxDataLength);
+  // "InnerTx.to and the method selector taken from InnerTx.data are permitted" (section 5, rule 3; D4).
+  assertVerdict(rules.policy.check(to, tx.data), to, tx.data, rules.policyName ?? "the waiver's policy");
+  // Last, because it costs most: the signature recovers to a sender.
+  const sender = recoverSender(tx, crypto);
+  return { tx, sender, hash: hashTransaction(tx, crypto), to };
+}
+
+/** "chainId … 988 for mainnet, 2201 for testnet" (section 2; D27). */
+export function assertChainId(tx: InnerTx, chainId: bigint): void {
+  if (tx.chainId !== chainId) {
+    throw new ProtocolError(
+      "WRONG_CHAIN_ID",
+      `the transaction is signed for chain ${tx.chainId}, this is chain ${chainId}`,
+      { chainId: tx.chainId.toString(), expected: chainId.toString() },
+    );
+  }
+}
+
+/** "InnerTx.gasPrice equals 0" (section 5, rule 2): both fees of EIP-1559 (D1). */
+export function assertZeroGasPrice(tx: InnerTx): void {
+  const gasPrice = highestGasPrice(tx);
+  if (gasPrice !== 0n) {
+    throw new ProtocolError(
+      "NON_ZERO_GAS_PRICE",
+      `the transaction's gas price is ${gasPrice} wei; a gas-waived transaction is signed with 0`,
+      { gasPrice: gasPrice.toString() },
+    );
+  }
+}
+
+/** D3: a call to a contract, and never to the marker (no wrapper inside a wrapper). */
+export function assertCall(tx: InnerTx): Uint8Array {
+  if (tx.to === undefined) {
+    throw new ProtocolError(
+      "CONTRACT_CREATION",
+      "the transaction has no `to`: contract creation is not waived",
+    );
+  }
+  if (bytesEqual(tx.to, MARKER_ADDRESS)) {
+    throw new ProtocolError(
+      "TARGET_IS_MARKER",
+      `the transaction goes to the marker address ${bytesToHex(MARKER_ADDRESS)}: send the InnerTx, not a wrapper`,
+      { target: bytesToHex(MARKER_ADDRESS) },
+    );
+  }
+  return tx.to;
+}
+
+/** D3: the gas limit covers the transaction's own intrinsic gas and stays under the service's limit. */
+function assertGasLimit(tx: InnerTx, maxGasLimit: bigint): void {
+  assertIntrinsicGas(tx);
+  if (tx.gasLimit > maxGasLimit) {
+    throw new ProtocolError(
+      "GAS_LIMIT_TOO_HIGH",
+      `gas limit ${tx.gasLimit} is above the limit of ${maxGasLimit}`,
+      { gasLimit: tx.gasLimit.toString(), maxGasLimit: maxGasLimit.toString() },
+    );
+  }
+}
+
+/** The gas limit covers the transaction's own intrinsic gas (EIP-2028, 2930, 7623). */
+export function assertIntrinsicGas(tx: InnerTx): void {
+  const needed = intrinsicGas(tx);
+  if (tx.gasLimit < needed) {
+    throw new ProtocolError(
+      "GAS_LIMIT_TOO_LOW",
+      `gas limit ${tx.gasLimit} is below the transaction's intrinsic gas of ${needed}`,
+      { gasLimit: tx.gasLimit.toString(), intrinsicGas: needed.toString() },
+    );
+  }
+}
+
+/** D3: calldata of at most `maxDataLength` bytes. */
+function assertDataLength(tx: InnerTx, maxDataLength: number): void {
+  if (tx.data.length > maxDataLength) {
+    throw new ProtocolError(
+      "DATA_TOO_LONG",
+      `calldata has ${tx.data.length} bytes, above the limit of ${maxDataLength}`,
+      { bytes: tx.data.length, maxDataLength },
+    );
+  }
+}

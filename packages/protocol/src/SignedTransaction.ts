@@ -1,0 +1,140 @@
+import { crypto as defaultCrypto } from "#crypto";
+import { publicKeyToAddress } from "./address.js";
+import type { Crypto, Signature } from "./crypto/Crypto.js";
+import { bytesToBigInt, concatBytes } from "./hex.js";
+import { ProtocolError } from "./ProtocolError.js";
+import { encodeRlp, type RlpItem } from "./rlp.js";
+
+/** EIP-2930: the addresses and storage keys that a transaction announces. */
+export type AccessList = readonly {
+  /** 20 bytes. */
+  readonly address: Uint8Array;
+  /** 32 bytes each. */
+  readonly storageKeys: readonly Uint8Array[];
+}[];
+
+interface CommonFields {
+  /** Below 2^64 - 1 (EIP-2681). */
+  readonly nonce: bigint;
+  /** Below 2^64. */
+  readonly gasLimit: bigint;
+  /** 20 bytes; undefined creates a contract. */
+  readonly to: Uint8Array | undefined;
+  /** In wei, below 2^256. */
+  readonly value: bigint;
+  readonly data: Uint8Array;
+}
+
+/** Before a signature: what is hashed and signed. */
+export type UnsignedTransaction =
+  | (CommonFields & {
+      readonly type: "legacy";
+      /** Undefined for a signature from before EIP-155, which holds on every chain. */
+      readonly chainId: bigint | undefined;
+      readonly gasPrice: bigint;
+    })
+  | (CommonFields & {
+      readonly type: "eip2930";
+      readonly chainId: bigint;
+      readonly gasPrice: bigint;
+      readonly accessList: AccessList;
+    })
+  | (CommonFields & {
+      readonly type: "eip1559";
+      readonly chainId: bigint;
+      readonly maxPriorityFeePerGas: bigint;
+      readonly maxFeePerGas: bigint;
+      readonly accessList: AccessList;
+    });
+
+/** A decoded signed transaction: legacy, EIP-2930 or EIP-1559. */
+export type SignedTransaction = UnsignedTransaction & {
+  readonly signature: Signature;
+  /** The signed bytes exactly as they travel: an RLP list for legacy, else the EIP-2718 envelope. */
+  readonly raw: Uint8Array;
+};
+
+/** The EIP-2718 type bytes of the typed transactions that the protocol knows. */
+export const TYPE_BYTES = { eip2930: 0x01, eip1559: 0x02 } as const;
+function callFields(tx: CommonFields): RlpItem[] {
+  return [tx.gasLimit, tx.to ?? new Uint8Array(0), tx.value, tx.data];
+}
+
+function accessListItem(accessList: AccessList): RlpItem {
+  return accessList.map(({ address, storageKeys }) => [address, storageKeys]);
+}
+
+/** The fields in wire order, before the signature. */
+function unsignedFields(tx: UnsignedTransaction): RlpItem[] {
+  switch (tx.type) {
+    case "legacy":
+      return [tx.nonce, tx.gasPrice, ...callFields(tx)];
+    case "eip2930":
+      return [tx.chainId, tx.nonce, tx.gasPrice, ...callFields(tx), accessListItem(tx.accessList)];
+    case "eip1559":
+      return [
+        tx.chainId,
+        tx.nonce,
+        tx.maxPriorityFeePerGas,
+        tx.maxFeePerGas,
+        ...callFields(tx),
+        accessListItem(tx.accessList),
+      ];
+  }
+}
+
+function envelope(type: UnsignedTransaction["type"], fields: RlpItem[]): Uint8Array {
+  const payload = encodeRlp(fields);
+  return type === "legacy" ? payload : concatBytes(Uint8Array.of(TYPE_BYTES[type]), payload);
+}
+
+/** The 32-byte hash that the sender signs. */
+export function signingHash(tx: UnsignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
+  const fields = unsignedFields(tx);
+  if (tx.type === "legacy" && tx.chainId !== undefined) fields.push(tx.chainId, 0n, 0n);
+  return crypto.keccak256(envelope(tx.type, fields));
+}
+
+/** The signed bytes of a transaction: what {@link decodeTransaction} reads. */
+export function encodeTransaction(tx: UnsignedTransaction, signature: Signature): Uint8Array {
+  const r = bytesToBigInt(signature.compact.subarray(0, 32));
+  const s = bytesToBigInt(signature.compact.subarray(32));
+  const fields = unsignedFields(tx);
+  if (tx.type !== "legacy") fields.push(BigInt(signature.yParity), r, s);
+  else
+    fields.push(BigInt(signature.yParity) + (tx.chainId === undefined ? 27n : 35n + 2n * tx.chainId), r, s);
+  return envelope(tx.type, fields);
+}
+
+/** Signs with a private key of 32 bytes. */
+export function signTransaction(
+  tx: UnsignedTransaction,
+  privateKey: Uint8Array,
+  crypto: Crypto = defaultCrypto,
+): SignedTransaction {
+  const signature = crypto.sign(signingHash(tx, crypto), privateKey);
+  return { ...tx, signature, raw: encodeTransaction(tx, signature) };
+}
+
+/** The transaction's hash (32 bytes): Keccak-256 of its signed bytes. */
+export function hashTransaction(tx: SignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
+  return crypto.keccak256(tx.raw);
+}
+
+/**
+ * The address (20 bytes) whose key signed the transaction.
+ * @throws {@link ProtocolError} `INVALID_SIGNATURE` if no key can have made the signature.
+ */
+export function recoverSender(tx: SignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
+  const publicKey = crypto.recover(signingHash(tx, crypto), tx.signature);
+  if (publicKey === undefined) {
+    throw new ProtocolError("INVALID_SIGNATURE", "no key can have made this signature");
+  }
+  return publicKeyToAddress(publicKey, crypto);
+}
+
+/** The highest price per gas that the transaction can pay: 0 for a gas-waived one (both fees of EIP-1559). */
+export function highestGasPrice(tx: UnsignedTransaction): bigint {
+  if (tx.type !== "eip1559") return tx.gasPrice;
+  return tx.maxFeePerGas > tx.maxPriorityFeePerGas ? tx.maxFeePerGas : tx.maxPriorityFeePerGas;
+}

@@ -1,0 +1,25 @@
+import { crypto as defaultCrypto } from "#crypto";
+import type { Crypto } from "./crypto/Crypto.js";
+import { bytesToHex, type Hex } from "./hex.js";
+
+/** The address of an uncompressed public key (64 bytes): the last 20 bytes of its hash. */
+export function publicKeyToAddress(publicKey: Uint8Array, crypto: Crypto = defaultCrypto): Uint8Array {
+  return crypto.keccak256(publicKey).subarray(12);
+}
+
+/** The address of a private key (32 bytes). Throws on a key that is 0 or ≥ n. */
+export function privateKeyToAddress(privateKey: Uint8Array, crypto: Crypto = defaultCrypto): Uint8Array {
+  return publicKeyToAddress(crypto.publicKey(privateKey), crypto);
+}
+
+/** The address with the upper and lower case of EIP-55, as people and wallets write it. */
+export function checksumAddress(address: Uint8Array, crypto: Crypto = defaultCrypto): Hex {
+  const hex = bytesToHex(address).slice(2);
+  const hash = bytesToHex(crypto.keccak256(new TextEncoder().encode(hex))).slice(2);
+  let mixed = "";
+  for (let i = 0; i < hex.length; i++) {
+    const character = hex.charAt(i);
+    mixed += Number.parseInt(hash.charAt(i), 16) >= 8 ? character.toUpperCase() : character;
+  }
+  return `0x${mixed}`;
+}

@@ -1,0 +1,21 @@
+/** An ECDSA signature on secp256k1: `compact` is r and s, 32 bytes each, big-endian. */
+export interface Signature {
+  readonly compact: Uint8Array;
+  readonly yParity: 0 | 1;
+}
+
+/**
+ * What the protocol needs of cryptography. The backends give the same results bit for bit: signatures are
+ * deterministic (RFC 6979) and low-s.
+ */
+export interface Crypto {
+  readonly name: "native" | "javascript";
+  /** Keccak-256: 32 bytes. */
+  keccak256(data: Uint8Array): Uint8Array;
+  /** The uncompressed public key without its prefix (64 bytes), or undefined if no key made this signature. */
+  recover(hash: Uint8Array, signature: Signature): Uint8Array | undefined;
+  /** Signs a 32-byte hash. */
+  sign(hash: Uint8Array, privateKey: Uint8Array): Signature;
+  /** The uncompressed public key without its prefix (64 bytes). Throws on a key that is 0 or ≥ n. */
+  publicKey(privateKey: Uint8Array): Uint8Array;
+}

@@ -1,0 +1,177 @@
+import type { Signature } from "./crypto/Crypto.js";
+import { bytesToBigInt } from "./hex.js";
+import { ProtocolError } from "./ProtocolError.js";
+import { RlpReader } from "./rlp.js";
+import { type AccessList, type SignedTransaction, TYPE_BYTES } from "./SignedTransaction.js";
+
+const UINT64_BYTES = 8;
+const UINT256_BYTES = 32;
+const MAX_NONCE = 2n ** 64n - 1n;
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+/**
+ * Decodes the bytes of one signed transaction, strictly canonical (D2). Byte fields are views of `raw`.
+ * @throws {@link ProtocolError} with code `PARSE_ERROR` for what is not a transaction, and
+ * `VALIDATION_FAILED` for an unsupported type, a nonce of 2^64-1, or a signature that no key can have made.
+ */
+export function decodeTransaction(raw: Uint8Array): SignedTransaction {
+  const first = raw[0];
+  if (first === undefined) throw new ProtocolError("EMPTY_TRANSACTION", "the transaction has no bytes");
+  if (first >= 0xc0) return assertRanges(decodeLegacy(raw));
+  if (first === TYPE_BYTES.eip2930) return assertRanges(decodeTyped(raw, "eip2930"));
+  if (first === TYPE_BYTES.eip1559) return assertRanges(decodeTyped(raw, "eip1559"));
+  if (first < 0x80) {
+    // D1: EIP-4844 (3), EIP-7702 (4) and any other type.
+    throw new ProtocolError(
+      "UNSUPPORTED_TYPE",
+      `transaction type ${first} is not supported; use legacy (EIP-155), EIP-2930 or EIP-1559`,
+      { type: first },
+    );
+  }
+  throw new ProtocolError(
+    "MALFORMED_RLP",
+    `the first byte 0x${first.toString(16)} begins neither a list nor a typed transaction`,
+    { firstByte: first },
+  );
+}
+
+function decodeLegacy(raw: Uint8Array): SignedTransaction {
+  const outer = new RlpReader(raw);
+  const fields = outer.list("the transaction");
+  outer.finish("the transaction");
+  const nonce = fields.integer("nonce", UINT64_BYTES);
+  const gasPrice = fields.integer("gasPrice", UINT256_BYTES);
+  const rest = readCallFields(fields);
+  const v = fields.integer("v", UINT256_BYTES);
+  const compact = readCompactSignature(fields);
+  fields.finish("the last field");
+  const { chainId, yParity } = splitV(v);
+  return { type: "legacy", chainId, nonce, gasPrice, ...rest, signature: { compact, yParity }, raw };
+}
+
+/** EIP-155: v = 35 + 2·chainId + parity; 27 and 28 are from before it. */
+function splitV(v: bigint): { chainId: bigint | undefined; yParity: 0 | 1 } {
+  if (v === 27n || v === 28n) return { chainId: undefined, yParity: v === 27n ? 0 : 1 };
+  if (v >= 35n) return { chainId: (v - 35n) / 2n, yParity: (v - 35n) % 2n === 0n ? 0 : 1 };
+  throw new ProtocolError("INVALID_SIGNATURE", `v is ${v}, which is neither 27, 28 nor at least 35`, {
+    v: v.toString(),
+  });
+}
+
+function decodeTyped(raw: Uint8Array, type: "eip2930" | "eip1559"): SignedTransaction {
+  const outer = new RlpReader(raw, 1);
+  const fields = outer.list("the transaction");
+  outer.finish("the transaction");
+  const chainId = fields.integer("chainId", UINT256_BYTES);
+  const nonce = fields.integer("nonce", UINT64_BYTES);
+  const fees = readFees(fields, type);
+  const rest = readCallFields(fields);
+  const accessList = readAccessList(fields);
+  const parity = fields.integer("yParity", UINT256_BYTES);
+  const compact = readCompactSignature(fields);
+  fields.finish("the last field");
+  if (parity > 1n) {
+    throw new ProtocolError("INVALID_SIGNATURE", `yParity is ${parity}, which is neither 0 nor 1`, {
+      yParity: parity.toString(),
+    });
+  }
+  const signature: Signature = { compact, yParity: parity === 0n ? 0 : 1 };
+  return { ...fees, chainId, nonce, ...rest, accessList, signature, raw };
+}
+
+function readFees(fields: RlpReader, type: "eip2930" | "eip1559") {
+  if (type === "eip2930") return { type, gasPrice: fields.integer("gasPrice", UINT256_BYTES) };
+  return {
+    type,
+    maxPriorityFeePerGas: fields.integer("maxPriorityFeePerGas", UINT256_BYTES),
+    maxFeePerGas: fields.integer("maxFeePerGas", UINT256_BYTES),
+  };
+}
+
+function readCallFields(fields: RlpReader) {
+  const gasLimit = fields.integer("gasLimit", UINT64_BYTES);
+  const to = fields.bytes("to");
+  if (to.length !== 0 && to.length !== 20) {
+    throw new ProtocolError("MALFORMED_TRANSACTION", `to has ${to.length} bytes; an address has 20`, {
+      field: "to",
+      bytes: to.length,
+    });
+  }
+  const value = fields.integer("value", UINT256_BYTES);
+  return { gasLimit, to: to.length === 0 ? undefined : to, value, data: fields.bytes("data") };
+}
+
+function readAccessList(fields: RlpReader): AccessList {
+  const entries: { address: Uint8Array; storageKeys: Uint8Array[] }[] = [];
+  const list = fields.list("accessList");
+  while (!list.done) {
+    const entry = list.list("an entry of accessList");
+    const address = readFixed(entry, "an address of accessList", 20);
+    const keys = entry.list("the storage keys of accessList");
+    const storageKeys: Uint8Array[] = [];
+    while (!keys.done) storageKeys.push(readFixed(keys, "a storage key of accessList", 32));
+    entry.finish("an entry of accessList");
+    entries.push({ address, storageKeys });
+  }
+  return entries;
+}
+
+function readFixed(reader: RlpReader, what: string, length: number): Uint8Array {
+  const bytes = reader.bytes(what);
+  if (bytes.length !== length) {
+    throw new ProtocolError("MALFORMED_TRANSACTION", `${what} has ${bytes.length} bytes, not ${length}`, {
+      bytes: bytes.length,
+      expected: length,
+    });
+  }
+  return bytes;
+}
+
+function readCompactSignature(fields: RlpReader): Uint8Array {
+  const compact = new Uint8Array(64);
+  putInteger(fields, "r", compact.subarray(0, 32));
+  putInteger(fields, "s", compact.subarray(32));
+  return compact;
+}
+
+function putInteger(fields: RlpReader, what: "r" | "s", into: Uint8Array): void {
+  const bytes = fields.bytes(what);
+  if (bytes[0] === 0) {
+    throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { field: what });
+  }
+  if (bytes.length > into.length) {
+    throw new ProtocolError(
+      "MALFORMED_TRANSACTION",
+      `${what} has ${bytes.length} bytes, at most ${into.length} fit`,
+      { field: what, bytes: bytes.length, maxBytes: into.length },
+    );
+  }
+  into.set(bytes, into.length - bytes.length);
+}
+
+/** D2: nonce < 2^64-1 (EIP-2681), 0 < r < n, 0 < s ≤ n/2 (EIP-2). */
+function assertRanges(tx: SignedTransaction): SignedTransaction {
+  if (tx.nonce >= MAX_NONCE) {
+    throw new ProtocolError("NONCE_OUT_OF_RANGE", `nonce ${tx.nonce} is not below 2^64-1`, {
+      nonce: tx.nonce.toString(),
+    });
+  }
+  const r = bytesToBigInt(tx.signature.compact.subarray(0, 32));
+  const s = bytesToBigInt(tx.signature.compact.subarray(32));
+  if (r === 0n && s === 0n) {
+    throw new ProtocolError("INVALID_SIGNATURE", "the transaction is not signed: r and s are 0");
+  }
+  if (r === 0n || r >= CURVE_ORDER || s === 0n || s >= CURVE_ORDER) {
+    const outside = r === 0n || r >= CURVE_ORDER ? "r" : "s";
+    throw new ProtocolError("INVALID_SIGNATURE", `${outside} is not between 0 and the order of the curve`, {
+      field: outside,
+    });
+  }
+  if (s > CURVE_ORDER / 2n) {
+    throw new ProtocolError(
+      "HIGH_S_SIGNATURE",
+      "s is above half the order of the curve; the same signature has a low s, which EIP-2 demands",
+    );
+  }
+  return tx;
+}

@@ -1,0 +1,77 @@
+/** A 0x-prefixed string of hexadecimal digits. Hex lives at the edges only; inside, bytes are `Uint8Array`. */
+export type Hex = `0x${string}`;
+
+const HEX_DIGITS: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, "0"),
+);
+
+/** The bytes as 0x-prefixed lower-case hex. */
+export function bytesToHex(bytes: Uint8Array): Hex {
+  let hex = "";
+  for (const byte of bytes) hex += HEX_DIGITS[byte];
+  return `0x${hex}`;
+}
+
+/** The value of one hexadecimal digit by its character code, or -1. */
+function digit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  if (code >= 97 && code <= 102) return code - 87;
+  if (code >= 65 && code <= 70) return code - 55;
+  return -1;
+}
+
+/** Thrown by {@link hexToBytes}: the text is not 0x-prefixed hex of whole bytes. */
+export class InvalidHexError extends Error {
+  override readonly name = "InvalidHexError";
+}
+
+/**
+ * The bytes of a 0x-prefixed hex string of even length, upper or lower case.
+ * @throws {@link InvalidHexError} which names the first thing that is wrong and where.
+ */
+export function hexToBytes(hex: string): Uint8Array {
+  if (!hex.startsWith("0x")) throw new InvalidHexError("it does not begin with 0x");
+  if (hex.length % 2 !== 0) {
+    throw new InvalidHexError(`it has an odd number of hex digits (${hex.length - 2})`);
+  }
+  const bytes = new Uint8Array(hex.length / 2 - 1);
+  for (let i = 0; i < bytes.length; i++) {
+    const high = digit(hex.charCodeAt(2 * i + 2));
+    const low = digit(hex.charCodeAt(2 * i + 3));
+    if (high < 0 || low < 0) {
+      const at = high < 0 ? 2 * i + 2 : 2 * i + 3;
+      throw new InvalidHexError(`character ${at} is not a hex digit`);
+    }
+    bytes[i] = (high << 4) | low;
+  }
+  return bytes;
+}
+
+export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Big-endian bytes as an unsigned integer; no bytes are 0. */
+export function bytesToBigInt(bytes: Uint8Array): bigint {
+  return bytes.length === 0 ? 0n : BigInt(bytesToHex(bytes));
+}
+
+/** The shortest big-endian bytes of an unsigned integer; 0 is no bytes, as RLP has it. */
+export function bigIntToBytes(value: bigint): Uint8Array {
+  if (value < 0n) throw new RangeError(`an unsigned integer cannot be ${value}`);
+  if (value === 0n) return new Uint8Array(0);
+  const hex = value.toString(16);
+  return hexToBytes(`0x${hex.length % 2 === 0 ? "" : "0"}${hex}`);
+}

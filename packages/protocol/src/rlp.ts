@@ -1,0 +1,158 @@
+import { bigIntToBytes, bytesToBigInt, concatBytes } from "./hex.js";
+import { ProtocolError } from "./ProtocolError.js";
+
+/** What RLP can encode: bytes, an unsigned integer (shortest form), or a list of these. */
+export type RlpItem = Uint8Array | bigint | readonly RlpItem[];
+
+/** The canonical RLP encoding (Yellow Paper, appendix B). */
+export function encodeRlp(item: RlpItem): Uint8Array {
+  if (typeof item === "bigint") return encodeBytes(bigIntToBytes(item));
+  if (item instanceof Uint8Array) return encodeBytes(item);
+  const payload = concatBytes(...item.map(encodeRlp));
+  return concatBytes(header(payload.length, 0xc0), payload);
+}
+
+function encodeBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 1 && (bytes[0] ?? 0) < 0x80) return bytes;
+  return concatBytes(header(bytes.length, 0x80), bytes);
+}
+
+function header(length: number, offset: 0x80 | 0xc0): Uint8Array {
+  if (length < 56) return Uint8Array.of(offset + length);
+  const lengthBytes = bigIntToBytes(BigInt(length));
+  return concatBytes(Uint8Array.of(offset + 55 + lengthBytes.length), lengthBytes);
+}
+
+interface Item {
+  readonly kind: "bytes" | "list";
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Reads canonical RLP one item after the other (D2): no recursion, so depth costs nothing, and no copies, so
+ * what it returns are views of the bytes it was given. Offsets in errors count from the start of `bytes`.
+ * @throws {@link ProtocolError} `MALFORMED_RLP` or `NON_CANONICAL_RLP`, and nothing else.
+ */
+export class RlpReader {
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  /** True when every item has been read. */
+  get done(): boolean {
+    return this.#at >= this.#end;
+  }
+
+  /** Enters the next item, which must be a list. */
+  list(what: string): RlpReader {
+    const item = this.#next(what);
+    if (item.kind !== "list") {
+      throw new ProtocolError("MALFORMED_RLP", `${what} is not an RLP list`, { offset: item.start });
+    }
+    return new RlpReader(this.#bytes, item.start, item.end);
+  }
+
+  /** The next item, which must be a byte string. */
+  bytes(what: string): Uint8Array {
+    const item = this.#next(what);
+    if (item.kind !== "bytes") {
+      throw new ProtocolError("MALFORMED_RLP", `${what} is an RLP list, not a byte string`, {
+        offset: item.start,
+      });
+    }
+    return this.#bytes.subarray(item.start, item.end);
+  }
+
+  /** The next item as an unsigned integer of at most `maxBytes` bytes, without leading zeros. */
+  integer(what: string, maxBytes: number): bigint {
+    const bytes = this.bytes(what);
+    if (bytes[0] === 0) {
+      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { field: what });
+    }
+    if (bytes.length > maxBytes) {
+      throw new ProtocolError(
+        "MALFORMED_TRANSACTION",
+        `${what} has ${bytes.length} bytes, at most ${maxBytes} fit`,
+        {
+          field: what,
+          bytes: bytes.length,
+          maxBytes,
+        },
+      );
+    }
+    return bytesToBigInt(bytes);
+  }
+
+  /** Asserts that nothing follows. */
+  finish(what: string): void {
+    if (!this.done) {
+      const extra = this.#end - this.#at;
+      throw new ProtocolError("MALFORMED_RLP", `${what} is followed by ${extra} more byte(s)`, {
+        offset: this.#at,
+        extra,
+      });
+    }
+  }
+
+  #next(what: string): Item {
+    const at = this.#at;
+    const first = this.#bytes[at];
+    if (at >= this.#end || first === undefined) {
+      throw new ProtocolError("MALFORMED_RLP", `${what} is missing: the input ends before it`, {
+        offset: at,
+      });
+    }
+    if (first < 0x80) return this.#take("bytes", at, 1, what);
+    const kind = first < 0xc0 ? "bytes" : "list";
+    const short = first - (kind === "bytes" ? 0x80 : 0xc0);
+    if (short > 55) return this.#long(kind, at, short - 55, what);
+    const item = this.#take(kind, at + 1, short, what);
+    if (kind === "bytes" && short === 1 && (this.#bytes[at + 1] ?? 0) < 0x80) {
+      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has a prefix that a single byte must not have`, {
+        offset: at,
+      });
+    }
+    return item;
+  }
+
+  #long(kind: Item["kind"], at: number, sizeOfLength: number, what: string): Item {
+    const start = at + 1 + sizeOfLength;
+    if (start > this.#end) {
+      throw new ProtocolError("MALFORMED_RLP", `the length of ${what} runs past the end of the input`, {
+        offset: at,
+      });
+    }
+    let length = 0;
+    for (let i = at + 1; i < start; i++) length = length * 256 + (this.#bytes[i] ?? 0);
+    if (this.#bytes[at + 1] === 0 || length < 56) {
+      throw new ProtocolError(
+        "NON_CANONICAL_RLP",
+        `the length of ${what} is not written in its shortest form`,
+        {
+          offset: at,
+        },
+      );
+    }
+    return this.#take(kind, start, length, what);
+  }
+
+  #take(kind: Item["kind"], start: number, length: number, what: string): Item {
+    const end = start + length;
+    if (end > this.#end) {
+      throw new ProtocolError(
+        "MALFORMED_RLP",
+        `${what} is ${length} bytes long, but only ${this.#end - start} follow`,
+        { offset: start, length },
+      );
+    }
+    this.#at = end;
+    return { kind, start, end };
+  }
+}

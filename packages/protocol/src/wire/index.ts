@@ -1,0 +1,5 @@
+export * from "./errorBody.js";
+export * from "./health.js";
+export * from "./routes.js";
+export * from "./submit.js";
+export * from "./WireError.js";

@@ -1,0 +1,13 @@
+/** The routes of the service, written once for server and client (section 4). Paths carry the version (D26). */
+export const ROUTES = {
+  health: { method: "GET", path: "/v1/health", authenticated: false },
+  submit: { method: "POST", path: "/v1/submit", authenticated: true },
+} as const;
+
+/** The content type of a streamed response: one JSON value a line. */
+export const NDJSON = "application/x-ndjson";
+
+/** The length limit of a batch unless configured otherwise (D22). */
+export const DEFAULT_MAX_BATCH_SIZE = 100;
+/** The size limit of a request body in bytes unless configured otherwise (D22). */
+export const DEFAULT_MAX_BODY_BYTES = 32 * 1024 * 1024;
