@@ -1,3 +1,4 @@
+import { describe } from "./describe.js";
 import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
 
@@ -46,9 +47,7 @@ export function parseAllowedTargets(input: unknown): AllowedTarget[] {
 
 function fixedBytes(value: unknown, length: number, what: string): Uint8Array {
   if (typeof value !== "string" || !new RegExp(`^0x[0-9a-fA-F]{${2 * length}}$`).test(value)) {
-    throw new InvalidAllowedTargetError(
-      `${what} is ${JSON.stringify(value) ?? "missing"}, not ${length} bytes of 0x hex`,
-    );
+    throw new InvalidAllowedTargetError(`${what} is ${describe(value)}, not ${length} bytes of 0x hex`);
   }
   return hexToBytes(value);
 }
@@ -82,8 +81,13 @@ export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
   for (const { address, selectors } of targets) {
     const key = address === "*" ? "*" : bytesToHex(address);
     const before = rules.get(key);
-    if (selectors === undefined || before === ANY_CALLDATA) rules.set(key, ANY_CALLDATA);
-    else rules.set(key, new Set([...(before ?? []), ...selectors.map(bytesToHex)]));
+    if (selectors === undefined || before === ANY_CALLDATA) {
+      rules.set(key, ANY_CALLDATA);
+      continue;
+    }
+    const names = before ?? new Set();
+    for (const selector of selectors) names.add(bytesToHex(selector));
+    rules.set(key, names);
   }
   const wildcard = rules.get("*");
   return {

@@ -45,6 +45,7 @@ function parseHex(text: string): Uint8Array {
     throw new ProtocolError(
       text === "" ? "EMPTY_TRANSACTION" : "INVALID_HEX",
       text === "" ? "the transaction is an empty string" : `the transaction is not hex: ${error.message}`,
+      text === "" ? {} : { character: error.at },
     );
   }
 }

@@ -31,7 +31,7 @@ export function decodeTransaction(raw: Uint8Array): SignedTransaction {
   throw new ProtocolError(
     "MALFORMED_RLP",
     `the first byte 0x${first.toString(16)} begins neither a list nor a typed transaction`,
-    { firstByte: first },
+    { offset: 0, firstByte: first },
   );
 }
 
@@ -135,17 +135,7 @@ function readCompactSignature(fields: RlpReader): Uint8Array {
 }
 
 function putInteger(fields: RlpReader, what: "r" | "s", into: Uint8Array): void {
-  const bytes = fields.bytes(what);
-  if (bytes[0] === 0) {
-    throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { field: what });
-  }
-  if (bytes.length > into.length) {
-    throw new ProtocolError(
-      "MALFORMED_TRANSACTION",
-      `${what} has ${bytes.length} bytes, at most ${into.length} fit`,
-      { field: what, bytes: bytes.length, maxBytes: into.length },
-    );
-  }
+  const bytes = fields.integerBytes(what, into.length);
   into.set(bytes, into.length - bytes.length);
 }
 

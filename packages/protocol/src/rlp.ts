@@ -1,26 +1,56 @@
-import { bigIntToBytes, bytesToBigInt, concatBytes } from "./hex.js";
+import { bigIntToBytes, bytesToBigInt } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
 
 /** What RLP can encode: bytes, an unsigned integer (shortest form), or a list of these. */
 export type RlpItem = Uint8Array | bigint | readonly RlpItem[];
 
+const EMPTY = new Uint8Array(0);
+const TWO_TO_256 = 2n ** 256n;
+
+/** The longest header: one byte and a length of up to 8. */
+const MAX_HEADER = 9;
+
 /** The canonical RLP encoding (Yellow Paper, appendix B). */
 export function encodeRlp(item: RlpItem): Uint8Array {
-  if (typeof item === "bigint") return encodeBytes(bigIntToBytes(item));
-  if (item instanceof Uint8Array) return encodeBytes(item);
-  const payload = concatBytes(...item.map(encodeRlp));
-  return concatBytes(header(payload.length, 0xc0), payload);
+  const buffer = new Uint8Array(mostBytes(item));
+  return buffer.slice(write(item, buffer, buffer.length));
 }
 
-function encodeBytes(bytes: Uint8Array): Uint8Array {
-  if (bytes.length === 1 && (bytes[0] ?? 0) < 0x80) return bytes;
-  return concatBytes(header(bytes.length, 0x80), bytes);
+/** At least as many bytes as the encoding has. */
+function mostBytes(item: RlpItem): number {
+  if (typeof item === "bigint") return MAX_HEADER + (item < TWO_TO_256 ? 32 : item.toString(16).length);
+  if (item instanceof Uint8Array) return MAX_HEADER + item.length;
+  let length = MAX_HEADER;
+  for (const element of item) length += mostBytes(element);
+  return length;
 }
 
-function header(length: number, offset: 0x80 | 0xc0): Uint8Array {
-  if (length < 56) return Uint8Array.of(offset + length);
-  const lengthBytes = bigIntToBytes(BigInt(length));
-  return concatBytes(Uint8Array.of(offset + 55 + lengthBytes.length), lengthBytes);
+/** Writes an item so that it ends at `end` and returns where it begins: backwards, since lengths come first. */
+function write(item: RlpItem, buffer: Uint8Array, end: number): number {
+  if (typeof item === "bigint") return writeBytes(bigIntToBytes(item), buffer, end);
+  if (item instanceof Uint8Array) return writeBytes(item, buffer, end);
+  let start = end;
+  for (let i = item.length - 1; i >= 0; i--) start = write(item[i] ?? EMPTY, buffer, start);
+  return writeHeader(end - start, 0xc0, buffer, start);
+}
+
+function writeBytes(bytes: Uint8Array, buffer: Uint8Array, end: number): number {
+  const start = end - bytes.length;
+  buffer.set(bytes, start);
+  if (bytes.length === 1 && (bytes[0] ?? 0) < 0x80) return start;
+  return writeHeader(bytes.length, 0x80, buffer, start);
+}
+
+function writeHeader(length: number, offset: 0x80 | 0xc0, buffer: Uint8Array, end: number): number {
+  let start = end;
+  if (length < 56) {
+    buffer[--start] = offset + length;
+    return start;
+  }
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) buffer[--start] = rest % 256;
+  const sizeOfLength = end - start;
+  buffer[--start] = offset + 55 + sizeOfLength;
+  return start;
 }
 
 interface Item {
@@ -72,22 +102,24 @@ export class RlpReader {
 
   /** The next item as an unsigned integer of at most `maxBytes` bytes, without leading zeros. */
   integer(what: string, maxBytes: number): bigint {
+    return bytesToBigInt(this.integerBytes(what, maxBytes));
+  }
+
+  /** The same as big-endian bytes in their shortest form; 0 is no bytes. */
+  integerBytes(what: string, maxBytes: number): Uint8Array {
+    const offset = this.#at;
     const bytes = this.bytes(what);
     if (bytes[0] === 0) {
-      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { field: what });
+      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { offset, field: what });
     }
     if (bytes.length > maxBytes) {
       throw new ProtocolError(
         "MALFORMED_TRANSACTION",
         `${what} has ${bytes.length} bytes, at most ${maxBytes} fit`,
-        {
-          field: what,
-          bytes: bytes.length,
-          maxBytes,
-        },
+        { offset, field: what, bytes: bytes.length, maxBytes },
       );
     }
-    return bytesToBigInt(bytes);
+    return bytes;
   }
 
   /** Asserts that nothing follows. */

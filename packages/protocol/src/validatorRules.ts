@@ -73,10 +73,13 @@ export async function assertWrapper(
   const inner = checked("inner decodes", undefined, () => decodeInnerTx(wrapper.data));
   checked("inner gas price", undefined, () => assertZeroGasPrice(inner));
   checked("inner chain id", undefined, () => assertChainId(inner, chain.chainId));
-  const sender = checked("inner signature", undefined, () => recoverSender(inner, crypto));
   await assertPolicy(waiver, inner, chain);
+  // As in D3, after the cheap checks.
+  const sender = checked("inner signature", undefined, () => recoverSender(inner, crypto));
   await assertWrapperNonce(waiver, wrapper, chain, nonces);
-  await assertInnerNonce(sender, inner, chain, nonces);
+  // D9: the wrapper uses its nonce first, which counts where a waiver sends a transaction of its own.
+  const used = bytesEqual(sender, waiver) ? 1n : 0n;
+  assertInnerNonce(sender, inner, (await chain.nonceOf(sender)) + used, nonces);
   await assertBalance(sender, inner, chain);
   assertWrapperGas(wrapper, inner);
   return { wrapper, waiver, inner, sender };
@@ -99,9 +102,17 @@ function checked<T>(check: string, reason: Reason | undefined, run: () => T): T 
   }
 }
 
-/** D7: the wrapper decodes, and is legacy or has zero fees. */
+/** D7: the wrapper decodes (and is one), and is legacy or has zero fees. */
 function decodeWrapper(raw: Uint8Array): SignedTransaction {
   const wrapper = decodeTransaction(raw);
+  if (!isWrapper(wrapper)) {
+    const to = wrapper.to === undefined ? null : bytesToHex(wrapper.to);
+    throw new ProtocolError(
+      "WRAPPER_INVALID",
+      `the transaction is no wrapper: it goes to ${to ?? "no address"}, not to the marker`,
+      { to },
+    );
+  }
   if (wrapper.type !== "legacy") assertWrapperPrice(wrapper);
   return wrapper;
 }
@@ -180,13 +191,7 @@ async function assertWrapperNonce(
   }
 }
 
-async function assertInnerNonce(
-  sender: Uint8Array,
-  inner: InnerTx,
-  chain: ChainView,
-  nonces: NonceRule,
-): Promise<void> {
-  const expected = await chain.nonceOf(sender);
+function assertInnerNonce(sender: Uint8Array, inner: InnerTx, expected: bigint, nonces: NonceRule): void {
   const values = {
     check: "inner nonce",
     sender: bytesToHex(sender),

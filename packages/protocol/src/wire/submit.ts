@@ -1,3 +1,4 @@
+import { describe } from "../describe.js";
 import { ProtocolError } from "../ProtocolError.js";
 import { LINE_CODES, type LineCode } from "../reasons.js";
 import { type ErrorBody, parseErrorBody } from "./errorBody.js";
@@ -30,7 +31,7 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
     throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
   }
   if (!Array.isArray(transactions)) {
-    throw new ProtocolError("MALFORMED_BODY", `\`transactions\` is ${kindOf(transactions)}, not an array`);
+    throw new ProtocolError("MALFORMED_BODY", `\`transactions\` is ${describe(transactions)}, not an array`);
   }
   if (transactions.length === 0) throw new ProtocolError("EMPTY_BATCH", "`transactions` is empty");
   if (transactions.length > maxBatchSize) {
@@ -44,17 +45,11 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
   if (strange >= 0) {
     throw new ProtocolError(
       "MALFORMED_BODY",
-      `transactions[${strange}] is ${kindOf(transactions[strange])}, not a string`,
+      `transactions[${strange}] is ${describe(transactions[strange])}, not a string`,
       { index: strange },
     );
   }
   return { transactions };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** @throws {@link ProtocolError} `MALFORMED_QUERY` if the value is neither absent nor one of {@link WAITS}. */
@@ -62,10 +57,7 @@ export function parseWait(value: unknown): Wait {
   if (value === undefined) return "broadcast";
   const wait = WAITS.find((known) => known === value);
   if (wait !== undefined) return wait;
-  throw new ProtocolError(
-    "MALFORMED_QUERY",
-    `wait is ${JSON.stringify(value)}; it can be ${WAITS.join(" or ")}`,
-  );
+  throw new ProtocolError("MALFORMED_QUERY", `wait is ${describe(value)}; it can be ${WAITS.join(" or ")}`);
 }
 
 interface LineStart {
@@ -101,7 +93,7 @@ const isLineCode = (code: string): code is LineCode => LINE_CODES.some((known) =
 export function parseResultLine(value: unknown): ResultLine {
   const line = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   const { index, id, success, txHash } = line;
-  if (typeof index === "number" && Number.isInteger(index) && index >= 0 && typeof id === "string") {
+  if (typeof index === "number" && Number.isSafeInteger(index) && index >= 0 && typeof id === "string") {
     if (success === true && typeof txHash === "string" && /^0x[0-9a-f]{64}$/i.test(txHash)) {
       return { index, id, success, txHash };
     }
