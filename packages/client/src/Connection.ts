@@ -1,0 +1,119 @@
+import { parseRequestErrorBody, WireError } from "@gas-waiver/protocol/wire";
+import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "./WaiverClientError.js";
+
+/** Where the service is and how to talk to it. Every action takes one. */
+export interface Connection {
+  /**
+   * Sends one request, once: nothing here is ever sent again by itself.
+   * @returns the answer of a request that was not refused.
+   * @throws RequestRefusedError, ConnectionFailedError, MalformedAnswerError, or the reason of an aborted signal.
+   */
+  request(route: Route, init?: RequestOptions): Promise<Response>;
+}
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly authenticated: boolean;
+}
+
+interface RequestOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ConnectionOptions {
+  /** The service's base address, with or without a path: `http://127.0.0.1:8080`. */
+  readonly url: string | URL;
+  /** Needed for everything but {@link health}. */
+  readonly apiKey?: string;
+  /** The platform's own by default. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** @throws TypeError if the address or the key cannot be used; the key is not in the message. */
+export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Connection {
+  const base = baseOf(url);
+  // fetch would refuse such a header with a message that quotes it.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("the API key is empty or holds a character that no key has");
+  }
+  const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
+  return {
+    async request({ method, path, authenticated }, { query, headers, body, signal } = {}) {
+      const address = `${base}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
+      const init: RequestInit = {
+        method,
+        headers: {
+          ...headers,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(authenticated && apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      };
+      const response = await send(address, init).catch((cause: unknown) => {
+        if (signal?.aborted) throw signal.reason;
+        throw new ConnectionFailedError(base, certaintyOf(cause), cause);
+      });
+      if (!response.ok) throw await refusalOf(response, signal);
+      return response;
+    },
+  };
+}
+
+function baseOf(url: string | URL): string {
+  const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
+  if (protocol !== "http:" && protocol !== "https:") {
+    throw new TypeError(`the address of the service begins with ${protocol}, not with http: or https:`);
+  }
+  if (username !== "" || password !== "") {
+    throw new TypeError("the address of the service holds a user name or password; pass the key as apiKey");
+  }
+  if (search !== "" || hash !== "") {
+    throw new TypeError("the address of the service ends in a query or fragment; pass the base address");
+  }
+  return origin + pathname.replace(/\/+$/, "");
+}
+
+/** What Node says when no connection was made. Browsers do not tell, so there it is always unknown. */
+const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function certaintyOf(error: unknown): "not_sent" | "unknown" {
+  for (let e = error; e instanceof Error; e = e.cause) {
+    if ("code" in e && NEVER_CONNECTED.has(e.code)) return "not_sent";
+  }
+  return "unknown";
+}
+
+async function refusalOf(response: Response, signal: AbortSignal | undefined): Promise<Error> {
+  const { status } = response;
+  try {
+    const { error } = parseRequestErrorBody(await response.json());
+    return new RequestRefusedError(status, error, retryAfterMs(response.headers.get("retry-after")));
+  } catch (cause) {
+    if (signal?.aborted) throw signal.reason;
+    const what = cause instanceof WireError ? cause.message : "its body is no JSON";
+    return new MalformedAnswerError(status, `the service answered with status ${status}, and ${what}`, {
+      cause,
+    });
+  }
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). */
+function retryAfterMs(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  if (/^\d+$/.test(value)) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}

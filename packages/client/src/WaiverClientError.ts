@@ -1,0 +1,86 @@
+import type { ErrorBody } from "@gas-waiver/protocol/wire";
+
+/**
+ * What every error of this client is: `error instanceof WaiverClientError`, then `error.name` says which.
+ * None of them ever holds the API key. An aborted signal is no such error: its own reason is thrown.
+ */
+export abstract class WaiverClientError extends Error {
+  abstract override readonly name:
+    | "RequestRefusedError"
+    | "ConnectionFailedError"
+    | "StreamEndedError"
+    | "MalformedAnswerError";
+}
+
+/** The service refused the request whole: nothing of it was accepted. */
+export class RequestRefusedError extends WaiverClientError {
+  override readonly name = "RequestRefusedError";
+  /** The HTTP status. */
+  readonly status: number;
+  readonly code: ErrorBody["code"];
+  /** The stable name of the rule that failed. */
+  readonly reason: ErrorBody["reason"];
+  /** When the service asks to come again, if it says so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, { code, reason, message }: ErrorBody, retryAfterMs: number | undefined) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** No answer came. */
+export class ConnectionFailedError extends WaiverClientError {
+  override readonly name = "ConnectionFailedError";
+  /**
+   * `not_sent`: no connection was made, so the service has seen nothing. `unknown`: it may have accepted the
+   * transactions; sent again unchanged they are the same submissions, and nothing happens twice.
+   */
+  readonly certainty: "not_sent" | "unknown";
+
+  constructor(url: string, certainty: "not_sent" | "unknown", cause: unknown) {
+    const what =
+      certainty === "not_sent" ? "cannot be reached" : "did not answer, and may have taken the request";
+    super(`the service at ${url} ${what}${because(cause)}`, { cause });
+    this.certainty = certainty;
+  }
+}
+
+/** The answer ended before every transaction had its line. Those without may have been accepted all the same. */
+export class StreamEndedError extends WaiverClientError {
+  override readonly name = "StreamEndedError";
+  /** The indexes of the transactions without a line, in ascending order. */
+  readonly missing: readonly number[];
+
+  constructor(missing: readonly number[], options?: ErrorOptions) {
+    const those = missing.length > 10 ? `${missing.slice(0, 10).join(", ")}, …` : missing.join(", ");
+    super(
+      `the answer ended without a line for ${missing.length} transaction(s): index ${those}` +
+        because(options?.cause),
+      options,
+    );
+    this.missing = missing;
+  }
+}
+
+/** The answer is not what the protocol says: no gas-waiver service, something in between, or a broken one. */
+export class MalformedAnswerError extends WaiverClientError {
+  override readonly name = "MalformedAnswerError";
+  /** The HTTP status of the answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** The innermost message that says something: `fetch` hides it under its own "fetch failed". */
+function because(cause: unknown): string {
+  let error = cause;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  return error instanceof Error && error.message !== "" ? `: ${error.message}` : "";
+}

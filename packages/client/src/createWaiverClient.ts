@@ -1,0 +1,26 @@
+import type { Health, ResultLine } from "@gas-waiver/protocol/wire";
+import { type ConnectionOptions, createConnection } from "./Connection.js";
+import { type HealthOptions, health } from "./health.js";
+import { type SubmitOptions, submit } from "./submit.js";
+
+export type WaiverClientOptions = ConnectionOptions;
+
+/** The actions of this package, bound to one service. */
+export interface WaiverClient {
+  /** See {@link submit}. */
+  submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
+  /** See {@link health}. */
+  health(options?: HealthOptions): Promise<Health>;
+}
+
+/**
+ * A client of one gas-waiver service. It holds no connection, so there is nothing to close.
+ * @throws TypeError if the address or the key cannot be used.
+ */
+export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
+  const connection = createConnection(options);
+  return {
+    submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
+    health: (healthOptions) => health(connection, healthOptions),
+  };
+}
