@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runProgram } from "./runProgram.mjs";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const MINIMUM_NODE = [20, 19];
+
+/**
+ * Makes a checkout ready to run: the packages as the lock file has them, and everything built.
+ * Does only what is missing, so that it costs little when nothing is.
+ * @param {{ signal: AbortSignal }} options
+ */
+export async function setUp({ signal }) {
+  assertNode();
+  if (await isOutOfDate()) {
+    console.log("installing the packages (npm ci); the first time this can take a minute …");
+    await npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], signal);
+  }
+  console.log("building (tsc -b) …");
+  await runProgram("tsc", process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"], {
+    cwd: root,
+    signal,
+  });
+}
+
+function assertNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const [needMajor, needMinor] = MINIMUM_NODE;
+  if (major < needMajor || (major === needMajor && minor < needMinor)) {
+    throw new Error(
+      `Node ${MINIMUM_NODE.join(".")} or newer is needed, this is ${process.versions.node}; see https://nodejs.org`,
+    );
+  }
+}
+
+/** npm notes in node_modules what it has installed; that must be what the lock file asks for. */
+async function isOutOfDate() {
+  const wanted = await packagesOf(join(root, "package-lock.json"));
+  const installed = await packagesOf(join(root, "node_modules", ".package-lock.json")).catch(() => undefined);
+  if (installed === undefined) return true;
+  return Object.entries(wanted).some(([path, { version, integrity, optional, devOptional }]) => {
+    if (path === "") return false;
+    const there = installed[path];
+    // Optional ones are left out where they do not fit the machine.
+    if (there === undefined) return !(optional || devOptional);
+    return there.version !== version || there.integrity !== integrity;
+  });
+}
+
+async function packagesOf(path) {
+  return JSON.parse(await readFile(path, "utf8")).packages;
+}
+
+/** The npm that runs us, else the one that is installed. */
+async function npm(args, signal) {
+  const { npm_execpath: running } = process.env;
+  const name = `npm ${args[0]}`;
+  if (running?.endsWith("npm-cli.js")) {
+    await runProgram(name, process.execPath, [running, ...args], { cwd: root, signal });
+  } else await runProgram(name, "npm", args, { cwd: root, signal });
+}

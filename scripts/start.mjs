@@ -1,0 +1,22 @@
+// npm start: makes the checkout ready, then runs `gas-waiver dev` in this process, so that a signal has one
+// receiver at any time: this script until the command line takes over.
+import { setUp } from "./setup.mjs";
+
+const interrupted = new AbortController();
+const interrupt = () => interrupted.abort();
+process.on("SIGINT", interrupt);
+process.on("SIGTERM", interrupt);
+
+let main;
+try {
+  await setUp({ signal: interrupted.signal });
+  ({ main } = await import("../packages/cli/dist/index.js"));
+  interrupted.signal.throwIfAborted();
+} catch (error) {
+  if (interrupted.signal.aborted) process.exit(0);
+  console.error(`gas-waiver: cannot start: ${error instanceof Error ? error.message : error}`);
+  process.exit(1);
+}
+process.off("SIGINT", interrupt);
+process.off("SIGTERM", interrupt);
+await main(["dev", ...process.argv.slice(2)]);

@@ -1,0 +1,38 @@
+// npm test: makes the checkout ready, then runs the tests; arguments go to vitest. The last line is always
+// the count of tests, also when it did not come to any.
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { root, setUp } from "./setup.mjs";
+
+const interrupted = new AbortController();
+const interrupt = () => interrupted.abort();
+process.on("SIGINT", interrupt);
+process.on("SIGTERM", interrupt);
+
+try {
+  await setUp({ signal: interrupted.signal });
+} catch (error) {
+  if (interrupted.signal.aborted) process.exit(130);
+  console.error(`the tests cannot run: ${error instanceof Error ? error.message : error}`);
+  console.log("0 passed, 1 failed");
+  process.exit(1);
+}
+
+const vitest = spawn(
+  process.execPath,
+  [join("node_modules", "vitest", "vitest.mjs"), "run", ...process.argv.slice(2)],
+  { cwd: root, stdio: ["ignore", "inherit", "inherit", "ipc"] },
+);
+interrupted.signal.addEventListener("abort", () => vitest.kill("SIGTERM"));
+if (interrupted.signal.aborted) vitest.kill("SIGTERM");
+
+let counted = false;
+vitest.on("message", (message) => {
+  // From countingReporter.mjs: the count line is printed by vitest's own process, after everything else.
+  if (message?.type === "counted") counted = true;
+});
+const status = await new Promise((resolve) => {
+  vitest.on("close", (code) => resolve(code ?? 1));
+});
+if (status !== 0 && !counted) console.log("0 passed, 1 failed");
+process.exit(interrupted.signal.aborted ? 130 : status);
