@@ -1,1 +1,10 @@
-export {};
+export * from "./accounts.js";
+export type { SealedBlock } from "./chain/block.js";
+export type { Dropped } from "./chain/pool.js";
+export { NODE_REASONS, type NodeReason, RefusedError } from "./chain/refusal.js";
+export * from "./constants.js";
+export { TestToken, WaiverRegistry } from "./contracts/artifacts.js";
+export { createDevnet, type Devnet } from "./createDevnet.js";
+export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
+export { RPC_CODES, RpcError } from "./rpc/errors.js";
+export type { ListeningAt } from "./rpc/server.js";

@@ -1,0 +1,232 @@
+import { RLP } from "@ethereumjs/rlp";
+import { getCalldataFloorGas, type TypedTransaction } from "@ethereumjs/tx";
+import {
+  assertWrapper,
+  bytesEqual,
+  bytesToHex,
+  type ChainView,
+  type Hex,
+  MARKER_ADDRESS,
+  type NonceRule,
+} from "@gas-waiver/protocol";
+import { DEVNET_CHAIN_ID } from "../constants.js";
+import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { RefusedError } from "./refusal.js";
+import { policyVerdict, policyVersion } from "./registry.js";
+import { type ChainTransaction, chainTransaction, decodeForEvm, decodeOrdinary } from "./transaction.js";
+
+/** What does not depend on the state. */
+export interface AdmissionRules {
+  /** In wei (D11). */
+  readonly minGasPrice: bigint;
+  readonly blockGasLimit: bigint;
+}
+
+interface EntryFields {
+  readonly tx: ChainTransaction;
+  /** Whose nonce orders it: the sender, or the waiver of a wrapper. */
+  readonly signer: Hex;
+  readonly nonce: bigint;
+  /** The most gas it can use in a block. */
+  readonly gasLimit: bigint;
+}
+
+export interface OrdinaryEntry extends EntryFields {
+  readonly kind: "ordinary";
+  readonly evm: TypedTransaction;
+}
+
+export interface WrapperEntry extends EntryFields {
+  readonly kind: "wrapper";
+  readonly inner: ChainTransaction;
+  readonly innerNonce: bigint;
+  /** The wrapper's own gas: what its receipt says that it used (D10). */
+  readonly overheadGas: bigint;
+}
+
+/** A transaction that keeps the rules and can wait for a block. */
+export type Entry = OrdinaryEntry | WrapperEntry;
+
+/**
+ * Checks signed bytes against a state: D7 for a transaction to the marker, D11 and Ethereum's own rules for
+ * any other.
+ * @throws ProtocolError or {@link RefusedError} for the first check that fails.
+ */
+export async function admit(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): Promise<Entry> {
+  return goesToMarker(raw)
+    ? admitWrapper(raw, state, nonces, rules)
+    : admitOrdinary(raw, state, nonces, rules);
+}
+
+/** D8: the same checks again, on the state in which the transaction is about to run. */
+export async function recheck(entry: Entry, state: StateReader, rules: AdmissionRules): Promise<void> {
+  if (entry.kind === "wrapper") await assertWrapper(entry.tx.raw, chainView(state), "exact");
+  else assertAffordable(entry, state, "exact", rules);
+}
+
+async function admitWrapper(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): Promise<WrapperEntry> {
+  const { wrapper, waiver, inner, sender } = await assertWrapper(raw, chainView(state), nonces);
+  assertFitsBlock(wrapper.gasLimit, rules);
+  // Decoding it for the EVM too is a second opinion: what EthereumJS cannot run is refused here, not in a block.
+  const overheadGas = leastGas(decodeForEvm(raw, bytesToHex(waiver)));
+  const innerTx = chainTransaction(inner.raw, sender);
+  decodeForEvm(inner.raw, innerTx.sender);
+  return {
+    kind: "wrapper",
+    tx: chainTransaction(raw, waiver),
+    signer: bytesToHex(waiver),
+    nonce: wrapper.nonce,
+    gasLimit: wrapper.gasLimit,
+    inner: innerTx,
+    innerNonce: inner.nonce,
+    overheadGas,
+  };
+}
+
+function admitOrdinary(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  const tx = decodeOrdinary(raw);
+  const evm = decodeForEvm(raw, tx.sender);
+  const entry: OrdinaryEntry = {
+    kind: "ordinary",
+    tx,
+    signer: tx.sender,
+    nonce: evm.nonce,
+    gasLimit: evm.gasLimit,
+    evm,
+  };
+  assertMinGasPrice(evm, rules);
+  assertFitsBlock(evm.gasLimit, rules);
+  assertLeastGas(evm);
+  assertAffordable(entry, state, nonces, rules);
+  return entry;
+}
+
+/** D11: ordinary transactions pay at least `minGasPrice`; the header's base fee is 0 and burns nothing. */
+function assertMinGasPrice(evm: TypedTransaction, { minGasPrice }: AdmissionRules): void {
+  const gasPrice = effectiveGasPrice(evm);
+  if (gasPrice >= minGasPrice) return;
+  throw new RefusedError(
+    "GAS_PRICE_BELOW_MINIMUM",
+    `transaction underpriced: it pays ${gasPrice} wei per gas, the minimum is ${minGasPrice}; only a waiver's wrapper carries a transaction with a price of 0`,
+    { gasPrice: gasPrice.toString(), minGasPrice: minGasPrice.toString() },
+  );
+}
+
+/** What the sender pays per gas, in wei, given that the base fee is 0. */
+export function effectiveGasPrice(evm: TypedTransaction): bigint {
+  if (!("maxFeePerGas" in evm)) return evm.gasPrice;
+  return evm.maxPriorityFeePerGas < evm.maxFeePerGas ? evm.maxPriorityFeePerGas : evm.maxFeePerGas;
+}
+
+function assertFitsBlock(gasLimit: bigint, { blockGasLimit }: AdmissionRules): void {
+  if (gasLimit <= blockGasLimit) return;
+  throw new RefusedError(
+    "GAS_LIMIT_ABOVE_BLOCK",
+    `exceeds block gas limit: the transaction's gas limit is ${gasLimit}, the block's ${blockGasLimit}`,
+    { gasLimit: gasLimit.toString(), blockGasLimit: blockGasLimit.toString() },
+  );
+}
+
+function assertLeastGas(evm: TypedTransaction): void {
+  const needed = leastGas(evm);
+  if (evm.gasLimit >= needed) return;
+  throw new RefusedError(
+    "GAS_LIMIT_TOO_LOW",
+    `intrinsic gas too low: the gas limit is ${evm.gasLimit}, the transaction needs at least ${needed}`,
+    { gasLimit: evm.gasLimit.toString(), intrinsicGas: needed.toString() },
+  );
+}
+
+/** The intrinsic gas, or the floor that the calldata sets where that is higher (EIP-7623). */
+function leastGas(evm: TypedTransaction): bigint {
+  const intrinsic = evm.getIntrinsicGas();
+  const floor = getCalldataFloorGas(evm, evm.getSenderAddress());
+  return intrinsic > floor ? intrinsic : floor;
+}
+
+function assertAffordable(
+  entry: OrdinaryEntry,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): void {
+  const { evm, nonce, signer } = entry;
+  assertMinGasPrice(evm, rules);
+  const account = state.account(signer);
+  const expected = account?.nonce ?? 0n;
+  if (nonce < expected || (nonce > expected && nonces === "exact")) {
+    const low = nonce < expected;
+    throw new RefusedError(
+      low ? "NONCE_TOO_LOW" : "NONCE_GAP",
+      `nonce too ${low ? "low" : "high"}: next nonce ${expected}, tx nonce ${nonce}`,
+      { nonce: nonce.toString(), expected: expected.toString() },
+    );
+  }
+  // The most it can cost, by the fee it signed and not by the one it will pay (EIP-1559).
+  const price = "maxFeePerGas" in evm ? evm.maxFeePerGas : evm.gasPrice;
+  const cost = evm.gasLimit * price + evm.value;
+  const balance = account?.balance ?? 0n;
+  if (balance < cost) {
+    throw new RefusedError(
+      "INSUFFICIENT_FUNDS",
+      `insufficient funds for gas * price + value: balance ${balance} wei, cost ${cost} wei`,
+      { balance: balance.toString(), cost: cost.toString() },
+    );
+  }
+  assertNoContract(signer, account?.codeHash, state);
+}
+
+/** EIP-3607: a contract's address signs nothing, unless its code is a delegation (EIP-7702). */
+function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateReader): void {
+  if (codeHash === undefined || codeHash === EMPTY_CODE_HASH) return;
+  const code = state.code(codeHash);
+  if (code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00) return;
+  throw new RefusedError("SENDER_IS_CONTRACT", `sender ${signer} is a contract (EIP-3607)`, {
+    sender: signer,
+  });
+}
+
+/** The state as the validators' rules read it. */
+export function chainView(state: StateReader): ChainView {
+  return {
+    chainId: DEVNET_CHAIN_ID,
+    isWaiver: (address) => policyVersion(state, address) !== undefined,
+    isAllowed: (waiver, to, data) => policyVerdict(state, waiver, to, data),
+    nonceOf: (address) => state.account(bytesToHex(address))?.nonce ?? 0n,
+    balanceOf: (address) => state.account(bytesToHex(address))?.balance ?? 0n,
+  };
+}
+
+const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
+
+/**
+ * "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address."
+ * Reads leniently, so that a wrapper which breaks an encoding rule is refused as the wrapper it wants to be.
+ */
+function goesToMarker(raw: Uint8Array): boolean {
+  const first = raw[0] ?? 0;
+  const typed = first < 0x80;
+  try {
+    const fields = RLP.decode(typed ? raw.subarray(1) : raw);
+    const to = Array.isArray(fields) ? fields[typed ? (TO_FIELD[first] ?? -1) : 3] : undefined;
+    return to instanceof Uint8Array && bytesEqual(to, MARKER_ADDRESS);
+  } catch {
+    // Not RLP at all: the decoder of ordinary transactions says what is wrong with it.
+    return false;
+  }
+}

@@ -1,0 +1,147 @@
+import { type BlockHeader, createBlockHeader, type HeaderData } from "@ethereumjs/block";
+import { RLP } from "@ethereumjs/rlp";
+import { Address } from "@ethereumjs/util";
+import { bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { common } from "../evm/common.js";
+import type { BlockEnvironment, Log, Outcome } from "../evm/executor.js";
+import { EMPTY_ROOT, listRoot } from "../state/trie.js";
+import type { ChainTransaction } from "./transaction.js";
+
+/** D10: a wrapper stands directly before its inner, and both are transactions of the block. */
+export type Role = "ordinary" | "wrapper" | "inner";
+
+export interface Receipt {
+  readonly status: 0 | 1;
+  readonly gasUsed: bigint;
+  readonly cumulativeGasUsed: bigint;
+  /** In wei. */
+  readonly effectiveGasPrice: bigint;
+  readonly logs: readonly Log[];
+  /** Place of the first log among the block's. */
+  readonly firstLogIndex: number;
+  readonly bloom: Uint8Array;
+  /** 20 bytes, where a contract was created. */
+  readonly created: Uint8Array | undefined;
+  /** What stopped it when status is 0. */
+  readonly failure: string | undefined;
+}
+
+export interface Included {
+  readonly tx: ChainTransaction;
+  readonly role: Role;
+  readonly receipt: Receipt;
+}
+
+export interface SealedBlock {
+  readonly header: BlockHeader;
+  readonly number: number;
+  readonly hash: Hex;
+  readonly transactions: readonly Included[];
+}
+
+/** The hash of "no uncles" and the root of "no withdrawals" come with EthereumJS' defaults. */
+const NO_REQUESTS_HASH = "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const ZERO_HASH = new Uint8Array(32);
+
+/** Collects what runs in a block and becomes its transactions and receipts. */
+export class BlockDraft {
+  readonly #included: Included[] = [];
+  #gasUsed = 0n;
+  #logs = 0;
+
+  get gasUsed(): bigint {
+    return this.#gasUsed;
+  }
+
+  get size(): number {
+    return this.#included.length;
+  }
+
+  add(tx: ChainTransaction, role: Role, outcome: Outcome, effectiveGasPrice: bigint): void {
+    this.#gasUsed += outcome.gasUsed;
+    const receipt: Receipt = {
+      status: outcome.status,
+      gasUsed: outcome.gasUsed,
+      cumulativeGasUsed: this.#gasUsed,
+      effectiveGasPrice,
+      logs: outcome.logs,
+      firstLogIndex: this.#logs,
+      bloom: bloomOf(outcome.logs),
+      created: outcome.created,
+      failure: outcome.failure,
+    };
+    this.#logs += outcome.logs.length;
+    this.#included.push({ tx, role, receipt });
+  }
+
+  seal(environment: BlockEnvironment, parentHash: Hex, stateRoot: Hex): SealedBlock {
+    const bloom = new Uint8Array(256);
+    for (const { receipt } of this.#included) {
+      for (let i = 0; i < 256; i++) bloom[i] = (bloom[i] ?? 0) | (receipt.bloom[i] ?? 0);
+    }
+    return sealedBlock(this.#included, {
+      parentHash,
+      number: environment.number,
+      timestamp: environment.timestamp,
+      coinbase: new Address(environment.coinbase),
+      gasLimit: environment.gasLimit,
+      gasUsed: this.#gasUsed,
+      mixHash: environment.prevRandao,
+      stateRoot: hexToBytes(stateRoot),
+      transactionsTrie: hexToBytes(listRoot(this.#included.map(({ tx }) => tx.raw))),
+      receiptTrie: hexToBytes(listRoot(this.#included.map(encodeReceipt))),
+      logsBloom: bloom,
+    });
+  }
+}
+
+export function sealedBlock(transactions: readonly Included[], data: HeaderData): SealedBlock {
+  const header = createBlockHeader(
+    {
+      ...data,
+      // D11 keeps the price floor in the pool, so that a price of 0 is valid in a block.
+      baseFeePerGas: 0n,
+      withdrawalsRoot: EMPTY_ROOT,
+      blobGasUsed: 0n,
+      excessBlobGas: 0n,
+      parentBeaconBlockRoot: ZERO_HASH,
+      requestsHash: NO_REQUESTS_HASH,
+    },
+    { common, skipConsensusFormatValidation: true },
+  );
+  return { header, number: Number(header.number), hash: bytesToHex(header.hash()), transactions };
+}
+
+/** The type byte of a transaction; 0 for legacy. */
+export function typeOf(tx: ChainTransaction): number {
+  const first = tx.raw[0] ?? 0;
+  return first < 0x80 ? first : 0;
+}
+
+/** A receipt as the receipts trie holds it (EIP-658, EIP-2718). */
+function encodeReceipt({ tx, receipt }: Included): Uint8Array {
+  const payload = RLP.encode([
+    receipt.status,
+    receipt.cumulativeGasUsed,
+    receipt.bloom,
+    receipt.logs.map(({ address, topics, data }) => [address, [...topics], data]),
+  ]);
+  const type = typeOf(tx);
+  return type === 0 ? payload : concatBytes(Uint8Array.of(type), payload);
+}
+
+/** The 2048-bit filter over the addresses and topics of logs (yellow paper, 4.3.1). */
+function bloomOf(logs: readonly Log[]): Uint8Array {
+  const bloom = new Uint8Array(256);
+  for (const { address, topics } of logs) {
+    for (const item of [address, ...topics]) {
+      const hash = crypto.keccak256(item);
+      for (let i = 0; i < 6; i += 2) {
+        const bit = (((hash[i] ?? 0) << 8) | (hash[i + 1] ?? 0)) & 2047;
+        const at = 255 - (bit >> 3);
+        bloom[at] = (bloom[at] ?? 0) | (1 << (bit & 7));
+      }
+    }
+  }
+  return bloom;
+}

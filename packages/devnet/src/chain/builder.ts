@@ -1,0 +1,129 @@
+import { type Hex, ProtocolError } from "@gas-waiver/protocol";
+import type { BlockEnvironment, Execution, Executor, Outcome } from "../evm/executor.js";
+import { Overlay } from "../state/overlay.js";
+import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
+import {
+  type AdmissionRules,
+  type Entry,
+  effectiveGasPrice,
+  recheck,
+  type WrapperEntry,
+} from "./admission.js";
+import { BlockDraft } from "./block.js";
+import type { Pool } from "./pool.js";
+import { RefusedError } from "./refusal.js";
+import { decodeForEvm } from "./transaction.js";
+
+export interface BuildDependencies {
+  readonly pool: Pool;
+  readonly executor: Executor;
+  readonly rules: AdmissionRules;
+}
+
+export interface BuiltBlock {
+  readonly draft: BlockDraft;
+  readonly state: Overlay;
+}
+
+/** So often a long block lets the event loop serve others. */
+const YIELD_EVERY = 32;
+
+/**
+ * Runs what waits in the pool on top of a state.
+ *
+ * Each signer is a lane in nonce order, and lanes take turns. A wrapper whose inner is ahead of its sender's
+ * nonce holds its lane until that nonce comes up, in this block or a later one. Whatever no longer keeps the
+ * rules is dropped and the block goes on (D8).
+ */
+export async function buildBlock(
+  base: StateReader,
+  environment: BlockEnvironment,
+  { pool, executor, rules }: BuildDependencies,
+): Promise<BuiltBlock> {
+  const state = new Overlay(base);
+  const execution = await executor.open(state, environment);
+  const draft = new BlockDraft();
+  const ready = pool.signers();
+  const waiting = new Map<Hex, Hex[]>();
+  for (let signer = ready.shift(); signer !== undefined; signer = ready.shift()) {
+    const entry = pool.get(signer, nonceOf(state, signer));
+    if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
+    if (isAhead(entry, state)) {
+      waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
+      continue;
+    }
+    if (!(await include(entry, state, execution, draft, pool, rules))) continue;
+    ready.push(signer);
+    for (const account of accountsOf(entry)) {
+      ready.push(...(waiting.get(account) ?? []));
+      waiting.delete(account);
+    }
+    if (draft.size % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { draft, state };
+}
+
+/** An inner that is ahead of its sender's nonce. A waiver's own inner would wait for itself, so it does not. */
+function isAhead(entry: Entry, state: StateReader): entry is WrapperEntry {
+  if (entry.kind !== "wrapper" || entry.inner.sender === entry.signer) return false;
+  return entry.innerNonce > nonceOf(state, entry.inner.sender);
+}
+
+/** Accounts whose nonce the entry uses. */
+function accountsOf(entry: Entry): Hex[] {
+  return entry.kind === "wrapper" ? [entry.signer, entry.inner.sender] : [entry.signer];
+}
+
+/** Checks (D8) and runs one entry. @returns false when it was dropped. */
+async function include(
+  entry: Entry,
+  state: Overlay,
+  execution: Execution,
+  draft: BlockDraft,
+  pool: Pool,
+  rules: AdmissionRules,
+): Promise<boolean> {
+  await state.checkpoint();
+  try {
+    await recheck(entry, state, rules);
+    if (entry.kind === "wrapper") await runWrapper(entry, state, execution, draft);
+    else
+      draft.add(entry.tx, "ordinary", await execution.transaction(entry.evm), effectiveGasPrice(entry.evm));
+  } catch (error) {
+    await state.revert();
+    pool.drop(entry, reasonOf(error), error instanceof Error ? error.message : String(error));
+    return false;
+  }
+  await state.commit();
+  pool.remove(entry);
+  return true;
+}
+
+/** D9 and D10: the waiver's nonce goes up, then the inner runs at the top level as its own sender. */
+async function runWrapper(
+  entry: WrapperEntry,
+  state: Overlay,
+  execution: Execution,
+  draft: BlockDraft,
+): Promise<void> {
+  const waiver = state.account(entry.signer) ?? { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
+  state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
+  const outcome = await execution.transaction(decodeForEvm(entry.inner.raw, entry.inner.sender));
+  draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);
+  draft.add(entry.inner, "inner", outcome, 0n);
+}
+
+/** D10: the wrapper's own overhead, no logs, the inner's status. */
+function wrapperOutcome({ overheadGas }: WrapperEntry, { status, failure }: Outcome): Outcome {
+  return { status, failure, gasUsed: overheadGas, logs: [], returnData: NO_BYTES, created: undefined };
+}
+
+function nonceOf(state: StateReader, account: Hex): bigint {
+  return state.account(account)?.nonce ?? 0n;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof ProtocolError || error instanceof RefusedError
+    ? error.reason
+    : "EXECUTION_IMPOSSIBLE";
+}

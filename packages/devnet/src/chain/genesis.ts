@@ -1,0 +1,126 @@
+import {
+  type AllowedTarget,
+  bigIntToBytes,
+  bytesToHex,
+  type Hex,
+  hexToBytes,
+  REGISTRY_ADDRESS,
+} from "@gas-waiver/protocol";
+import { accountsOf } from "../accounts.js";
+import { FUNDED_BALANCE, TEST_TOKEN, USER_TOKENS } from "../constants.js";
+import { TestToken, WaiverRegistry } from "../contracts/artifacts.js";
+import { Overlay } from "../state/overlay.js";
+import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
+import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "./registry.js";
+import { elementSlot, mappingSlot, slotHex } from "./slots.js";
+
+/** transfer, transferFrom, approve: what the waivers of genesis may call on the test token. */
+const GENESIS_SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes);
+
+/** The state before block 1, laid out directly: system contracts have no constructors. */
+export function genesisState(): Overlay {
+  const state = new Overlay({ account: () => undefined, slot: () => NO_BYTES, code: () => NO_BYTES });
+  for (const { address } of [...accountsOf("funded"), ...accountsOf("validator")]) {
+    const record = { nonce: 0n, balance: FUNDED_BALANCE, codeHash: EMPTY_CODE_HASH };
+    state.setAccount(address.toLowerCase() as Hex, record);
+  }
+  placeToken(state);
+  placeRegistry(state);
+  return state;
+}
+
+function placeToken(state: Overlay): void {
+  const write = placeContract(state, TEST_TOKEN, TestToken.runtimeBytecode);
+  const users = accountsOf("user");
+  for (const { address } of users) {
+    write(mappingSlot(hexToBytes(address), BigInt(TestToken.slots.balanceOf)), USER_TOKENS);
+  }
+  write(BigInt(TestToken.slots.totalSupply), USER_TOKENS * BigInt(users.length));
+}
+
+function placeRegistry(state: Overlay): void {
+  const { slots } = WaiverRegistry;
+  const write = placeContract(state, REGISTRY_ADDRESS, WaiverRegistry.runtimeBytecode);
+  const validators = accountsOf("validator").map(({ address }) => hexToBytes(address));
+  validators.forEach((validator, index) => {
+    // struct Validator: uint64 term, uint64 index.
+    const term = BigInt(index + 1);
+    write(mappingSlot(validator, BigInt(slots.validatorOf)), term | (BigInt(index) << 64n));
+    write(elementSlot(BigInt(slots.validatorList), index), bytes(validator));
+  });
+  write(BigInt(slots.validatorList), BigInt(validators.length));
+
+  const waivers = accountsOf("waiver").map(({ address }) => hexToBytes(address));
+  waivers.forEach((waiver, index) => {
+    // struct Waiver: bool registered, uint64 version, uint64 index.
+    const version = BigInt(index + 1);
+    write(mappingSlot(waiver, BigInt(slots.waivers)), 1n | (version << 8n) | (BigInt(index) << 72n));
+    write(elementSlot(BigInt(slots.waiverList), index), bytes(waiver));
+    placePolicy(state, waiver, version, [{ address: TEST_TOKEN, selectors: GENESIS_SELECTORS }]);
+  });
+  write(BigInt(slots.waiverList), BigInt(waivers.length));
+  // lastVersion and lastTerm share a slot, lastVersion in the lower half.
+  write(BigInt(slots.lastVersion), BigInt(waivers.length) | (BigInt(validators.length) << 64n));
+}
+
+function placePolicy(
+  state: Overlay,
+  waiver: Uint8Array,
+  version: bigint,
+  targets: readonly AllowedTarget[],
+): void {
+  const registry = bytesToHex(REGISTRY_ADDRESS);
+  const write = writer(state, registry);
+  const list = mappingSlot(version, BigInt(WaiverRegistry.slots.policies));
+  write(list, BigInt(targets.length));
+  targets.forEach(({ address, selectors }, index) => {
+    const anyTarget = address === "*";
+    const target = anyTarget ? new Uint8Array(20) : address;
+    // struct AllowedTarget: address target, bool anyTarget, bool anySelector; then the array of selectors.
+    const base = elementSlot(list, index, 2);
+    const anySelector = selectors === undefined;
+    write(base, bytes(target) | (anyTarget ? 1n << 160n : 0n) | (anySelector ? 1n << 168n : 0n));
+    writeSelectors(write, base + 1n, selectors ?? []);
+    const flags = anyTarget ? ANY_TARGET : 0;
+    const scopes: [Uint8Array, number][] = (selectors ?? []).map((selector) => [selector, flags]);
+    if (anySelector) scopes.push([new Uint8Array(4), flags | ANY_SELECTOR]);
+    scopes.push([new Uint8Array(4), flags | LISTED]);
+    for (const [selector, scopeFlags] of scopes) {
+      state.setSlot(
+        registry,
+        permissionSlot(waiver, version, target, selector, scopeFlags),
+        Uint8Array.of(1),
+      );
+    }
+  });
+}
+
+/** A dynamic array of bytes4: eight to a slot, the first in the lowest bytes. */
+function writeSelectors(write: SlotWriter, position: bigint, selectors: readonly Uint8Array[]): void {
+  write(position, BigInt(selectors.length));
+  for (let first = 0; first < selectors.length; first += 8) {
+    let packed = 0n;
+    selectors.slice(first, first + 8).forEach((selector, i) => {
+      packed |= bytes(selector) << BigInt(32 * i);
+    });
+    write(elementSlot(position, first / 8), packed);
+  }
+}
+
+type SlotWriter = (slot: bigint | Uint8Array, value: bigint) => void;
+
+function placeContract(state: Overlay, address: Uint8Array, code: Hex): SlotWriter {
+  const hex = bytesToHex(address);
+  // Contracts begin at nonce 1 (EIP-161).
+  state.setAccount(hex, { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH });
+  state.setCode(hex, hexToBytes(code));
+  return writer(state, hex);
+}
+
+function writer(state: Overlay, address: Hex): SlotWriter {
+  return (slot, value) => state.setSlot(address, slotHex(slot), bigIntToBytes(value));
+}
+
+function bytes(value: Uint8Array): bigint {
+  return BigInt(bytesToHex(value));
+}

@@ -1,0 +1,58 @@
+import type { Hex } from "@gas-waiver/protocol";
+import type { Included, SealedBlock } from "./block.js";
+
+/** A transaction and its place. */
+export interface Located {
+  readonly block: SealedBlock;
+  readonly index: number;
+  readonly included: Included;
+}
+
+/** The sealed blocks, found by number, by hash, and by the hashes of their transactions. */
+export class Ledger {
+  readonly #blocks: SealedBlock[];
+  readonly #numbers = new Map<Hex, number>();
+  readonly #places = new Map<Hex, { readonly block: number; readonly index: number }>();
+
+  constructor(genesis: SealedBlock) {
+    this.#blocks = [];
+    this.append(genesis);
+  }
+
+  get head(): SealedBlock {
+    const head = this.#blocks[this.#blocks.length - 1];
+    if (head === undefined) throw new EmptyLedgerError();
+    return head;
+  }
+
+  append(block: SealedBlock): void {
+    this.#blocks.push(block);
+    this.#numbers.set(block.hash, block.number);
+    block.transactions.forEach(({ tx }, index) => {
+      this.#places.set(tx.hash, { block: block.number, index });
+    });
+  }
+
+  byNumber(number: number): SealedBlock | undefined {
+    return this.#blocks[number];
+  }
+
+  byHash(hash: Hex): SealedBlock | undefined {
+    const number = this.#numbers.get(hash);
+    return number === undefined ? undefined : this.#blocks[number];
+  }
+
+  transaction(hash: Hex): Located | undefined {
+    const place = this.#places.get(hash);
+    const block = place && this.#blocks[place.block];
+    const included = place && block?.transactions[place.index];
+    return included && { block, index: place.index, included };
+  }
+}
+
+class EmptyLedgerError extends Error {
+  override readonly name = "EmptyLedgerError";
+  constructor() {
+    super("a ledger always has its genesis block");
+  }
+}

@@ -1,0 +1,70 @@
+import {
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  crypto,
+  type Hex,
+  REGISTRY_ADDRESS,
+  selectorOf,
+  type Verdict,
+} from "@gas-waiver/protocol";
+import { WaiverRegistry } from "../contracts/artifacts.js";
+import type { StateReader } from "../state/reader.js";
+import { mappingSlot, slotHex, word } from "./slots.js";
+
+// The registry contract as validators see it: its storage slots, read without running it (30 µs against
+// 220 µs for a call). WaiverRegistry.sol says what they mean.
+
+const { slots } = WaiverRegistry;
+const REGISTRY: Hex = bytesToHex(REGISTRY_ADDRESS);
+
+/** The flags of a permission's scope. */
+export const ANY_TARGET = 1;
+export const ANY_SELECTOR = 2;
+export const LISTED = 4;
+
+const NO_ADDRESS = new Uint8Array(20);
+const NO_SELECTOR = new Uint8Array(4);
+
+/** The policy version in force for a waiver, or undefined for an account that is none. */
+export function policyVersion(state: StateReader, waiver: Uint8Array): bigint | undefined {
+  const packed = bytesToBigInt(state.slot(REGISTRY, slotHex(mappingSlot(waiver, BigInt(slots.waivers)))));
+  // struct Waiver, from the lowest byte: bool registered, uint64 version, uint64 index.
+  return (packed & 0xffn) === 0n ? undefined : (packed >> 8n) & 0xffff_ffff_ffff_ffffn;
+}
+
+/** The verdict of a waiver's policy on a call (D4). */
+export function policyVerdict(
+  state: StateReader,
+  waiver: Uint8Array,
+  to: Uint8Array,
+  data: Uint8Array,
+): Verdict {
+  const version = policyVersion(state, waiver);
+  if (version === undefined) return "target not allowed";
+  const permits = (target: Uint8Array, selector: Uint8Array, flags: number) =>
+    state.slot(REGISTRY, permissionSlot(waiver, version, target, selector, flags)).length > 0;
+  const selector = selectorOf(data);
+  if (selector !== undefined && permits(to, selector, 0)) return "allowed";
+  if (permits(to, NO_SELECTOR, ANY_SELECTOR)) return "allowed";
+  if (selector !== undefined && permits(NO_ADDRESS, selector, ANY_TARGET)) return "allowed";
+  if (permits(NO_ADDRESS, NO_SELECTOR, ANY_TARGET | ANY_SELECTOR)) return "allowed";
+  const listed = permits(to, NO_SELECTOR, LISTED) || permits(NO_ADDRESS, NO_SELECTOR, ANY_TARGET | LISTED);
+  return listed ? "selector not allowed" : "target not allowed";
+}
+
+/** The slot of `permissions[keccak256(abi.encode(waiver, version, scope))]`. */
+export function permissionSlot(
+  waiver: Uint8Array,
+  version: bigint,
+  target: Uint8Array,
+  selector: Uint8Array,
+  flags: number,
+): Hex {
+  const scope = new Uint8Array(32);
+  scope.set(target, 0);
+  scope.set(selector, 20);
+  scope[24] = flags;
+  const key = crypto.keccak256(concatBytes(word(waiver), word(version), scope));
+  return slotHex(mappingSlot(key, BigInt(slots.permissions)));
+}

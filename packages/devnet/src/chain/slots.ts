@@ -1,0 +1,26 @@
+import { bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+
+// Where Solidity puts state variables (docs.soliditylang.org, "Layout of State Variables in Storage").
+
+/** 32 big-endian bytes. */
+export function word(value: bigint | Uint8Array): Uint8Array {
+  const out = new Uint8Array(32);
+  const bytes = typeof value === "bigint" ? hexToBytes(`0x${value.toString(16).padStart(64, "0")}`) : value;
+  out.set(bytes, 32 - bytes.length);
+  return out;
+}
+
+/** The slot of a mapping's entry; a nested mapping takes the outer entry's slot as its position. */
+export function mappingSlot(key: bigint | Uint8Array, position: bigint | Uint8Array): Uint8Array {
+  return crypto.keccak256(concatBytes(word(key), word(position)));
+}
+
+/** The slot of a dynamic array's element that takes `size` slots. Its length is at the position itself. */
+export function elementSlot(position: bigint | Uint8Array, index: number, size = 1): bigint {
+  return BigInt(bytesToHex(crypto.keccak256(word(position)))) + BigInt(index * size);
+}
+
+/** A slot as state readers want it. */
+export function slotHex(slot: bigint | Uint8Array): Hex {
+  return bytesToHex(word(slot));
+}

@@ -1,0 +1,22 @@
+import { CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
+
+// The devnet's fixed points: what samples for the public testnet need to run here by changing two URLs.
+
+export const DEVNET_CHAIN_ID = CHAIN_IDS.testnet;
+
+/** ERC-20 with EIP-2612; 18 decimals, symbol USDT0. */
+export const TEST_TOKEN_ADDRESS = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9" satisfies Hex;
+export const TEST_TOKEN: Uint8Array = hexToBytes(TEST_TOKEN_ADDRESS);
+
+/** What each user holds in genesis, in the token's smallest unit: 1,000,000 tokens. */
+export const USER_TOKENS: bigint = 1_000_000n * 10n ** 18n;
+
+/** What the funded account and each validator hold in genesis, in wei: they pay for what they send. */
+export const FUNDED_BALANCE: bigint = 10_000n * 10n ** 18n;
+
+export const DEFAULT_HOST = "127.0.0.1";
+export const DEFAULT_RPC_PORT = 8545;
+export const DEFAULT_SERVICE_PORT = 8080;
+
+/** The key of the development service; it works on a loopback address only. */
+export const DEV_API_KEY = "gw_dev_local";

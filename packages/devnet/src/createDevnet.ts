@@ -1,0 +1,68 @@
+import { crypto } from "@gas-waiver/protocol";
+import type { SealedBlock } from "./chain/block.js";
+import { Chain } from "./chain/chain.js";
+import { startMiner } from "./chain/miner.js";
+import type { Dropped } from "./chain/pool.js";
+import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./constants.js";
+import { ethereumJsExecutor } from "./evm/executor.js";
+import { type DevnetOptions, resolveOptions } from "./options.js";
+import { call } from "./rpc/dispatch.js";
+import { createMethods } from "./rpc/methods.js";
+import { createRpcServer, type ListeningAt } from "./rpc/server.js";
+
+const VERSION = "0.1.0";
+
+export interface Devnet {
+  /**
+   * Serves JSON-RPC over HTTP.
+   * @param at `127.0.0.1:8545` by default; port 0 picks a free one.
+   * @throws the system's error, such as EADDRINUSE.
+   */
+  listen(at?: { readonly host?: string; readonly port?: number }): Promise<ListeningAt>;
+  /**
+   * One JSON-RPC method without HTTP, as in EIP-1193: viem's `custom` transport takes the devnet as it is.
+   * @throws RpcError, or the error of the check that refused.
+   */
+  request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
+  /** Makes the next block now. */
+  mine(): Promise<SealedBlock>;
+  /** What was dropped lately when its block was built (D8), oldest first. */
+  drops(): readonly Dropped[];
+  /** Tells of each new block. @returns how to stop. */
+  onBlock(listener: (block: SealedBlock) => void): () => void;
+  /** Stops serving and mining. Afterwards nothing is left running. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a chain in memory; it makes blocks at once, and serves after `listen`.
+ * @throws InvalidDevnetOptionsError with every problem listed.
+ */
+export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
+  const resolved = resolveOptions(options);
+  const chain = new Chain(resolved, ethereumJsExecutor);
+  const miner = startMiner(chain, {
+    ...resolved,
+    // A block that fails is a defect of this program. It must be seen, and nobody here can handle it.
+    onError: (error) => {
+      process.emitWarning(error instanceof Error ? error : String(error));
+    },
+  });
+  const methods = createMethods(chain, `gas-waiver-devnet/${VERSION}/${crypto.name}`);
+  const server = createRpcServer(methods, () => miner.afterRequest());
+  return {
+    listen: ({ host = DEFAULT_HOST, port = DEFAULT_RPC_PORT } = {}) => server.listen({ host, port }),
+    async request({ method, params }) {
+      const result = await call(methods, method, Array.isArray(params) ? params : []);
+      await miner.afterRequest();
+      return result;
+    },
+    mine: () => chain.mine(),
+    drops: () => chain.pool.drops,
+    onBlock: (listener) => chain.onBlock(listener),
+    async close() {
+      await server.close();
+      await miner.close();
+    },
+  };
+}

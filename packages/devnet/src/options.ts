@@ -1,0 +1,68 @@
+/** How a devnet behaves. Everything has a default. */
+export interface DevnetOptions {
+  /** Milliseconds from block to block; 0: a block whenever a request brought something that can run. */
+  readonly blockTimeMs?: number;
+  /**
+   * Only with `blockTimeMs` 0. False: blocks come by `mine()` and `evm_mine` alone. Default true.
+   */
+  readonly automine?: boolean;
+  /** What ordinary transactions pay per gas at least, in wei (D11). Default 1 gwei. */
+  readonly minGasPrice?: bigint;
+  /** In gas. Default 1,000,000,000. */
+  readonly blockGasLimit?: bigint;
+  /** How many states before the latest stay readable. Default 1,024. */
+  readonly historyBlocks?: number;
+  /** Transactions that wait at most. Default 50,000. */
+  readonly poolLimit?: number;
+  /** The clock, in milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+export type ResolvedDevnetOptions = Required<DevnetOptions>;
+
+const DEFAULTS: ResolvedDevnetOptions = {
+  blockTimeMs: 500,
+  automine: true,
+  minGasPrice: 1_000_000_000n,
+  blockGasLimit: 1_000_000_000n,
+  historyBlocks: 1_024,
+  poolLimit: 50_000,
+  now: Date.now,
+};
+
+/** Names every option that is wrong, so that nobody has to find them one by one. */
+export class InvalidDevnetOptionsError extends Error {
+  override readonly name = "InvalidDevnetOptionsError";
+
+  constructor(readonly problems: readonly string[]) {
+    super(`invalid devnet options: ${problems.join("; ")}`);
+  }
+}
+
+/** Fills in the defaults. @throws {@link InvalidDevnetOptionsError} with every problem listed. */
+export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const resolved = { ...DEFAULTS, ...given } as Record<keyof DevnetOptions, unknown>;
+  const problems = Object.keys(given)
+    .filter((name) => !Object.hasOwn(DEFAULTS, name))
+    .map((name) => `${name} is no option`);
+  const wrong = (name: keyof DevnetOptions, wanted: string) =>
+    problems.push(`${name} is ${String(resolved[name])}, not ${wanted}`);
+  if (!isInteger(resolved.blockTimeMs, 0, 2 ** 31 - 1)) wrong("blockTimeMs", "an integer from 0 to 2^31-1");
+  if (typeof resolved.automine !== "boolean") wrong("automine", "true or false");
+  if (!isBigint(resolved.minGasPrice, 0n)) wrong("minGasPrice", "a bigint of at least 0 wei");
+  if (!isBigint(resolved.blockGasLimit, 21_000n)) wrong("blockGasLimit", "a bigint of at least 21000");
+  if (!isInteger(resolved.historyBlocks, 0, 2 ** 31)) wrong("historyBlocks", "an integer of at least 0");
+  if (!isInteger(resolved.poolLimit, 1, 2 ** 31)) wrong("poolLimit", "an integer of at least 1");
+  if (typeof resolved.now !== "function") wrong("now", "a function");
+  if (problems.length > 0) throw new InvalidDevnetOptionsError(problems);
+  return resolved as unknown as ResolvedDevnetOptions;
+}
+
+function isInteger(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+}
+
+function isBigint(value: unknown, least: bigint): boolean {
+  return typeof value === "bigint" && value >= least && value < 2n ** 64n;
+}

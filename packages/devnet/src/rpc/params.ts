@@ -1,0 +1,72 @@
+import { bytesToHex, type Hex, hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
+import { invalidParams } from "./errors.js";
+
+// Readers of parameters. Each takes the value and what to call it, and throws "invalid params" naming both.
+
+const UINT64 = 2n ** 64n;
+const UINT256 = 2n ** 256n;
+
+/** An object's members, unknown in type. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export function object(value: unknown, what: string): Members {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalidParams(`${what} is ${show(value)}, not an object`);
+  }
+  return value as Members;
+}
+
+export function bytes(value: unknown, what: string, length?: number): Uint8Array {
+  if (typeof value !== "string") throw invalidParams(`${what} is ${show(value)}, not 0x hex`);
+  let read: Uint8Array;
+  try {
+    read = hexToBytes(value);
+  } catch (error) {
+    if (error instanceof InvalidHexError) throw invalidParams(`${what} is not 0x hex: ${error.message}`);
+    throw error;
+  }
+  if (length !== undefined && read.length !== length) {
+    throw invalidParams(`${what} has ${read.length} bytes, not ${length}`);
+  }
+  return read;
+}
+
+export function address(value: unknown, what = "address"): Uint8Array {
+  return bytes(value, what, 20);
+}
+
+/** 32 bytes, as lower-case hex. */
+export function hash(value: unknown, what = "hash"): Hex {
+  return bytesToHex(bytes(value, what, 32));
+}
+
+/** An unsigned integer in 0x hex. Leading zeros are taken: wallets send them. */
+export function quantity(value: unknown, what: string, below = UINT256): bigint {
+  if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
+    throw invalidParams(`${what} is ${show(value)}, not an integer in 0x hex`);
+  }
+  const read = BigInt(value);
+  if (read >= below) throw invalidParams(`${what} is ${value}, which is too large`);
+  return read;
+}
+
+export function uint64(value: unknown, what: string): bigint {
+  return quantity(value, what, UINT64);
+}
+
+export function boolean(value: unknown, what: string): boolean {
+  if (typeof value !== "boolean") throw invalidParams(`${what} is ${show(value)}, not true or false`);
+  return value;
+}
+
+/** The reader's result, or a default where nothing was given. */
+export function optional<T, D>(value: unknown, fallback: D, read: (value: unknown) => T): T | D {
+  return value === undefined || value === null ? fallback : read(value);
+}
+
+/** The value shortened for a message. */
+export function show(value: unknown): string {
+  if (value === undefined) return "missing";
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}

@@ -1,0 +1,23 @@
+import type { Hex } from "@gas-waiver/protocol";
+
+/** keccak256 of no bytes: the code hash of an account without code. */
+export const EMPTY_CODE_HASH: Hex = "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470";
+
+/** What the state holds for one address. Never changed in place. */
+export interface AccountRecord {
+  readonly nonce: bigint;
+  readonly balance: bigint;
+  readonly codeHash: Hex;
+}
+
+/**
+ * Synchronous reads of one state. Addresses, slots and code hashes are lower-case 0x hex (20, 32 and 32 bytes).
+ * Slot values come without leading zeros; an unset slot is empty.
+ */
+export interface StateReader {
+  account(address: Hex): AccountRecord | undefined;
+  slot(address: Hex, slot: Hex): Uint8Array;
+  code(codeHash: Hex): Uint8Array;
+}
+
+export const NO_BYTES = new Uint8Array(0);

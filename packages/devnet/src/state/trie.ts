@@ -1,0 +1,200 @@
+import { RLP } from "@ethereumjs/rlp";
+import { bytesToHex, crypto, type Hex } from "@gas-waiver/protocol";
+
+// A Merkle Patricia trie in memory, synchronous, that keeps only the nodes in use and remembers each node's
+// reference until something below it changes. A block that touches 1,000 of 50,000 accounts so hashes only
+// the paths to those. Specification: Ethereum yellow paper, appendix D.
+
+type Nibbles = Uint8Array;
+type Encoded = Uint8Array | Encoded[];
+
+interface Leaf {
+  readonly kind: "leaf";
+  readonly path: Nibbles;
+  readonly value: Uint8Array;
+  reference: Encoded | undefined;
+}
+interface Extension {
+  readonly kind: "extension";
+  readonly path: Nibbles;
+  readonly child: Node;
+  reference: Encoded | undefined;
+}
+interface Branch {
+  readonly kind: "branch";
+  readonly children: (Node | undefined)[];
+  value: Uint8Array | undefined;
+  reference: Encoded | undefined;
+}
+type Node = Leaf | Extension | Branch;
+
+const EMPTY = new Uint8Array(0);
+
+/** The root of a trie without entries: keccak256(RLP("")). */
+export const EMPTY_ROOT: Hex = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
+
+/** Keys are used as they are: callers of a secure trie hash them first. */
+export class Trie {
+  #root: Node | undefined;
+
+  /** Sets the value at a key; an empty value removes the key. */
+  put(key: Uint8Array, value: Uint8Array): void {
+    const path = toNibbles(key);
+    this.#root = value.length === 0 ? remove(this.#root, path) : insert(this.#root, path, value);
+  }
+
+  root(): Hex {
+    if (this.#root === undefined) return EMPTY_ROOT;
+    return bytesToHex(crypto.keccak256(RLP.encode(encodeNode(this.#root))));
+  }
+}
+
+/** The root over items keyed by the RLP of their index, as in a block's transactions and receipts. */
+export function listRoot(items: readonly Uint8Array[]): Hex {
+  const trie = new Trie();
+  items.forEach((item, index) => {
+    trie.put(RLP.encode(index), item);
+  });
+  return trie.root();
+}
+
+function insert(node: Node | undefined, path: Nibbles, value: Uint8Array): Node {
+  if (node === undefined) return leaf(path, value);
+  if (node.kind === "branch") return insertIntoBranch(node, path, value);
+  const shared = sharedLength(node.path, path);
+  if (shared === node.path.length) {
+    if (node.kind === "extension")
+      return extension(node.path, insert(node.child, path.subarray(shared), value));
+    if (shared === path.length) return leaf(path, value);
+  }
+  const fork = branch();
+  placeInFork(fork, node, shared);
+  insertIntoBranch(fork, path.subarray(shared), value);
+  return shared === 0 ? fork : extension(path.subarray(0, shared), fork);
+}
+
+/** Hangs what is left of a split leaf or extension below the new branch. */
+function placeInFork(fork: Branch, node: Leaf | Extension, shared: number): void {
+  const rest = node.path.subarray(shared);
+  const first = rest[0];
+  if (node.kind === "leaf") {
+    if (first === undefined) fork.value = node.value;
+    else fork.children[first] = leaf(rest.subarray(1), node.value);
+  } else if (first !== undefined) {
+    fork.children[first] = rest.length === 1 ? node.child : extension(rest.subarray(1), node.child);
+  }
+}
+
+function insertIntoBranch(node: Branch, path: Nibbles, value: Uint8Array): Branch {
+  node.reference = undefined;
+  const first = path[0];
+  if (first === undefined) node.value = value;
+  else node.children[first] = insert(node.children[first], path.subarray(1), value);
+  return node;
+}
+
+function remove(node: Node | undefined, path: Nibbles): Node | undefined {
+  if (node === undefined) return undefined;
+  if (node.kind === "branch") return removeFromBranch(node, path);
+  const shared = sharedLength(node.path, path);
+  if (shared !== node.path.length) return node;
+  if (node.kind === "leaf") return shared === path.length ? undefined : node;
+  const child = remove(node.child, path.subarray(shared));
+  return child === undefined ? undefined : prefix(node.path, child);
+}
+
+function removeFromBranch(node: Branch, path: Nibbles): Node | undefined {
+  node.reference = undefined;
+  const first = path[0];
+  if (first === undefined) node.value = undefined;
+  else node.children[first] = remove(node.children[first], path.subarray(1));
+  return collapse(node);
+}
+
+/** A branch with one thing left becomes that thing. */
+function collapse(node: Branch): Node | undefined {
+  let only = -1;
+  for (let i = 0; i < 16; i++) {
+    if (node.children[i] === undefined) continue;
+    if (only >= 0 || node.value !== undefined) return node;
+    only = i;
+  }
+  if (only < 0) return node.value === undefined ? undefined : leaf(EMPTY, node.value);
+  const child = node.children[only];
+  return child === undefined ? undefined : prefix(Uint8Array.of(only), child);
+}
+
+/** Puts nibbles in front of a node, merging with its own path where it has one. */
+function prefix(path: Nibbles, child: Node): Node {
+  if (child.kind === "branch") return extension(path, child);
+  const joined = new Uint8Array(path.length + child.path.length);
+  joined.set(path);
+  joined.set(child.path, path.length);
+  return child.kind === "leaf" ? leaf(joined, child.value) : extension(joined, child.child);
+}
+
+function leaf(path: Nibbles, value: Uint8Array): Leaf {
+  return { kind: "leaf", path, value, reference: undefined };
+}
+
+function extension(path: Nibbles, child: Node): Node {
+  return child.kind === "branch"
+    ? { kind: "extension", path, child, reference: undefined }
+    : prefix(path, child);
+}
+
+function branch(): Branch {
+  return { kind: "branch", children: new Array(16).fill(undefined), value: undefined, reference: undefined };
+}
+
+/** How a parent names this node: by its hash, or by itself when that is shorter than a hash. */
+function referenceOf(node: Node): Encoded {
+  if (node.reference !== undefined) return node.reference;
+  const encoded = encodeNode(node);
+  const bytes = RLP.encode(encoded);
+  node.reference = bytes.length < 32 ? encoded : crypto.keccak256(bytes);
+  return node.reference;
+}
+
+function encodeNode(node: Node): Encoded[] {
+  switch (node.kind) {
+    case "leaf":
+      return [compact(node.path, true), node.value];
+    case "extension":
+      return [compact(node.path, false), referenceOf(node.child)];
+    case "branch":
+      return [
+        ...node.children.map((child) => (child === undefined ? EMPTY : referenceOf(child))),
+        node.value ?? EMPTY,
+      ];
+  }
+}
+
+/** Hex-prefix encoding: flags for leaf and odd length in the first nibble. */
+function compact(path: Nibbles, isLeaf: boolean): Uint8Array {
+  const odd = path.length % 2;
+  const out = new Uint8Array((path.length >> 1) + 1);
+  const flags = (isLeaf ? 2 : 0) + odd;
+  out[0] = (flags << 4) | (odd === 1 ? (path[0] ?? 0) : 0);
+  for (let i = odd, o = 1; i < path.length; i += 2, o++) {
+    out[o] = ((path[i] ?? 0) << 4) | (path[i + 1] ?? 0);
+  }
+  return out;
+}
+
+function toNibbles(key: Uint8Array): Nibbles {
+  const out = new Uint8Array(key.length * 2);
+  for (let i = 0; i < key.length; i++) {
+    const byte = key[i] ?? 0;
+    out[2 * i] = byte >> 4;
+    out[2 * i + 1] = byte & 15;
+  }
+  return out;
+}
+
+function sharedLength(a: Nibbles, b: Nibbles): number {
+  const limit = Math.min(a.length, b.length);
+  let i = 0;
+  while (i < limit && a[i] === b[i]) i++;
+  return i;
+}

@@ -1,0 +1,198 @@
+import { RLP } from "@ethereumjs/rlp";
+import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import type { StateChanges } from "./overlay.js";
+import { type AccountRecord, NO_BYTES, type StateReader } from "./reader.js";
+import { EMPTY_ROOT, Trie } from "./trie.js";
+
+/** What a block overwrote: enough to read, and to return to, the state before it. */
+interface Diff {
+  readonly accounts: Map<Hex, AccountRecord | undefined>;
+  readonly slots: Map<Hex, Map<Hex, Uint8Array>>;
+}
+
+/**
+ * The state after the latest block, its Merkle root, and the way back.
+ *
+ * The latest state is plain maps. Each applied block leaves a diff of what it overwrote; a state of the past
+ * is the latest one read through the diffs since then. The tries serve the root alone.
+ */
+export class WorldState implements StateReader {
+  readonly #accounts = new Map<Hex, AccountRecord>();
+  readonly #slots = new Map<Hex, Map<Hex, Uint8Array>>();
+  readonly #codes = new Map<Hex, Uint8Array>();
+  readonly #trie = new Trie();
+  readonly #storageTries = new Map<Hex, Trie>();
+  /** `#diffs[i]` leads from block `#oldest + i + 1` back to block `#oldest + i`. */
+  readonly #diffs: Diff[] = [];
+  #oldest = 0;
+  readonly #historyBlocks: number;
+
+  /** @param historyBlocks how many states before the latest one stay readable. */
+  constructor(historyBlocks: number) {
+    this.#historyBlocks = historyBlocks;
+  }
+
+  /** The oldest block whose state can be read. */
+  get oldestBlock(): number {
+    return this.#oldest;
+  }
+
+  account(address: Hex): AccountRecord | undefined {
+    return this.#accounts.get(address);
+  }
+
+  slot(address: Hex, slot: Hex): Uint8Array {
+    return this.#slots.get(address)?.get(slot) ?? NO_BYTES;
+  }
+
+  code(codeHash: Hex): Uint8Array {
+    return this.#codes.get(codeHash) ?? NO_BYTES;
+  }
+
+  root(): Hex {
+    return this.#trie.root();
+  }
+
+  /**
+   * The state after a block, which stays right while later blocks are applied.
+   * @returns undefined when the block is older than what is kept.
+   */
+  at(block: number): StateReader | undefined {
+    if (block < this.#oldest || block > this.#oldest + this.#diffs.length) return undefined;
+    return new StateAtBlock(this, block);
+  }
+
+  /** The first diff after `block` that tells of the account. Used by states of the past. */
+  accountBefore(block: number, address: Hex): { readonly record: AccountRecord | undefined } | undefined {
+    for (let i = Math.max(0, block - this.#oldest); i < this.#diffs.length; i++) {
+      const accounts = this.#diffs[i]?.accounts;
+      if (accounts?.has(address)) return { record: accounts.get(address) };
+    }
+    return undefined;
+  }
+
+  /** The first diff after `block` that tells of the slot. Used by states of the past. */
+  slotBefore(block: number, address: Hex, slot: Hex): Uint8Array | undefined {
+    for (let i = Math.max(0, block - this.#oldest); i < this.#diffs.length; i++) {
+      const value = this.#diffs[i]?.slots.get(address)?.get(slot);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  /** Applies genesis: like a block, but with no state before it. */
+  applyGenesis(changes: StateChanges): Hex {
+    this.#write(changes);
+    return this.root();
+  }
+
+  /** Applies a block's changes and returns the new root. */
+  apply(changes: StateChanges): Hex {
+    this.#diffs.push(this.#write(changes));
+    if (this.#diffs.length > this.#historyBlocks) {
+      this.#diffs.shift();
+      this.#oldest++;
+    }
+    return this.root();
+  }
+
+  #write(changes: StateChanges): Diff {
+    const diff: Diff = { accounts: new Map(), slots: new Map() };
+    for (const [hash, code] of changes.codes) this.#codes.set(hash, code);
+    const touched = new Set<Hex>(changes.accounts.keys());
+    for (const address of changes.wiped) {
+      touched.add(address);
+      for (const slot of [...(this.#slots.get(address)?.keys() ?? [])]) {
+        this.#writeSlot(diff, address, slot, NO_BYTES);
+      }
+    }
+    for (const [address, slots] of changes.slots) {
+      touched.add(address);
+      for (const [slot, value] of slots) this.#writeSlot(diff, address, slot, value);
+    }
+    for (const [address, record] of changes.accounts) {
+      diff.accounts.set(address, this.#accounts.get(address));
+      if (record === undefined) this.#accounts.delete(address);
+      else this.#accounts.set(address, record);
+    }
+    for (const address of touched) this.#updateTrie(address);
+    return diff;
+  }
+
+  #writeSlot(diff: Diff, address: Hex, slot: Hex, value: Uint8Array): void {
+    let slots = this.#slots.get(address);
+    const before = slots?.get(slot) ?? NO_BYTES;
+    let old = diff.slots.get(address);
+    if (old === undefined) {
+      old = new Map();
+      diff.slots.set(address, old);
+    }
+    // A slot wiped and written again in one block passes here twice: the first value is the block's past.
+    if (!old.has(slot)) old.set(slot, before);
+    if (slots === undefined) {
+      slots = new Map();
+      this.#slots.set(address, slots);
+    }
+    if (value.length === 0) slots.delete(slot);
+    else slots.set(slot, value);
+    this.#storageTrie(address).put(hashedKey(slot), value.length === 0 ? NO_BYTES : RLP.encode(value));
+  }
+
+  #storageTrie(address: Hex): Trie {
+    let trie = this.#storageTries.get(address);
+    if (trie === undefined) {
+      trie = new Trie();
+      this.#storageTries.set(address, trie);
+    }
+    return trie;
+  }
+
+  #updateTrie(address: Hex): void {
+    const record = this.#accounts.get(address);
+    if (record === undefined) {
+      this.#trie.put(hashedKey(address), NO_BYTES);
+      if (this.#slots.get(address)?.size === 0) this.#forgetStorage(address);
+      return;
+    }
+    const storageRoot = this.#storageTries.get(address)?.root() ?? EMPTY_ROOT;
+    const value = RLP.encode([
+      record.nonce,
+      record.balance,
+      hexToBytes(storageRoot),
+      hexToBytes(record.codeHash),
+    ]);
+    this.#trie.put(hashedKey(address), value);
+  }
+
+  #forgetStorage(address: Hex): void {
+    this.#slots.delete(address);
+    this.#storageTries.delete(address);
+  }
+}
+
+class StateAtBlock implements StateReader {
+  readonly #world: WorldState;
+  readonly #block: number;
+
+  constructor(world: WorldState, block: number) {
+    this.#world = world;
+    this.#block = block;
+  }
+
+  account(address: Hex): AccountRecord | undefined {
+    const before = this.#world.accountBefore(this.#block, address);
+    return before === undefined ? this.#world.account(address) : before.record;
+  }
+
+  slot(address: Hex, slot: Hex): Uint8Array {
+    return this.#world.slotBefore(this.#block, address, slot) ?? this.#world.slot(address, slot);
+  }
+
+  code(codeHash: Hex): Uint8Array {
+    return this.#world.code(codeHash);
+  }
+}
+
+function hashedKey(hex: Hex): Uint8Array {
+  return crypto.keccak256(hexToBytes(hex));
+}
