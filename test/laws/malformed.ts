@@ -1,0 +1,158 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import {
+  assertInnerTx,
+  assertWrapper,
+  bytesToHex,
+  type ChainView,
+  compilePolicy,
+  DEFAULT_MAX_DATA_LENGTH,
+  DEFAULT_MAX_GAS_LIMIT,
+  decodeInnerTx,
+  decodeTransaction,
+  encodeTransaction,
+  MARKER_ADDRESS,
+  ProtocolError,
+  parseInnerTx,
+  type SignedTransaction,
+} from "@gas-waiver/protocol";
+import fc from "fast-check";
+import {
+  hostileBytes,
+  mutation,
+  ORACLE_DOMAIN,
+  signature,
+  transaction,
+  WHOLE_DOMAIN,
+} from "./arbitraries.js";
+import { reasonOf } from "./encoding.js";
+import { type Law, law } from "./Law.js";
+import { fieldsOf, ORACLES } from "./oracles.js";
+import { FAULTS, withFault } from "./sloppyRlp.js";
+
+const rawOf = (domain: typeof WHOLE_DOMAIN) =>
+  fc
+    .record({ tx: transaction(domain), signature })
+    .map(({ tx, signature }) => encodeTransaction(tx, signature));
+
+const mutated = (domain: typeof WHOLE_DOMAIN) =>
+  fc.tuple(rawOf(domain), mutation).map(([raw, mutate]) => mutate(raw));
+
+const anyBytes = fc.oneof(mutated(WHOLE_DOMAIN), hostileBytes);
+
+/** Can viem and ethers hold it? Elsewhere they refuse what is valid. */
+function inOracleDomain(tx: SignedTransaction): boolean {
+  const { chainId = 1n } = tx;
+  const { nonce, minChainId, maxChainId } = ORACLE_DOMAIN;
+  if (tx.nonce > nonce || chainId < minChainId || chainId > maxChainId) return false;
+  return tx.type !== "eip1559" || tx.maxPriorityFeePerGas <= tx.maxFeePerGas;
+}
+
+/** What a decoder accepts, or undefined where it refuses as it may: with its own error, for a reason and a code. */
+function accepted<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    ok(error.code === "PARSE_ERROR" || error.code === "VALIDATION_FAILED", error.code);
+    ok(error.message.length > 0 && error.message.length < 1_000);
+    return undefined;
+  }
+}
+
+/** A chain on which all is allowed. */
+const openChain: ChainView = {
+  chainId: 2201n,
+  isWaiver: () => true,
+  isAllowed: () => "allowed",
+  nonceOf: () => 0n,
+  balanceOf: () => 2n ** 256n,
+};
+
+const wrapperAround = (data: Uint8Array) =>
+  ({
+    type: "legacy",
+    chainId: 2201n,
+    nonce: 0n,
+    gasPrice: 0n,
+    gasLimit: 2n ** 64n - 1n,
+    to: MARKER_ADDRESS,
+    value: 0n,
+    data,
+  }) as const;
+
+const wrapperBytes = fc.oneof(
+  anyBytes,
+  fc
+    .record({ data: anyBytes, signature })
+    .map(({ data, signature }) => encodeTransaction(wrapperAround(data), signature)),
+);
+
+const hexish = fc
+  .array(fc.constantFrom(..."0123456789abcdefABCDEFxX g\u0000é"), { maxLength: 40 })
+  .map((characters) => `0x${characters.join("")}`);
+
+const rules = {
+  chainId: 2201n,
+  maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
+  maxDataLength: DEFAULT_MAX_DATA_LENGTH,
+  policy: compilePolicy([{ address: "*" }]),
+};
+
+export const MALFORMED_LAWS: readonly Law[] = [
+  law(
+    "what viem or ethers reject as malformed, we reject; what we accept, they read the same",
+    { cases: 10_000 },
+    mutated(ORACLE_DOMAIN),
+    (raw) => {
+      const tx = accepted(() => decodeTransaction(raw));
+      if (tx === undefined || !inOracleDomain(tx)) return;
+      for (const oracle of ORACLES) deepStrictEqual(oracle.decode(raw), fieldsOf(tx), oracle.name);
+    },
+  ),
+  law(
+    "encoding what was accepted gives the same bytes: no two byte strings are the same transaction",
+    { cases: 8_000 },
+    anyBytes,
+    (raw) => {
+      const tx = accepted(() => decodeTransaction(raw));
+      if (tx !== undefined) strictEqual(bytesToHex(encodeTransaction(tx, tx.signature)), bytesToHex(raw));
+    },
+  ),
+  law(
+    "a transaction with one item in a form that is not canonical is refused as that",
+    { cases: 6_000 },
+    fc.record({ raw: rawOf(WHOLE_DOMAIN), fault: fc.constantFrom(...FAULTS), at: fc.nat({ max: 1_000 }) }),
+    ({ raw, fault, at }) => {
+      strictEqual(
+        reasonOf(() => decodeTransaction(withFault(raw, fault, at))),
+        "NON_CANONICAL_RLP",
+      );
+    },
+  ),
+  law("a decoder throws nothing but ProtocolError, whatever the bytes", { cases: 8_000 }, anyBytes, (raw) => {
+    const inner = accepted(() => decodeInnerTx(raw));
+    strictEqual(inner === undefined, accepted(() => parseInnerTx(bytesToHex(raw))) === undefined);
+    if (inner !== undefined) accepted(() => assertInnerTx(inner, rules));
+  }),
+  law(
+    "parseInnerTx throws nothing but ProtocolError, whatever the text",
+    { cases: 4_000 },
+    fc.oneof(hexish, fc.string({ unit: "binary", maxLength: 60 }), fc.string({ maxLength: 60 })),
+    (text) => {
+      accepted(() => parseInnerTx(text));
+    },
+  ),
+  law(
+    "the validators' rules throw nothing but ProtocolError, and name the check that failed",
+    { cases: 4_000 },
+    wrapperBytes,
+    async (raw) => {
+      try {
+        await assertWrapper(raw, openChain);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        strictEqual(typeof error.values["check"], "string");
+      }
+    },
+  ),
+];

@@ -1,0 +1,157 @@
+import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert";
+import {
+  bytesEqual,
+  bytesToHex,
+  checksumAddress,
+  decodeInnerTx,
+  decodeTransaction,
+  encodeTransaction,
+  type InnerTx,
+  ProtocolError,
+  privateKeyToAddress,
+  recoverSender,
+  signingHash,
+  signTransaction,
+  type UnsignedTransaction,
+} from "@gas-waiver/protocol";
+import { computeAddress, SigningKey, Transaction, Wallet } from "ethers";
+import fc from "fast-check";
+import { keccak256, recoverAddress, recoverTransactionAddress, type TransactionSerialized } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import {
+  CURVE_ORDER,
+  compact,
+  mutation,
+  ORACLE_DOMAIN,
+  privateKey,
+  signature,
+  transaction,
+  WHOLE_DOMAIN,
+} from "./arbitraries.js";
+import { reasonOf } from "./encoding.js";
+import { type Law, law } from "./Law.js";
+import { forEthers, forViem } from "./oracles.js";
+
+/** The sender, or undefined where no key can have made the signature. */
+function senderOf(tx: InnerTx): string | undefined {
+  try {
+    return bytesToHex(recoverSender(tx));
+  } catch (error) {
+    if (error instanceof ProtocolError && error.reason === "INVALID_SIGNATURE") return undefined;
+    throw error;
+  }
+}
+
+const isProtected = (tx: UnsignedTransaction) => tx.chainId !== undefined;
+const bySomeone = fc.record({ tx: transaction(ORACLE_DOMAIN), key: privateKey });
+const innerBySomeone = fc.record({ tx: transaction(WHOLE_DOMAIN).filter(isProtected), key: privateKey });
+
+export const SIGNATURE_LAWS: readonly Law[] = [
+  law(
+    "viem and ethers find the same hash and the same sender",
+    { cases: 900, recovers: true },
+    bySomeone,
+    async ({ tx, key }) => {
+      const signed = signTransaction(tx, key);
+      const sender = privateKeyToAddress(key);
+      const raw = bytesToHex(signed.raw);
+      strictEqual(bytesToHex(recoverSender(decodeTransaction(signed.raw))), bytesToHex(sender));
+      const theirs = Transaction.from(raw);
+      strictEqual(theirs.hash, keccak256(raw));
+      strictEqual(theirs.from, checksumAddress(sender));
+      const serializedTransaction = raw as TransactionSerialized;
+      strictEqual(await recoverTransactionAddress({ serializedTransaction }), checksumAddress(sender));
+    },
+  ),
+  law(
+    "viem and ethers sign the same bytes, and we find their signer",
+    { cases: 600, recovers: true },
+    bySomeone,
+    async ({ tx, key }) => {
+      const ours = bytesToHex(signTransaction(tx, key).raw);
+      const account = privateKeyToAccount(bytesToHex(key));
+      strictEqual(await account.signTransaction(forViem(tx)), ours);
+      const wallet = new Wallet(bytesToHex(key));
+      strictEqual(await wallet.signTransaction(forEthers(tx)), ours);
+      strictEqual(checksumAddress(recoverSender(signTransaction(tx, key))), account.address);
+    },
+  ),
+  law(
+    "any r and s lead to the same sender, or to none, here and in viem and ethers",
+    { cases: 700, recovers: true },
+    fc.record({ tx: transaction(ORACLE_DOMAIN), signature }),
+    async ({ tx, signature }) => {
+      const hash = bytesToHex(signingHash(tx));
+      const parts = {
+        r: bytesToHex(signature.compact.subarray(0, 32)),
+        s: bytesToHex(signature.compact.subarray(32)),
+        yParity: signature.yParity,
+      };
+      const raw = encodeTransaction(tx, signature);
+      const ours = senderOf(decodeTransaction(raw) as InnerTx);
+      const byViem = await recoverAddress({ hash, signature: parts }).catch(() => undefined);
+      strictEqual(byViem?.toLowerCase(), ours);
+      let byEthers: string | undefined;
+      try {
+        byEthers = computeAddress(SigningKey.recoverPublicKey(hash, parts));
+      } catch {
+        // No key can have made it.
+      }
+      strictEqual(byEthers?.toLowerCase(), ours);
+    },
+  ),
+  law(
+    "a mutated byte string is refused, or has another sender",
+    { cases: 4_000, recovers: true },
+    fc.record({ signed: innerBySomeone, mutate: mutation }),
+    ({ signed: { tx, key }, mutate }) => {
+      const { raw } = signTransaction(tx, key);
+      const mutated = mutate(raw);
+      if (bytesEqual(mutated, raw)) return;
+      let accepted: InnerTx;
+      try {
+        accepted = decodeInnerTx(mutated);
+      } catch (error) {
+        if (error instanceof ProtocolError) return;
+        throw error;
+      }
+      notStrictEqual(senderOf(accepted), bytesToHex(privateKeyToAddress(key)));
+    },
+  ),
+  law(
+    "other fields under the same signature have another sender",
+    { cases: 2_000, recovers: true },
+    fc.record({ signed: innerBySomeone, other: transaction(WHOLE_DOMAIN).filter(isProtected) }),
+    ({ signed: { tx, key }, other }) => {
+      const signed = signTransaction(tx, key);
+      const sender = bytesToHex(privateKeyToAddress(key));
+      // One field at a time where both have it, and all of them at once.
+      for (const field of ["nonce", "gasLimit", "value", "chainId", "data", "to", "all"] as const) {
+        const forged = field === "all" ? other : ({ ...tx, [field]: other[field] } as UnsignedTransaction);
+        const raw = encodeTransaction(forged, signed.signature);
+        if (bytesEqual(raw, signed.raw)) continue;
+        notStrictEqual(senderOf(decodeInnerTx(raw)), sender, field);
+      }
+    },
+  ),
+  law(
+    "the twin of a signature (n - s, other parity) is refused, though it leads to the same sender",
+    { cases: 200, recovers: true },
+    bySomeone,
+    async ({ tx, key }) => {
+      const signed = signTransaction(tx, key);
+      const r = BigInt(bytesToHex(signed.signature.compact.subarray(0, 32)));
+      const s = BigInt(bytesToHex(signed.signature.compact.subarray(32)));
+      const twin = {
+        compact: compact(r, CURVE_ORDER - s),
+        yParity: signed.signature.yParity === 0 ? (1 as const) : (0 as const),
+      };
+      strictEqual(
+        reasonOf(() => decodeTransaction(encodeTransaction(tx, twin))),
+        "HIGH_S_SIGNATURE",
+      );
+      const recovered = recoverSender({ ...tx, signature: twin, raw: signed.raw });
+      deepStrictEqual(recovered, privateKeyToAddress(key));
+    },
+  ),
+];

@@ -1,0 +1,143 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import {
+  type AllowedTarget,
+  allowedTargetsToJson,
+  bytesEqual,
+  compilePolicy,
+  encodeResultLine,
+  InvalidAllowedTargetError,
+  LINE_CODES,
+  ProtocolError,
+  parseAllowedTargets,
+  parseHealth,
+  parseRequestErrorBody,
+  parseResultLine,
+  parseSubmitRequest,
+  parseWait,
+  REASONS,
+  type Reason,
+  type ResultLine,
+  selectorOf,
+  type Verdict,
+  WireError,
+} from "@gas-waiver/protocol";
+import fc from "fast-check";
+import { bytes } from "./arbitraries.js";
+import { type Law, law } from "./Law.js";
+
+/** JSON as it comes off a wire: anything, and things that are nearly right. */
+const nearly = fc.record(
+  {
+    transactions: fc.oneof(fc.array(fc.oneof(fc.string(), fc.jsonValue())), fc.jsonValue()),
+    index: fc.oneof(fc.nat(), fc.jsonValue()),
+    id: fc.oneof(fc.string(), fc.jsonValue()),
+    success: fc.oneof(fc.boolean(), fc.jsonValue()),
+    txHash: fc.oneof(fc.string(), fc.jsonValue()),
+    error: fc.oneof(
+      fc.record({ code: fc.constantFrom(...LINE_CODES, "UNAUTHORIZED", "toString"), message: fc.string() }),
+      fc.jsonValue(),
+    ),
+    address: fc.oneof(fc.constant("*"), fc.jsonValue()),
+    status: fc.constantFrom("ok", "no"),
+    ["__proto__"]: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+);
+const anyJson = fc
+  .oneof(nearly, fc.array(nearly, { maxLength: 3 }), fc.jsonValue())
+  .map((value): unknown => JSON.parse(JSON.stringify(value)));
+
+/** A parser gives a value, or its own error. */
+function throwsOnly(parse: () => unknown, own: abstract new (...args: never[]) => Error): void {
+  try {
+    parse();
+  } catch (error) {
+    ok(error instanceof own, `threw ${error}`);
+  }
+}
+
+const hash = bytes(32).map((of) => `0x${Buffer.from(of).toString("hex")}`);
+const reason = fc.constantFrom(...(Object.keys(REASONS) as Reason[]));
+const resultLine: fc.Arbitrary<ResultLine> = fc.oneof(
+  fc.record({
+    index: fc.nat(),
+    id: fc.uuid({ version: 7 }),
+    success: fc.constant(true as const),
+    txHash: hash,
+  }),
+  fc.record(
+    {
+      index: fc.nat(),
+      id: fc.uuid({ version: 7 }),
+      success: fc.constant(false as const),
+      error: fc.record(
+        { code: fc.constantFrom(...LINE_CODES), message: fc.string({ unit: "binary" }), reason },
+        { requiredKeys: ["code", "message"], noNullPrototype: true },
+      ),
+    },
+    { noNullPrototype: true },
+  ),
+);
+
+// Few addresses and selectors, so that entries meet.
+const target = fc.constantFrom(...[1, 2, 3].map((byte) => new Uint8Array(20).fill(byte)));
+const selector = fc.constantFrom(...[1, 2, 3].map((byte) => new Uint8Array(4).fill(byte)));
+const allowedTargets: fc.Arbitrary<AllowedTarget[]> = fc.array(
+  fc.record(
+    { address: fc.oneof(target, fc.constant("*" as const)), selectors: fc.array(selector, { maxLength: 3 }) },
+    { requiredKeys: ["address"] },
+  ),
+  { maxLength: 5 },
+);
+const call = fc.record({
+  to: target,
+  data: fc.oneof(
+    bytes(0, 3),
+    selector,
+    fc.tuple(selector, bytes(0, 40)).map((parts) => Uint8Array.from(parts.flatMap((p) => [...p]))),
+  ),
+});
+
+/** D4, read word by word. */
+function verdictByTheLetter(targets: readonly AllowedTarget[], to: Uint8Array, data: Uint8Array): Verdict {
+  const forTarget = targets.filter(({ address }) => address === "*" || bytesEqual(address, to));
+  if (forTarget.length === 0) return "target not allowed";
+  const own = selectorOf(data);
+  const permitted = forTarget.some(
+    ({ selectors }) =>
+      selectors === undefined || (own !== undefined && selectors.some((one) => bytesEqual(one, own))),
+  );
+  return permitted ? "allowed" : "selector not allowed";
+}
+
+export const WIRE_LAWS: readonly Law[] = [
+  law(
+    "a parser of the wire throws only its own error, whatever the JSON",
+    { cases: 4_000 },
+    anyJson,
+    (json) => {
+      throwsOnly(() => parseSubmitRequest(json, 100), ProtocolError);
+      throwsOnly(() => parseWait(json), ProtocolError);
+      throwsOnly(() => parseResultLine(json), WireError);
+      throwsOnly(() => parseRequestErrorBody(json), WireError);
+      throwsOnly(() => parseHealth(json), WireError);
+      throwsOnly(() => parseAllowedTargets(json), InvalidAllowedTargetError);
+    },
+  ),
+  law("a result line is one line, and reads back the same", { cases: 3_000 }, resultLine, (line) => {
+    const text = encodeResultLine(line);
+    strictEqual(/[\n\r]/.test(text), false);
+    // Through JSON, since fast-check also makes objects without a prototype.
+    deepStrictEqual(parseResultLine(JSON.parse(text)), JSON.parse(JSON.stringify(line)));
+  }),
+  law(
+    "a compiled policy says what D4 says",
+    { cases: 6_000 },
+    fc.record({ targets: allowedTargets, call }),
+    ({ targets, call: { to, data } }) => {
+      strictEqual(compilePolicy(targets).check(to, data), verdictByTheLetter(targets, to, data));
+      const reread = parseAllowedTargets(JSON.parse(JSON.stringify(allowedTargetsToJson(targets))));
+      strictEqual(compilePolicy(reread).check(to, data), verdictByTheLetter(targets, to, data));
+    },
+  ),
+];
