@@ -40,12 +40,12 @@ async function isOutOfDate() {
   const wanted = await packagesOf(join(root, "package-lock.json"));
   const installed = await packagesOf(join(root, "node_modules", ".package-lock.json")).catch(() => undefined);
   if (installed === undefined) return true;
-  return Object.entries(wanted).some(([path, { version, integrity, optional, devOptional }]) => {
+  return Object.entries(wanted).some(([path, { version, optional, devOptional }]) => {
     if (path === "") return false;
     const there = installed[path];
     // Optional ones are left out where they do not fit the machine.
     if (there === undefined) return !(optional || devOptional);
-    return there.version !== version || there.integrity !== integrity;
+    return there.version !== version;
   });
 }
 

@@ -1,0 +1,95 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** Who may import whom (ARCHITECTURE.md): protocol ← client, server, devnet; the command line imports them all. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  client: ["@gas-waiver/protocol"],
+  server: ["@gas-waiver/protocol"],
+  devnet: ["@gas-waiver/protocol"],
+  cli: ["@gas-waiver/client", "@gas-waiver/devnet", "@gas-waiver/protocol", "@gas-waiver/server"],
+};
+
+function sourcesOf(name: string): string[] {
+  return readdirSync(join(root, "packages", name, "src"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => join("packages", name, "src", file));
+}
+
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name = ""]) => name);
+}
+
+describe("packages", () => {
+  it("are the ones whose arrows are known", () => {
+    expect(readdirSync(join(root, "packages")).sort()).toEqual(Object.keys(ARROWS).sort());
+  });
+
+  it.each(Object.entries(ARROWS))("%s imports only what it may", (name, allowed) => {
+    const strange = sourcesOf(name).flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => /^(?:@gas-waiver\/|gas-waiver$)/.test(specifier))
+        .filter((specifier) => !allowed.some((one) => specifier === one || specifier.startsWith(`${one}/`)))
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    expect(strange).toEqual([]);
+    const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`));
+    const declared = Object.keys(dependencies).filter((dependency) => dependency.startsWith("@gas-waiver/"));
+    expect(declared.sort()).toEqual([...allowed]);
+  });
+
+  it("leave the environment and the arguments to the command line", () => {
+    const readers = Object.keys(ARROWS)
+      .filter((name) => name !== "cli")
+      .flatMap(sourcesOf)
+      .filter((file) => /process\.(env|argv)\b/.test(read(file)));
+    expect(readers).toEqual([]);
+  });
+
+  it("keep the client free of Node", () => {
+    expect(
+      sourcesOf("client")
+        .flatMap(importsOf)
+        .filter((specifier) => specifier.startsWith("node:")),
+    ).toEqual([]);
+  });
+});
+
+describe("the lock file", () => {
+  it("names no registry, so that an installation uses the one that is configured", () => {
+    const { packages } = JSON.parse(read("package-lock.json")) as {
+      packages: Record<string, { resolved?: string; integrity?: string; link?: boolean }>;
+    };
+    const entries = Object.entries(packages);
+    expect(entries.filter(([, { resolved }]) => resolved?.includes("://"))).toEqual([]);
+    const installed = entries.filter(([path, { link }]) => path.includes("node_modules/") && !link);
+    expect(installed.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual(
+      [],
+    );
+  });
+});
+
+describe("what is tracked", () => {
+  const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
+    .split("\0")
+    .filter(Boolean);
+
+  it("has no built or generated files", () => {
+    expect(
+      files.filter((file) => /(^|\/)(dist|node_modules|\.gas-waiver)\/|\.tsbuildinfo$/.test(file)),
+    ).toEqual([]);
+  });
+
+  it("has documents whose links lead somewhere", () => {
+    for (const file of files.filter((name) => /^[^/]+\.md$/.test(name))) {
+      for (const [, target = ""] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        expect(files, `${file} links to ${target}`).toContain(target);
+      }
+    }
+  });
+});
