@@ -1,0 +1,38 @@
+import { type Environment, readSettings } from "./settings/readSettings.js";
+import type { Alternatives, Settings, Values } from "./settings/Setting.js";
+
+/** What a command may use of the process it runs in. */
+export interface Context {
+  readonly env: Environment;
+  /** Prints a line for the person who started the program. */
+  readonly print: (line: string) => void;
+  /** Aborted when the program shall end; a command that is done by then just returns or throws its reason. */
+  readonly signal: AbortSignal;
+}
+
+export interface CommandDefinition<S extends Settings> {
+  /** What the help says beyond the command's summary. */
+  readonly description: string;
+  readonly settings: S;
+  readonly alternatives: readonly Alternatives<keyof S & string>[];
+  run(values: Values<S>, context: Context): Promise<void>;
+}
+
+export interface Command {
+  readonly description: string;
+  readonly settings: Settings;
+  /**
+   * Reads the settings and runs until the command is done or the signal is aborted.
+   * @throws UsageError for wrong settings, or what the command fails with.
+   */
+  run(argv: readonly string[], context: Context): Promise<void>;
+}
+
+export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
+  const { description, settings, alternatives } = definition;
+  return {
+    description,
+    settings,
+    run: (argv, context) => definition.run(readSettings(settings, alternatives, argv, context.env), context),
+  };
+}

@@ -1,0 +1,49 @@
+import { EventEmitter } from "node:events";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { aborted, listenForSignals } from "./Interruption.js";
+
+let source: EventEmitter;
+let statuses: number[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  source = new EventEmitter();
+  statuses = [];
+});
+afterEach(() => vi.useRealTimers());
+
+const listen = () => listenForSignals(source, (status) => statuses.push(status));
+
+describe("listenForSignals", () => {
+  it.each(["SIGINT", "SIGTERM"])("asks everything to end at %s", async (name) => {
+    const signal = listen();
+    expect(signal.aborted).toBe(false);
+    source.emit(name);
+    expect(signal.aborted).toBe(true);
+    await aborted(signal);
+    expect(statuses).toEqual([]);
+  });
+
+  it("takes a signal that npm passes on for the same one", () => {
+    listen();
+    source.emit("SIGINT");
+    vi.advanceTimersByTime(50);
+    source.emit("SIGINT");
+    expect(statuses).toEqual([]);
+  });
+
+  it("ends at once at a second signal", () => {
+    listen();
+    source.emit("SIGINT");
+    vi.advanceTimersByTime(1_000);
+    source.emit("SIGTERM");
+    expect(statuses).toEqual([0]);
+  });
+
+  it("does not wait forever for what does not close", () => {
+    listen();
+    source.emit("SIGTERM");
+    vi.advanceTimersByTime(4_000);
+    expect(statuses).toEqual([0]);
+  });
+});

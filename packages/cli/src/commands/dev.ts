@@ -1,0 +1,130 @@
+import {
+  accountsOf,
+  createDevnet,
+  DEFAULT_HOST,
+  DEFAULT_RPC_PORT,
+  DEFAULT_SERVICE_PORT,
+  DEV_API_KEY,
+  DEVNET_CHAIN_ID,
+  TEST_TOKEN,
+} from "@gas-waiver/devnet";
+import { type AllowedTarget, hexToBytes } from "@gas-waiver/protocol";
+import { type Context, defineCommand } from "../Command.js";
+import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
+import { aborted } from "../Interruption.js";
+import { Owned } from "../Owned.js";
+import { LOG_LEVELS, logLevel, loopbackHost, port, text, wholeNumber } from "../settings/parsers.js";
+import type { Values } from "../settings/Setting.js";
+import { openServer } from "./openServer.js";
+
+const SETTINGS = {
+  port: {
+    flag: "port",
+    placeholder: "PORT",
+    help: "Port of the service; 0 picks a free one.",
+    initial: String(DEFAULT_SERVICE_PORT),
+    parse: port,
+  },
+  rpcPort: {
+    flag: "rpc-port",
+    placeholder: "PORT",
+    help: "Port of the chain's JSON-RPC; 0 picks a free one.",
+    initial: String(DEFAULT_RPC_PORT),
+    parse: port,
+  },
+  host: {
+    flag: "host",
+    placeholder: "ADDRESS",
+    help: "Address of both; it must be a loopback address, because the keys of this service are public.",
+    initial: DEFAULT_HOST,
+    parse: loopbackHost,
+  },
+  dataDir: {
+    flag: "data-dir",
+    placeholder: "FOLDER",
+    help: "Where the service's PostgreSQL keeps its data. It outlives the chain, which begins anew each time.",
+    initial: ".gas-waiver",
+    parse: text,
+  },
+  blockTimeMs: {
+    flag: "block-time",
+    placeholder: "MS",
+    help: "Milliseconds from block to block; 0: a block whenever there is something to run.",
+    initial: "500",
+    parse: wholeNumber(0, 2 ** 31 - 1),
+  },
+  noDemo: {
+    flag: "no-demo",
+    help: "Do not send the gasless transfer at the start.",
+    parse: (value: string) => value === "true",
+  },
+  logLevel: {
+    flag: "log-level",
+    placeholder: "LEVEL",
+    help: `What the service logs on standard error: ${LOG_LEVELS.join(", ")}.`,
+    initial: "warn",
+    parse: logLevel,
+  },
+} as const;
+
+/** What the waiver of the devnet may send, as genesis has it in the registry: the test token, three methods. */
+const ALLOWED_TARGETS: readonly AllowedTarget[] = [
+  {
+    address: TEST_TOKEN,
+    // transfer(address,uint256), transferFrom(address,address,uint256), approve(address,uint256)
+    selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes),
+  },
+];
+
+export const dev = defineCommand({
+  description:
+    "The chain lives in memory and has the fixed accounts of the devnet. The environment is not read: what is\n" +
+    `set for a real service does not reach this one. Its API key is ${DEV_API_KEY}.`,
+  settings: SETTINGS,
+  alternatives: [],
+  async run(values, context) {
+    const owned = new Owned();
+    try {
+      await startBoth(values, context, owned);
+      await aborted(context.signal);
+    } finally {
+      await owned.close();
+    }
+  },
+});
+
+async function startBoth(
+  values: Values<typeof SETTINGS>,
+  { print, signal }: Context,
+  owned: Owned,
+): Promise<void> {
+  const { host, dataDir, blockTimeMs } = values;
+  const [waiver] = accountsOf("waiver");
+  if (waiver === undefined) throw new Error("the devnet has no waiver");
+  signal.throwIfAborted();
+  const devnet = owned.add(await createDevnet({ blockTimeMs }));
+  const { url: rpcUrl } = await devnet.listen({ host, port: values.rpcPort });
+  print(
+    `chain    ${rpcUrl}  id ${DEVNET_CHAIN_ID}, in memory, ${blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand"}`,
+  );
+  signal.throwIfAborted();
+  const server = owned.add(
+    await openServer({
+      chainId: Number(DEVNET_CHAIN_ID),
+      rpcUrl,
+      waiverKeys: [hexToBytes(waiver.privateKey)],
+      apiKeys: [DEV_API_KEY],
+      allowedTargets: ALLOWED_TARGETS,
+      dataDir,
+      newChain: "adopt",
+      logLevel: values.logLevel,
+    }),
+  );
+  signal.throwIfAborted();
+  const { url } = await server.listen({ host, port: values.port });
+  print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
+  print(`         ${server.earlierSubmissions} earlier submission(s) found in its store`);
+  if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
+  signal.throwIfAborted();
+  print(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);
+}

@@ -1,0 +1,117 @@
+import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
+import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
+import { ChainReader, DemoFailedError, type Receipt } from "./ChainReader.js";
+
+export interface DemoOptions {
+  /** Of the service. */
+  readonly url: string;
+  readonly rpcUrl: string;
+  /** Who signs the wrapper. */
+  readonly waiver: Hex;
+  readonly print: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const TOKEN = 10n ** 18n;
+const AMOUNT = 25n * TOKEN;
+
+/**
+ * One transfer from a user without native balance, through the public API with the SDK, told step by step.
+ * @throws {@link DemoFailedError} if anything of it does not come out as it should.
+ */
+export async function showGaslessTransfer({
+  url,
+  rpcUrl,
+  waiver,
+  print,
+  signal,
+}: DemoOptions): Promise<void> {
+  const [user, friend] = accountsOf("user");
+  if (user === undefined || friend === undefined) throw new DemoFailedError("the devnet has no two users");
+  const chain = new ChainReader(rpcUrl, signal);
+  const holdings = () => holdingsOf(chain, user.address, friend.address);
+
+  const before = await holdings();
+  print("");
+  print("A gasless transfer");
+  print(`  user       ${user.address} has ${before.native} wei and could not pay for gas.`);
+  print(`             It signs: ${tokens(AMOUNT)} USDT0 to ${friend.address}, at gas price 0.`);
+  const signed = signTransfer(user.privateKey, friend.address, await chain.nonceOf(user.address));
+  const line = await submitOne(url, signed, signal);
+  if (!line.success) throw new DemoFailedError(`the gasless transfer failed: ${line.error.message}`);
+  const inner = await chain.receiptOf(line.txHash as Hex);
+  const wrapper = await chain.wrapperOf(inner);
+  const after = await holdings();
+
+  print(`  service    took it as submission ${line.id};`);
+  print(`             waiver ${waiver} wrapped it, block ${Number(inner.blockNumber)} has both:`);
+  printReceipt("wrapper", wrapper, print);
+  printReceipt("inner", inner, print);
+  print("                          before                after");
+  printChange("user's native", `${before.native} wei`, `${after.native} wei`, print);
+  printChange("user's USDT0", tokens(before.user), tokens(after.user), print);
+  printChange("recipient's USDT0", tokens(before.friend), tokens(after.friend), print);
+  print("");
+  assertGasless(inner, wrapper);
+}
+
+async function holdingsOf(chain: ChainReader, user: Hex, friend: Hex) {
+  const [native, userTokens, friendTokens] = await Promise.all([
+    chain.balanceOf(user),
+    chain.tokensOf(TEST_TOKEN_ADDRESS, user),
+    chain.tokensOf(TEST_TOKEN_ADDRESS, friend),
+  ]);
+  return { native, user: userTokens, friend: friendTokens };
+}
+
+function signTransfer(privateKey: Hex, recipient: Hex, nonce: bigint): Hex {
+  const words = [recipient.slice(2).toLowerCase(), AMOUNT.toString(16)].map((word) => word.padStart(64, "0"));
+  const { raw } = signTransaction(
+    {
+      type: "legacy",
+      chainId: DEVNET_CHAIN_ID,
+      nonce,
+      gasPrice: 0n,
+      gasLimit: 100_000n,
+      to: TEST_TOKEN,
+      value: 0n,
+      data: hexToBytes(`0xa9059cbb${words.join("")}`), // transfer(address,uint256)
+    },
+    hexToBytes(privateKey),
+  );
+  return bytesToHex(raw);
+}
+
+async function submitOne(url: string, transaction: Hex, signal: AbortSignal): Promise<ResultLine> {
+  const client = createWaiverClient({ url, apiKey: DEV_API_KEY });
+  try {
+    for await (const line of client.submit([transaction], { wait: "included", signal })) return line;
+  } catch (error) {
+    if (!(error instanceof WaiverClientError)) throw error;
+    throw new DemoFailedError(`the gasless transfer failed: ${error.message}`, { cause: error });
+  }
+  throw new DemoFailedError("the service gave no result for the gasless transfer");
+}
+
+function printReceipt(name: string, receipt: Receipt, print: (line: string) => void): void {
+  const price = BigInt(receipt.effectiveGasPrice);
+  print(`  ${name.padEnd(11)}${receipt.transactionHash}`);
+  print(`             from ${receipt.from}, gas used ${Number(receipt.gasUsed)}, gas price paid ${price}`);
+}
+
+function printChange(what: string, before: string, after: string, print: (line: string) => void): void {
+  print(`  ${what.padEnd(18)}${before.padStart(15)}${after.padStart(21)}`);
+}
+
+function assertGasless(inner: Receipt, wrapper: Receipt): void {
+  const paid = [inner, wrapper].some(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) !== 0n);
+  if (paid) throw new DemoFailedError("somebody paid for gas");
+  if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
+}
+
+/** Whole tokens with separators, and what is left as decimals. */
+function tokens(amount: bigint): string {
+  const rest = (amount % TOKEN).toString().padStart(18, "0").replace(/0+$/, "");
+  return `${(amount / TOKEN).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;
+}

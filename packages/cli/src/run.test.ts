@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { type ProgramContext, run } from "./run.js";
+import { VERSION } from "./version.js";
+
+/** Calls the program; what it prints is collected. */
+async function call(argv: string[], options: Partial<ProgramContext> = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const status = await run(argv, {
+    env: {},
+    signal: AbortSignal.abort(),
+    print: (line) => out.push(line),
+    printError: (line) => err.push(line),
+    ...options,
+  });
+  return { status, out: out.join("\n"), err: err.join("\n") };
+}
+
+const running = () => ({ signal: new AbortController().signal });
+
+describe("gas-waiver", () => {
+  it.each([["--version"], ["-v"]])("%s says the version", async (flag) => {
+    expect(await call([flag])).toEqual({ status: 0, out: VERSION, err: "" });
+  });
+
+  it.each([["--help"], ["-h"], ["help"]])("%s shows the commands", async (flag) => {
+    const { status, out } = await call([flag]);
+    expect(status).toBe(0);
+    expect(out).toMatch(/^Usage: gas-waiver <command>/);
+    expect(out).toMatch(/ {2}dev .*\n {2}serve /);
+  });
+
+  it.each([[[]], [["sevre"]], [["--port", "1"]], [["toString"]]])(
+    "refuses %j and shows the help",
+    async (argv) => {
+      const { status, out, err } = await call(argv);
+      expect({ status, out }).toEqual({ status: 2, out: "" });
+      expect(err).toContain("Usage: gas-waiver <command>");
+    },
+  );
+
+  it("shows the flags of dev with their defaults", async () => {
+    const { status, out } = await call(["dev", "--no-demo", "--help"]);
+    expect(status).toBe(0);
+    expect(out).toMatch(/--port PORT .*Default: 8080\./);
+    for (const flag of ["rpc-port", "host", "data-dir", "block-time", "no-demo", "log-level"]) {
+      expect(out).toContain(`  --${flag}`);
+    }
+  });
+
+  it("shows the flags and variables of serve", async () => {
+    const { status, out } = await call(["serve", "-h"]);
+    expect(status).toBe(0);
+    const flags = ["rpc-url URL", "chain-id ID", "allowed-targets FILE", "waiver-key-file FILE", "port PORT"];
+    for (const flag of flags) expect(out).toContain(`  --${flag}`);
+    for (const name of ["DATABASE_URL", "GAS_WAIVER_KEYS", "GAS_WAIVER_API_KEYS", "[GAS_WAIVER_RPC_URL]"]) {
+      expect(out).toContain(name);
+    }
+    expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
+  });
+
+  it("lists all the problems of a call at once", async () => {
+    const argv = ["dev", "--port", "web", "--block-time=-1", "--host", "0.0.0.0", "--demo", "--data-dir"];
+    const { status, out, err } = await call(argv, running());
+    expect({ status, out }).toEqual({ status: 2, out: "" });
+    expect(err.split("\n")).toEqual([
+      "gas-waiver dev cannot start with these settings:",
+      "  - --demo is not a flag of this command",
+      "  - --data-dir needs a value: --data-dir FOLDER",
+      '  - --port "web" is not a whole number from 0 to 65535',
+      expect.stringMatching(/^ {2}- --host "0\.0\.0\.0" is not a loopback address/),
+      '  - --block-time "-1" is not a whole number from 0 to 2147483647',
+      "gas-waiver dev --help shows them all.",
+    ]);
+  });
+
+  it("lists what serve misses, and what contradicts itself, without a secret in it", async () => {
+    const secret = "5ec2e7".repeat(10);
+    const env = { GAS_WAIVER_KEYS: secret, DATABASE_URL: `mysql://user:${secret}@db`, GAS_WAIVER_PORT: "x" };
+    const { status, err } = await call(["serve", "--data-dir", "d"], { ...running(), env });
+    expect(status).toBe(2);
+    expect(err).not.toContain(secret);
+    expect(err.split("\n").slice(1, -1)).toEqual([
+      expect.stringMatching(/^ {2}- --rpc-url URL or GAS_WAIVER_RPC_URL is missing/),
+      expect.stringMatching(/^ {2}- --chain-id ID or GAS_WAIVER_CHAIN_ID is missing/),
+      expect.stringMatching(/^ {2}- --allowed-targets FILE or GAS_WAIVER_ALLOWED_TARGETS is missing/),
+      '  - GAS_WAIVER_PORT "x" is not a whole number from 0 to 65535',
+      "  - GAS_WAIVER_KEYS holds no usable private key at position 1: 32 bytes of hex are needed",
+      "  - DATABASE_URL is not a URL that begins with postgres:// or postgresql://",
+      "  - the list of API keys is missing: give --api-keys-file FILE or GAS_WAIVER_API_KEYS",
+      "  - --data-dir and DATABASE_URL are both given: the place of the store comes from one of them",
+    ]);
+  });
+
+  it("ends with status 0 when it was interrupted before it began", async () => {
+    expect(await call(["dev", "--port", "0", "--rpc-port", "0"])).toEqual({ status: 0, out: "", err: "" });
+  });
+});

@@ -1,0 +1,46 @@
+import type { Setting, Settings } from "./Setting.js";
+
+const FLAG_COLUMN = 30;
+const LINE_WIDTH = 100;
+
+/** The settings as the help shows them: flags first, then what only the environment can say. */
+export function describeSettings(settings: Settings): string {
+  const all = Object.values(settings);
+  const flags = all.filter(({ flag }) => flag !== undefined);
+  const variables = all.filter(({ flag }) => flag === undefined);
+  const parts = ["Flags:", ...flags.map((setting) => entry(flagOf(setting), setting))];
+  parts.push(entry("--help", { help: "Show this help." }));
+  if (variables.length > 0) {
+    parts.push("", "Environment variables that have no flag, since arguments can be seen by others:");
+    parts.push(...variables.map((setting) => entry(setting.env ?? "", { ...setting, env: "" })));
+  }
+  return parts.join("\n");
+}
+
+function flagOf({ flag, placeholder }: Setting<unknown>): string {
+  return `--${flag}${placeholder === undefined ? "" : ` ${placeholder}`}`;
+}
+
+function entry(name: string, setting: Partial<Setting<unknown>>): string {
+  const { help = "", initial, defaultText = initial, env, required } = setting;
+  const notes = [
+    ...(required ? ["Required."] : []),
+    ...(defaultText === undefined ? [] : [`Default: ${defaultText}.`]),
+    ...(env ? [`[${env}]`] : []),
+  ];
+  const lines = wrap([help, ...notes].join(" "), LINE_WIDTH - FLAG_COLUMN);
+  const start = `  ${name}`;
+  const first = start.length < FLAG_COLUMN ? start.padEnd(FLAG_COLUMN) + lines.shift() : start;
+  return [first, ...lines.map((line) => " ".repeat(FLAG_COLUMN) + line)].join("\n");
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else lines.push(word);
+  }
+  return lines;
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import {
+  type AllowedTarget,
+  hexToBytes,
+  InvalidAllowedTargetError,
+  parseAllowedTargets,
+  privateKeyToAddress,
+} from "@gas-waiver/protocol";
+import { InvalidValueError } from "./Setting.js";
+
+export function text(value: string): string {
+  return value;
+}
+
+/** A whole number within bounds, in decimal digits. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw new InvalidValueError(`is not a whole number ${range}`);
+  };
+}
+
+/** A TCP port; 0 takes a free one. */
+export const port = wholeNumber(0, 65_535);
+
+export function oneOf<const T extends string>(...choices: readonly T[]): (value: string) => T {
+  return (value) => {
+    const choice = choices.find((known) => known === value);
+    if (choice !== undefined) return choice;
+    throw new InvalidValueError(`is not one of ${choices.join(", ")}`);
+  };
+}
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export const logLevel = oneOf(...LOG_LEVELS);
+
+export function url(...protocols: readonly string[]): (value: string) => string {
+  return (value) => {
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
+    throw new InvalidValueError(
+      `is not a URL that begins with ${protocols.map((p) => `${p}//`).join(" or ")}`,
+    );
+  };
+}
+
+/** An address that nothing but this machine can reach. */
+export function loopbackHost(value: string): string {
+  if (value === "localhost" || value === "::1" || /^127(\.\d{1,3}){3}$/.test(value)) return value;
+  throw new InvalidValueError(
+    "is not a loopback address: the keys of the development service are public, so it stays on this machine",
+  );
+}
+
+/** What lies in a file, read by another parser. */
+export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
+  return (path) => {
+    let content: string;
+    try {
+      content = readFileSync(path, "utf8");
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
+    }
+    return parse(content);
+  };
+}
+
+/** Entries between commas or line ends. */
+function entriesOf(list: string): string[] {
+  return list
+    .split(/[,\r\n]/)
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
+/** Private keys: 32 bytes of hex each, with or without 0x. Never quoted. */
+export function privateKeys(list: string): Uint8Array[] {
+  const entries = entriesOf(list);
+  if (entries.length === 0) throw new InvalidValueError("holds no private key");
+  return entries.map((entry, i) => {
+    try {
+      const key = hexToBytes(entry.startsWith("0x") ? entry : `0x${entry}`);
+      // It throws on what is no key: another length, 0, or above the order of the curve.
+      privateKeyToAddress(key);
+      return key;
+    } catch {
+      throw new InvalidValueError(
+        `holds no usable private key at position ${i + 1}: 32 bytes of hex are needed`,
+      );
+    }
+  });
+}
+
+/** API keys as they travel in a header. Never quoted. */
+export function apiKeys(list: string): string[] {
+  const entries = entriesOf(list);
+  if (entries.length === 0) throw new InvalidValueError("holds no API key");
+  const bad = entries.findIndex((entry) => !/^[\x21-\x7e]{8,256}$/.test(entry));
+  if (bad < 0) return entries;
+  throw new InvalidValueError(
+    `holds no usable API key at position ${bad + 1}: 8 to 256 printable characters without spaces are needed`,
+  );
+}
+
+/** The AllowedTargets as JSON. */
+export function allowedTargets(json: string): AllowedTarget[] {
+  try {
+    return parseAllowedTargets(JSON.parse(json));
+  } catch (error) {
+    if (error instanceof InvalidAllowedTargetError) throw new InvalidValueError(`is wrong: ${error.message}`);
+    throw new InvalidValueError("is not JSON");
+  }
+}

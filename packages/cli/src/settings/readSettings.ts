@@ -1,0 +1,167 @@
+import { parseArgs } from "node:util";
+import {
+  type Alternatives,
+  InvalidValueError,
+  nameOf,
+  type Setting,
+  type Settings,
+  type Values,
+} from "./Setting.js";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings of a command from its arguments and the environment.
+ * @throws {@link UsageError} with every problem, not just the first.
+ */
+export function readSettings<const S extends Settings>(
+  settings: S,
+  alternatives: readonly Alternatives<keyof S & string>[],
+  argv: readonly string[],
+  env: Environment,
+): Values<S> {
+  const { given, problems } = readFlags(settings, argv);
+  const values: Record<string, unknown> = {};
+  for (const [key, setting] of Object.entries(settings)) {
+    const source = given.get(key) ?? fromEnvironment(setting, env);
+    if (source !== undefined) given.set(key, source);
+    const text = source?.text ?? setting.initial;
+    if (text === undefined) {
+      if (setting.required) problems.push(`${waysToGive(setting)} is missing: ${setting.help}`);
+    } else if (text !== UNREADABLE) {
+      const parsed = parseOne(setting, source?.name ?? nameOf(setting), text);
+      if ("problem" in parsed) problems.push(parsed.problem);
+      else values[key] = parsed.value;
+    }
+  }
+  problems.push(...alternatives.flatMap((group) => clashes(settings, group, given)));
+  if (problems.length > 0) throw new UsageError(problems);
+  return values as Values<S>;
+}
+
+/** Where a value comes from, and its text. */
+interface Source {
+  /** The flag or variable as the person wrote it. */
+  readonly name: string;
+  readonly text: string | typeof UNREADABLE;
+}
+
+/** Something was given, but without a value; that has been reported. */
+const UNREADABLE = Symbol("unreadable");
+
+interface Flags {
+  readonly given: Map<string, Source>;
+  readonly problems: string[];
+}
+
+function readFlags(settings: Settings, argv: readonly string[]): Flags {
+  const given = new Map<string, Source>();
+  const problems: string[] = [];
+  for (const token of tokensOf(settings, argv)) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") {
+      problems.push(`${JSON.stringify(token.value)} is not expected: settings are given by flags`);
+      continue;
+    }
+    const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];
+    if (key === undefined || setting === undefined || !token.rawName.startsWith("--")) {
+      problems.push(`${token.rawName} is not a flag of this command`);
+    } else if (given.has(key)) {
+      problems.push(`--${token.name} is given more than once`);
+    } else {
+      given.set(key, { name: `--${token.name}`, text: textOf(token.name, token.value, setting, problems) });
+    }
+  }
+  return { given, problems };
+}
+
+function textOf(
+  name: string,
+  value: string | undefined,
+  { placeholder }: Setting<unknown>,
+  problems: string[],
+) {
+  if (placeholder === undefined) {
+    if (value === undefined) return "true";
+    problems.push(`--${name} takes no value`);
+    return UNREADABLE;
+  }
+  if (value !== undefined && value !== "") return value;
+  problems.push(`--${name} needs a value: --${name} ${placeholder}`);
+  return UNREADABLE;
+}
+
+/** The arguments as tokens. A flag that wants a value does not take the next flag for it. */
+function tokensOf(settings: Settings, argv: readonly string[]): Token[] {
+  const options = Object.fromEntries(
+    Object.values(settings).flatMap(({ flag, placeholder }) =>
+      flag === undefined ? [] : [[flag, { type: placeholder === undefined ? "boolean" : "string" } as const]],
+    ),
+  );
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const swallowed = tokens.findIndex(
+    (token) => token.kind === "option" && token.inlineValue === false && token.value.startsWith("--"),
+  );
+  const flag = tokens[swallowed];
+  if (flag?.kind !== "option") return tokens;
+  return [
+    ...tokens.slice(0, swallowed),
+    { ...flag, value: undefined, inlineValue: undefined },
+    ...tokensOf(settings, argv.slice(flag.index + 1)),
+  ];
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs<{ tokens: true; strict: false }>>["tokens"]>[number];
+
+function fromEnvironment({ env: name }: Setting<unknown>, env: Environment): Source | undefined {
+  const text = name === undefined ? undefined : env[name];
+  // An empty variable is how a shell or a container says "not set".
+  return name === undefined || text === undefined || text === "" ? undefined : { name, text };
+}
+
+function parseOne(
+  setting: Setting<unknown>,
+  name: string,
+  text: string,
+): { value: unknown } | { problem: string } {
+  try {
+    return { value: setting.parse(text) };
+  } catch (error) {
+    if (!(error instanceof InvalidValueError)) throw error;
+    return { problem: `${name}${setting.secret ? "" : ` ${JSON.stringify(text)}`} ${error.message}` };
+  }
+}
+
+function clashes(
+  settings: Settings,
+  { of: keys, what, required }: Alternatives,
+  given: ReadonlyMap<string, Source>,
+): string[] {
+  const sources = keys.flatMap((key) => given.get(key)?.name ?? []);
+  if (sources.length > 1) return [`${sources.join(" and ")} are both given: ${what} comes from one of them`];
+  if (sources.length === 1 || !required) return [];
+  const ways = keys.flatMap((key) => settings[key] ?? []).map(waysToGive);
+  return [`${what} is missing: give ${ways.join(" or ")}`];
+}
+
+function waysToGive({ flag, env, placeholder }: Setting<unknown>): string {
+  const ways = [flag === undefined ? [] : [`--${flag} ${placeholder ?? ""}`.trim()], env ?? []].flat();
+  return ways.join(" or ");
+}
+
+/** The command was called wrongly: every problem, one sentence each. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
