@@ -5,7 +5,7 @@ import { CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
 export const DEVNET_CHAIN_ID = CHAIN_IDS.testnet;
 
 /** ERC-20 with EIP-2612; 18 decimals, symbol USDT0. */
-export const TEST_TOKEN_ADDRESS = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9" satisfies Hex;
+export const TEST_TOKEN_ADDRESS: Hex = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
 export const TEST_TOKEN: Uint8Array = hexToBytes(TEST_TOKEN_ADDRESS);
 
 /** What each user holds in genesis, in the token's smallest unit: 1,000,000 tokens. */

@@ -1,0 +1,98 @@
+import {
+  createPublicClient,
+  custom,
+  encodeFunctionData,
+  maxUint256,
+  parseSignature,
+  hexToBytes as viemBytes,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { devnetAccount } from "../accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../constants.js";
+import { addressOf, createTestNode, hashOf, signOrdinary, type TestNode } from "../testing/node.js";
+import { TestToken } from "./artifacts.js";
+
+describe("the test token", () => {
+  let node: TestNode;
+  beforeEach(async () => {
+    node = await createTestNode();
+  });
+  afterEach(() => node.devnet.close());
+
+  const read = <T>(functionName: string, ...args: unknown[]) =>
+    createPublicClient({ transport: custom(node.devnet) }).readContract({
+      address: TEST_TOKEN_ADDRESS,
+      abi: TestToken.abi,
+      functionName,
+      args,
+    } as never) as Promise<T>;
+
+  async function call(functionName: string, args: unknown[]): Promise<string> {
+    const data = viemBytes(encodeFunctionData({ abi: TestToken.abi, functionName, args } as never));
+    const raw = signOrdinary(13, { to: TEST_TOKEN, data, nonce: await node.nonce(13), gasLimit: 200_000n });
+    await node.sendAndMine(raw);
+    return (await node.receipt(hashOf(raw))).status;
+  }
+
+  async function permit(deadline: bigint, value = 5n) {
+    const domain = {
+      name: "USDT0",
+      version: "1",
+      chainId: DEVNET_CHAIN_ID,
+      verifyingContract: TEST_TOKEN_ADDRESS,
+    };
+    const signature = await privateKeyToAccount(devnetAccount(0).privateKey).signTypedData({
+      domain,
+      types: {
+        Permit: [
+          { name: "owner", type: "address" },
+          { name: "spender", type: "address" },
+          { name: "value", type: "uint256" },
+          { name: "nonce", type: "uint256" },
+          { name: "deadline", type: "uint256" },
+        ],
+      },
+      primaryType: "Permit",
+      message: { owner: addressOf(0), spender: addressOf(13), value, nonce: 0n, deadline },
+    });
+    const { r, s, yParity } = parseSignature(signature);
+    return [addressOf(0), addressOf(13), 5n, deadline, 27 + yParity, r, s];
+  }
+
+  it("has its genesis supply with the users", async () => {
+    expect(await read("totalSupply")).toBe(10_000_000n * 10n ** 18n);
+    expect(await read("symbol")).toBe("USDT0");
+    expect(await read("decimals")).toBe(18);
+    for (let i = 0; i < 10; i++) expect(await node.tokens(i)).toBe(1_000_000n * 10n ** 18n);
+    expect(await node.tokens(10)).toBe(0n);
+  });
+
+  it("takes a permit once, and lets the spender spend what it grants (EIP-2612)", async () => {
+    const signed = await permit(maxUint256);
+    expect(await call("permit", signed)).toBe("0x1");
+    expect(await read("allowance", addressOf(0), addressOf(13))).toBe(5n);
+    expect(await call("permit", signed)).toBe("0x0");
+    expect(await call("transferFrom", [addressOf(0), addressOf(13), 6n])).toBe("0x0");
+    expect(await call("transferFrom", [addressOf(0), addressOf(13), 5n])).toBe("0x1");
+    expect(await node.tokens(13)).toBe(5n);
+    expect(await read("allowance", addressOf(0), addressOf(13))).toBe(0n);
+  });
+
+  it("takes no permit that is late or was signed for another value", async () => {
+    expect(await call("permit", await permit(1n))).toBe("0x0");
+    expect(await call("permit", await permit(maxUint256, 6n))).toBe("0x0");
+  });
+
+  it("names what a transfer lacks", async () => {
+    await expect(
+      createPublicClient({ transport: custom(node.devnet) }).simulateContract({
+        address: TEST_TOKEN_ADDRESS,
+        abi: TestToken.abi,
+        functionName: "transfer",
+        args: [addressOf(0), 1n],
+        account: addressOf(13),
+      }),
+    ).rejects.toThrow("InsufficientBalance");
+  });
+});

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TEST_TOKEN_ADDRESS } from "../constants.js";
+import { createDevnet, type Devnet } from "../createDevnet.js";
+import { addressOf, signInner, wrap } from "../testing/node.js";
+
+describe("whatever comes in, a JSON-RPC answer goes out", () => {
+  let devnet: Devnet;
+  let url: string;
+  beforeEach(async () => {
+    devnet = await createDevnet({ blockTimeMs: 0 });
+    ({ url } = await devnet.listen({ port: 0 }));
+  });
+  afterEach(() => devnet.close());
+
+  async function post(body: string): Promise<unknown> {
+    const response = await fetch(url, { method: "POST", body });
+    expect(response.status).toBe(200);
+    return response.json();
+  }
+  const ask = (method: unknown, params?: unknown) =>
+    post(JSON.stringify({ jsonrpc: "2.0", id: 7, method, ...(params !== undefined && { params }) }));
+  const error = (code: number, id: unknown = 7) => ({
+    jsonrpc: "2.0",
+    id,
+    error: { code, message: expect.any(String) },
+  });
+
+  it("for what is no request", async () => {
+    expect(await post("{nope")).toMatchObject(error(-32700, null));
+    expect(await post("")).toMatchObject(error(-32700, null));
+    for (const body of ["1", "null", '"x"', "[]", "{}"])
+      expect(await post(body)).toMatchObject(error(-32600, null));
+    expect(await post("[1,{}]")).toMatchObject([error(-32600, null), error(-32600, null)]);
+    expect(await post('{"id":{},"method":"eth_chainId"}')).toMatchObject(error(-32600, null));
+    expect(await ask(5)).toMatchObject(error(-32600));
+  });
+
+  it("for methods that do not exist, the prototype's included", async () => {
+    for (const method of ["eth_nope", "constructor", "__proto__", ""]) {
+      expect(await ask(method)).toMatchObject(error(-32601));
+    }
+  });
+
+  it("for parameters of the wrong shape", async () => {
+    const wrong: [string, unknown][] = [
+      ["eth_chainId", "text"],
+      ["eth_getBalance", []],
+      ["eth_getBalance", [5]],
+      ["eth_getBalance", ["0x12"]],
+      ["eth_getBalance", ["0xzz00000000000000000000000000000000000000"]],
+      ["eth_getBalance", [addressOf(0), "newest"]],
+      ["eth_getBalance", [addressOf(0), {}]],
+      ["eth_getBalance", [addressOf(0), 5]],
+      ["eth_getStorageAt", [addressOf(0), "slot", "latest"]],
+      ["eth_call", []],
+      ["eth_call", ["0x"]],
+      ["eth_call", [{ to: "0x1" }]],
+      ["eth_call", [{ to: TEST_TOKEN_ADDRESS, data: "0x123" }]],
+      ["eth_call", [{ data: "0x", input: "0x01" }]],
+      ["eth_call", [{ to: TEST_TOKEN_ADDRESS, value: -1 }]],
+      ["eth_call", [{ to: TEST_TOKEN_ADDRESS, accessList: [{}] }]],
+      ["eth_estimateGas", [{ gas: `0x1${"0".repeat(64)}` }]],
+      ["eth_getBlockByNumber", ["latest", "yes"]],
+      ["eth_getBlockByHash", ["0x00", false]],
+      ["eth_getTransactionReceipt", [null]],
+      ["eth_getLogs", ["all"]],
+      ["eth_getLogs", [{ topics: "0x" }]],
+      ["eth_getLogs", [{ topics: [1] }]],
+      ["eth_getLogs", [{ topics: [null, null, null, null, null] }]],
+      ["eth_getLogs", [{ address: "0x00" }]],
+      ["eth_getLogs", [{ blockHash: `0x${"00".repeat(32)}`, fromBlock: "0x0" }]],
+      ["eth_feeHistory", ["many", "latest", []]],
+      ["eth_feeHistory", [1, "latest", [101]]],
+      ["eth_sendRawTransaction", []],
+      ["eth_sendRawTransaction", ["f86c"]],
+    ];
+    for (const [method, params] of wrong) {
+      expect(await ask(method, params), `${method} ${JSON.stringify(params)}`).toMatchObject(error(-32602));
+    }
+  });
+
+  it("for bytes that are no transaction", async () => {
+    for (const raw of [
+      "0x",
+      "0x00",
+      "0x80",
+      "0xc0",
+      "0x02c0",
+      "0x04c0",
+      "0x03",
+      "0x04",
+      "0xf8ff",
+      `0x${"ff".repeat(50)}`,
+    ]) {
+      const answer = await ask("eth_sendRawTransaction", [raw]);
+      expect(answer, raw).toMatchObject(error(-32000));
+      expect((answer as { error: { data: unknown } }).error.data).toMatchObject({
+        reason: expect.stringMatching(/^[A-Z_]+$/),
+      });
+    }
+  });
+
+  it("null for what is not there", async () => {
+    const nothing = `0x${"12".repeat(32)}`;
+    for (const [method, params] of [
+      ["eth_getBlockByNumber", ["0xffff", false]],
+      ["eth_getBlockByHash", [nothing, false]],
+      ["eth_getTransactionByHash", [nothing]],
+      ["eth_getTransactionReceipt", [nothing]],
+      ["eth_getBlockReceipts", ["0xffff"]],
+    ] as const) {
+      expect(await ask(method, params)).toEqual({ jsonrpc: "2.0", id: 7, result: null });
+    }
+  });
+
+  it("batches keep their order, and notifications get no answer", async () => {
+    const call = (id: unknown, method: string, params: unknown[] = []) => ({
+      jsonrpc: "2.0",
+      id,
+      method,
+      params,
+    });
+    const inners = [signInner(0), signInner(1)];
+    const batch = [
+      call("a", "eth_chainId"),
+      call(2, "eth_nope"),
+      { jsonrpc: "2.0", method: "eth_chainId" },
+      ...inners.map((inner, i) =>
+        call(10 + i, "eth_sendRawTransaction", [wrap(inner, { nonce: BigInt(i) })]),
+      ),
+    ];
+    expect(await post(JSON.stringify(batch))).toMatchObject([
+      { id: "a", result: "0x899" },
+      { id: 2, error: { code: -32601 } },
+      { id: 10, result: expect.stringMatching(/^0x/) },
+      { id: 11, result: expect.stringMatching(/^0x/) },
+    ]);
+    // One block for the whole batch.
+    expect(await ask("eth_blockNumber")).toMatchObject({ result: "0x1" });
+    const silent = await fetch(url, { method: "POST", body: '{"jsonrpc":"2.0","method":"eth_chainId"}' });
+    expect(silent.status).toBe(204);
+  });
+
+  it("states of the past can be read, and one that is gone is named", async () => {
+    const short = await createDevnet({ blockTimeMs: 0, historyBlocks: 1 });
+    const balance = (tag: unknown) =>
+      short.request({ method: "eth_getBalance", params: [addressOf(13), tag] });
+    for (let i = 0; i < 3; i++) await short.mine();
+    expect(await balance("0x2")).toBe("0x21e19e0c9bab2400000");
+    await expect(balance("0x0")).rejects.toThrow("block 0 is too old, states are kept from block 2 to 3");
+    await expect(balance("0x9")).rejects.toThrow("header not found");
+    await short.close();
+  });
+
+  it("a call that reverts says why, with its data", async () => {
+    const transfer = `0xa9059cbb${addressOf(9).slice(2).padStart(64, "0")}${"f".repeat(64)}`;
+    for (const method of ["eth_call", "eth_estimateGas"]) {
+      expect(
+        await ask(method, [{ from: addressOf(0), to: TEST_TOKEN_ADDRESS, data: transfer }]),
+      ).toMatchObject({
+        error: { code: 3, message: "execution reverted", data: expect.stringMatching(/^0x[0-9a-f]{8}/) },
+      });
+    }
+  });
+
+  it("an estimate is enough and not more than needed", async () => {
+    const data = `0xa9059cbb${addressOf(9).slice(2).padStart(64, "0")}${"1".padStart(64, "0")}`;
+    const request = { from: addressOf(0), to: TEST_TOKEN_ADDRESS, data, gasPrice: "0x0" };
+    const { result } = (await ask("eth_estimateGas", [request])) as { result: string };
+    const exact = await ask("eth_estimateGas", [{ ...request, gas: result }]);
+    expect(exact).toMatchObject({ result });
+    const less = `0x${(BigInt(result) - 1n).toString(16)}`;
+    expect(await ask("eth_estimateGas", [{ ...request, gas: less }])).toMatchObject({
+      error: { code: -32000 },
+    });
+  });
+});

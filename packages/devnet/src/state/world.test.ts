@@ -1,0 +1,90 @@
+import type { Hex } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { Overlay } from "./overlay.js";
+import { EMPTY_CODE_HASH } from "./reader.js";
+import { EMPTY_ROOT } from "./trie.js";
+import { WorldState } from "./world.js";
+
+const A: Hex = `0x${"aa".repeat(20)}`;
+const B: Hex = `0x${"bb".repeat(20)}`;
+const slot = (i: number): Hex => `0x${i.toString(16).padStart(64, "0")}`;
+const account = (balance: bigint) => ({ nonce: 0n, balance, codeHash: EMPTY_CODE_HASH });
+
+function apply(world: WorldState, change: (state: Overlay) => void): Hex {
+  const state = new Overlay(world);
+  change(state);
+  return world.apply(state.changes);
+}
+
+describe("an overlay", () => {
+  it("takes back what was written since a checkpoint, and nothing before it", async () => {
+    const state = new Overlay(new WorldState(0));
+    state.setAccount(A, account(1n));
+    state.setSlot(A, slot(1), Uint8Array.of(1));
+    await state.checkpoint();
+    state.setAccount(A, account(2n));
+    await state.checkpoint();
+    state.wipeSlots(A);
+    state.setSlot(A, slot(2), Uint8Array.of(2));
+    await state.commit();
+    expect(state.slot(A, slot(1))).toHaveLength(0);
+    await state.revert();
+    expect(state.account(A)).toEqual(account(1n));
+    expect(state.slot(A, slot(1))).toEqual(Uint8Array.of(1));
+    expect(state.slot(A, slot(2))).toHaveLength(0);
+  });
+
+  it("hides the storage of its base after a wipe", () => {
+    const world = new WorldState(1);
+    apply(world, (state) => state.setSlot(A, slot(1), Uint8Array.of(1)));
+    const state = new Overlay(world);
+    state.wipeSlots(A);
+    expect(state.slot(A, slot(1))).toHaveLength(0);
+    expect(world.slot(A, slot(1))).toHaveLength(1);
+  });
+});
+
+describe("the world state", () => {
+  it("reads states of the past while new ones are applied", () => {
+    const world = new WorldState(10);
+    const past = world.at(0);
+    apply(world, (state) => {
+      state.setAccount(A, account(1n));
+      state.setSlot(A, slot(1), Uint8Array.of(1));
+    });
+    apply(world, (state) => {
+      state.setAccount(A, undefined);
+      state.wipeSlots(A);
+      state.setAccount(B, account(7n));
+    });
+    expect(past?.account(A)).toBeUndefined();
+    expect(world.at(1)?.account(A)).toEqual(account(1n));
+    expect(world.at(1)?.slot(A, slot(1))).toEqual(Uint8Array.of(1));
+    expect(world.at(1)?.account(B)).toBeUndefined();
+    expect(world.at(2)?.account(A)).toBeUndefined();
+    expect(world.at(2)?.slot(A, slot(1))).toHaveLength(0);
+    expect(world.at(3)).toBeUndefined();
+  });
+
+  it("keeps as many states as it was told to", () => {
+    const world = new WorldState(2);
+    for (let i = 1; i <= 5; i++) apply(world, (state) => state.setAccount(A, account(BigInt(i))));
+    expect(world.oldestBlock).toBe(3);
+    expect(world.at(2)).toBeUndefined();
+    expect(world.at(3)?.account(A)?.balance).toBe(3n);
+  });
+
+  it("returns to the empty root when everything is gone", () => {
+    const world = new WorldState(0);
+    const one = apply(world, (state) => {
+      state.setAccount(A, account(1n));
+      state.setSlot(A, slot(1), Uint8Array.of(1));
+    });
+    expect(one).not.toBe(EMPTY_ROOT);
+    const none = apply(world, (state) => {
+      state.setAccount(A, undefined);
+      state.wipeSlots(A);
+    });
+    expect(none).toBe(EMPTY_ROOT);
+  });
+});
