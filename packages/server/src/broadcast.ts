@@ -1,0 +1,80 @@
+import { isReason, type Reason } from "@gas-waiver/protocol";
+import { RpcError, type RpcOutcome } from "./chain.js";
+
+/**
+ * What a node's answer to eth_sendRawTransaction means.
+ *
+ * - `accepted`: it has the wrapper, now or from before.
+ * - `nonce too low`: the chain has used the wrapper's nonce; the chain tells for what.
+ * - `nonce gap`: it surely has not taken the wrapper: an earlier nonce is missing (a strict pool).
+ * - `occupied`: another wrapper waits under this nonce; with a gas price of 0 nothing can replace it.
+ * - `not now`: it surely has not taken the wrapper, and may do so later (pool full, rate limited, not reached).
+ * - `waiver unusable`: no wrapper of this waiver is taken; nothing is wrong with the InnerTx.
+ * - `refused`: it refuses this InnerTx for good, by the rule named.
+ * - `inner too early`: the user's earlier transaction is missing.
+ * - `disputed`: it answered an error that we do not know; whether it has the wrapper must be looked up.
+ * - `ambiguous`: it may have the wrapper. The same bytes are sent again, never another nonce.
+ */
+export type SendMeaning =
+  | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "occupied" | "inner too early" }
+  | { readonly kind: "not now" | "waiver unusable" | "disputed" | "ambiguous"; readonly said: string }
+  | { readonly kind: "refused"; readonly reason: Reason; readonly said: string };
+
+type Kind = SendMeaning["kind"];
+
+/** By the stable reason that our devnet's validators give in `data.reason`. Others are `refused`. */
+const BY_REASON: Partial<Record<Reason, Kind>> = {
+  WRAPPER_NONCE_TOO_LOW: "nonce too low",
+  WRAPPER_NONCE_GAP: "nonce gap",
+  WAIVER_NOT_REGISTERED: "waiver unusable",
+  NONCE_GAP: "inner too early",
+};
+
+/** Refusals that say something of the user's account, and so keep their own name. */
+const OWN_NAME: ReadonlySet<Reason> = new Set(["NONCE_TOO_LOW", "INSUFFICIENT_BALANCE"]);
+
+/** By wording, first match: geth, erigon, nethermind, anvil, and CometBFT-based nodes. */
+const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [
+  [
+    /already ?known|already imported|AlreadyKnown|known transaction|tx already (exists )?in (cache|mempool)/i,
+    "accepted",
+  ],
+  [/replacement transaction|replacement not allowed|ReplacementNotAllowed|underpriced/i, "occupied"],
+  [/nonce too low|OldNonce|nonce is too low/i, "nonce too low"],
+  [/nonce too high|nonce gap|NonceGap/i, "nonce gap"],
+  [
+    /txpool is full|transaction pool is full|mempool is full|queue is full|limit reached|rate limit|too many requests/i,
+    "not now",
+  ],
+];
+
+/** CometBFT-based nodes say both directions in the same words (cosmos/evm, ethermint). */
+const INVALID_SEQUENCE = /invalid nonce; got (\d+), expected (\d+)/i;
+
+/** The meaning of one answer. */
+export function meaningOf(outcome: RpcOutcome): SendMeaning {
+  if (!("error" in outcome)) return { kind: "accepted" };
+  const { error } = outcome;
+  const said = error.message;
+  if (!(error instanceof RpcError)) return { kind: error.sent === "no" ? "not now" : "ambiguous", said };
+  const reason = reasonIn(error.data);
+  if (reason !== undefined) return meaningOfReason(reason, said);
+  const sequence = INVALID_SEQUENCE.exec(said);
+  if (sequence !== null) {
+    return { kind: BigInt(sequence[1] ?? 0) < BigInt(sequence[2] ?? 0) ? "nonce too low" : "nonce gap" };
+  }
+  const kind = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1] ?? "disputed";
+  return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
+}
+
+function meaningOfReason(reason: Reason, said: string): SendMeaning {
+  const kind = BY_REASON[reason] ?? "refused";
+  if (kind !== "refused") return { kind, said };
+  return { kind, reason: OWN_NAME.has(reason) ? reason : "NODE_REFUSED", said };
+}
+
+function reasonIn(data: unknown): Reason | undefined {
+  if (typeof data !== "object" || data === null || !("reason" in data)) return undefined;
+  const { reason } = data;
+  return typeof reason === "string" && isReason(reason) ? reason : undefined;
+}

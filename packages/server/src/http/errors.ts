@@ -1,0 +1,69 @@
+import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { Logger } from "../log.js";
+import { RateExceededError, type RateState } from "./limit.js";
+
+/** When a request that was refused for want of room, or of the store, may be tried again. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** What the HTTP framework refuses by itself, as a reason of ours (D21). */
+const REASON_OF_FRAMEWORK = {
+  FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: "UNSUPPORTED_MEDIA_TYPE",
+  FST_ERR_CTP_INVALID_JSON_BODY: "MALFORMED_JSON",
+  FST_ERR_CTP_EMPTY_JSON_BODY: "MALFORMED_JSON",
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "MALFORMED_BODY",
+} as const;
+
+/** Any failure of a request as the one error that is answered. */
+function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number): ProtocolError {
+  if (error instanceof ProtocolError) return error;
+  const reason = REASON_OF_FRAMEWORK[error.code as keyof typeof REASON_OF_FRAMEWORK];
+  switch (reason) {
+    case "BODY_TOO_LARGE":
+      return new ProtocolError(reason, `the body is larger than ${bodyLimit} bytes`, {
+        maxBodyBytes: bodyLimit,
+      });
+    case "UNSUPPORTED_MEDIA_TYPE":
+      return new ProtocolError(reason, "the content type is not application/json");
+    case "MALFORMED_JSON":
+    case "MALFORMED_BODY":
+      return new ProtocolError(reason, `the body is not JSON: ${error.message}`);
+    default:
+  }
+  if (error instanceof SyntaxError || error.statusCode === 400) {
+    return new ProtocolError("MALFORMED_JSON", `the body is not JSON: ${error.message}`);
+  }
+  return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
+}
+
+/** Answers a request refused whole (D21). */
+export function createErrorHandler(log: Logger, bodyLimit: number) {
+  return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = protocolErrorOf(error, bodyLimit);
+    if (refusal.reason === "INTERNAL_ERROR")
+      log.error({ err: error, route: request.routeOptions.url }, "a request failed");
+    if (refusal.code === "UNAUTHORIZED") reply.header("www-authenticate", "Bearer");
+    if (refusal.code === "QUEUE_FULL" || refusal.code === "UNAVAILABLE")
+      reply.header("retry-after", RETRY_AFTER_SECONDS);
+    if (refusal instanceof RateExceededError) {
+      reply.header("retry-after", refusal.retryAfterSeconds);
+      setRateLimit(reply, refusal.state);
+    }
+    reply.status(statusOf(refusal.reason)).send(requestErrorBody(refusal));
+  };
+}
+
+/** The IETF `RateLimit` field (draft-ietf-httpapi-ratelimit-headers). */
+export function setRateLimit(reply: FastifyReply, { remaining, resetSeconds }: RateState): void {
+  reply.header("ratelimit", `"transactions";r=${remaining};t=${resetSeconds}`);
+}
+
+/** The IETF `RateLimit-Policy` field: quota in a window of `windowSeconds`. */
+export function setRateLimitPolicy(
+  reply: FastifyReply,
+  options: { ratePerSecond: number; rateBurst: number },
+): void {
+  const windowSeconds = Math.max(1, Math.ceil(options.rateBurst / options.ratePerSecond));
+  reply.header("ratelimit-policy", `"transactions";q=${options.rateBurst};w=${windowSeconds}`);
+}

@@ -1,0 +1,58 @@
+import { Readable } from "node:stream";
+import {
+  encodeResultLine,
+  NDJSON,
+  parseSubmitRequest,
+  parseWait,
+  type ResultLine,
+  ROUTES,
+} from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import type { Intake } from "../intake.js";
+import type { ResolvedOptions } from "../options.js";
+import type { Authenticator } from "./auth.js";
+import { setRateLimit, setRateLimitPolicy } from "./errors.js";
+import type { RateLimiter } from "./limit.js";
+
+export interface SubmitDependencies {
+  readonly intake: Intake;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly options: ResolvedOptions;
+}
+
+/** `POST /v1/submit`: one NDJSON line a transaction, each written as soon as it is known (D13, D14). */
+export function registerSubmit(app: FastifyInstance, dependencies: SubmitDependencies): void {
+  const { intake, authenticator, limiter, options } = dependencies;
+  app.route<{ Querystring: Record<string, unknown> }>({
+    method: ROUTES.submit.method,
+    url: ROUTES.submit.path,
+    // Before the body is read: a stranger's body is not worth the memory.
+    onRequest: async (request) => {
+      request.caller = authenticator.authenticate(request.headers.authorization);
+    },
+    handler: async (request, reply) => {
+      const wait = parseWait(request.query.wait);
+      const { transactions } = parseSubmitRequest(request.body, options.maxBatchSize);
+      setRateLimitPolicy(reply, options);
+      setRateLimit(reply, limiter.take(request.caller.keyId, transactions.length));
+      const lines = await intake.submit(request.caller, transactions, wait);
+      return reply
+        .type(NDJSON)
+        .header("cache-control", "no-store")
+        .send(Readable.from(encode(lines), { objectMode: false, highWaterMark: 16_384 }));
+    },
+  });
+}
+
+/** A chunk is a whole line, so that it always ends at a line end (D14). */
+async function* encode(lines: AsyncIterable<ResultLine>): AsyncGenerator<Buffer> {
+  for await (const line of lines) yield Buffer.from(`${encodeResultLine(line)}\n`);
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who calls; set before the body of an authenticated route is read. */
+    caller: import("../intake.js").Caller;
+  }
+}

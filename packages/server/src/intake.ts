@@ -1,0 +1,198 @@
+import {
+  assertInnerTx,
+  compilePolicy,
+  type InnerTxRules,
+  ProtocolError,
+  parseInnerTx,
+  type ResultLine,
+  selectorOf,
+  type Wait,
+} from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import { awaitLines, type Entry } from "./lines.js";
+import type { Logger } from "./log.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Results } from "./results.js";
+import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
+import { queueLength } from "./store/queue.js";
+import { isStoreUnavailable, type Store } from "./store/Store.js";
+
+export interface Caller {
+  /** Names the API key without giving it away. */
+  readonly keyId: string;
+}
+
+/** Takes batches of signed InnerTxs: parse, validate, accept by one durable write, then await the results. */
+export interface Intake {
+  /**
+   * The lines come in the order in which they are known. The promise resolves when the whole request is admitted.
+   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
+   */
+  submit(caller: Caller, transactions: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  /** Refuses what comes, and answers the lines that wait. */
+  close(): void;
+}
+
+export interface IntakeDependencies {
+  readonly store: Store;
+  readonly results: Results;
+  readonly options: ResolvedOptions;
+  readonly log: Logger;
+  readonly chainRef: number;
+  /** Tells the lanes that there is work. */
+  wakeLanes(): void;
+}
+
+export function createIntake(dependencies: IntakeDependencies): Intake {
+  const { store, results, options, chainRef, wakeLanes } = dependencies;
+  const rules: InnerTxRules = {
+    chainId: BigInt(options.chainId),
+    maxGasLimit: options.maxGasLimit,
+    maxDataLength: options.maxDataLength,
+    policy: compilePolicy(options.allowedTargets),
+    policyName: "the policy of this service's waiver",
+  };
+  const closing = new AbortController();
+  const admission = createAdmission(dependencies);
+  return {
+    async submit(caller, transactions, wait) {
+      if (closing.signal.aborted) throw shuttingDown();
+      const leave = await storeErrors(() => admission.enter(caller, transactions.length));
+      try {
+        const examined = transactions.map((text) => examine(text, caller, rules));
+        const applicants = examined.flatMap((e) => ("applicant" in e ? [e.applicant] : []));
+        const lines = awaitLines({ store, results, options, wait, closing: closing.signal });
+        // Before the write: no news can be missed.
+        lines.expect(applicants.map(({ id }) => id));
+        const acceptances = await storeErrors(() => acceptAll(store, chainRef, applicants)).catch((error) => {
+          lines.cancel();
+          throw error;
+        });
+        if (acceptances.length > 0) wakeLanes();
+        const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
+        return lines.stream(examined.map((e, index) => entryOf(e, index, outcomes)));
+      } finally {
+        leave();
+      }
+    },
+    close: () => closing.abort(),
+  };
+}
+
+type Examined = { readonly id: string } & (
+  | { readonly applicant: Applicant }
+  | { readonly error: ProtocolError }
+);
+
+/** Parses and validates one string: pure. */
+function examine(text: string, caller: Caller, rules: InnerTxRules): Examined {
+  const id = uuidv7();
+  try {
+    const { tx, sender, hash, to } = assertInnerTx(parseInnerTx(text), rules);
+    const call = { target: to, selector: selectorOf(tx.data) };
+    const inner = { innerHash: hash, innerRaw: tx.raw, sender, senderNonce: tx.nonce };
+    return { id, applicant: { id, keyId: caller.keyId, ...inner, ...call } };
+  } catch (error) {
+    if (error instanceof ProtocolError) return { id, error };
+    throw error;
+  }
+}
+
+/** What is known of an examined transaction once the store has answered. */
+function entryOf(examined: Examined, index: number, acceptances: Map<string, Acceptance | undefined>): Entry {
+  const { id } = examined;
+  if ("error" in examined) return { index, id, error: examined.error };
+  const { innerHash, senderNonce } = examined.applicant;
+  const acceptance = acceptances.get(id);
+  switch (acceptance?.kind) {
+    case "known":
+      return { index, id: acceptance.submission.id, innerHash, earlier: true };
+    case "conflict": {
+      const rival = acceptance.with;
+      const message = `another transaction of this sender with nonce ${senderNonce} is ${rival.state}: submission ${rival.id}`;
+      return { index, id, error: new ProtocolError("NONCE_CONFLICT", message, { submission: rival.id }) };
+    }
+    default:
+      return { index, id, innerHash, earlier: false };
+  }
+}
+
+const ACCEPT_TRIES = 3;
+
+/** A rival that fails between the write and the look at it makes way: then the write is done again. */
+async function acceptAll(
+  store: Store,
+  chainRef: number,
+  applicants: readonly Applicant[],
+): Promise<Acceptance[]> {
+  if (applicants.length === 0) return [];
+  for (let tries = 1; ; tries++) {
+    try {
+      return await accept(store, chainRef, applicants);
+    } catch (error) {
+      if (!(error instanceof RivalGoneError) || tries === ACCEPT_TRIES) throw error;
+    }
+  }
+}
+
+/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
+function createAdmission({ store, options, chainRef }: IntakeDependencies) {
+  // What has been admitted and is not in the store yet: of everybody, and by key.
+  let entering = 0;
+  const enteringOfKey = new Map<string, number>();
+  const capacityOfKey = Math.ceil(options.queueCapacity * options.keyQueueShare);
+  const add = (keyId: string, count: number) => {
+    entering += count;
+    const ofKey = (enteringOfKey.get(keyId) ?? 0) + count;
+    if (ofKey > 0) enteringOfKey.set(keyId, ofKey);
+    else enteringOfKey.delete(keyId);
+  };
+  return {
+    /** @returns what to call when the request is in the store or has been refused. */
+    async enter({ keyId }: Caller, count: number): Promise<() => void> {
+      add(keyId, count);
+      try {
+        const stored = await queueLength(store, chainRef, keyId);
+        assertRoom("QUEUE_AT_CAPACITY", "the queue", stored.all + entering, count, options.queueCapacity);
+        const ofKey = stored.ofKey + (enteringOfKey.get(keyId) ?? 0);
+        assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, count, capacityOfKey);
+        return () => add(keyId, -count);
+      } catch (error) {
+        add(keyId, -count);
+        throw error;
+      }
+    },
+  };
+}
+
+function assertRoom(
+  reason: "QUEUE_AT_CAPACITY" | "KEY_SHARE_EXHAUSTED",
+  what: string,
+  wanted: number,
+  count: number,
+  capacity: number,
+): void {
+  if (wanted <= capacity) return;
+  const held = wanted - count;
+  const message = `${what} holds ${held} of ${capacity} submissions; ${count} more do not fit`;
+  throw new ProtocolError(reason, message, { held, capacity, transactions: count });
+}
+
+/** A store that does not answer makes the service unavailable (D21); anything else is a fault of ours. */
+async function storeErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isStoreUnavailable(error)) throw error;
+    throw new ProtocolError(
+      "STORE_UNAVAILABLE",
+      "the store does not answer; nothing was accepted for sure",
+      {},
+      { cause: error },
+    );
+  }
+}
+
+export function shuttingDown(): ProtocolError {
+  return new ProtocolError("SHUTTING_DOWN", "the service is shutting down");
+}

@@ -1,0 +1,173 @@
+import {
+  type AllowedTarget,
+  DEFAULT_MAX_BATCH_SIZE,
+  DEFAULT_MAX_BODY_BYTES,
+  DEFAULT_MAX_DATA_LENGTH,
+  DEFAULT_MAX_GAS_LIMIT,
+  DEFAULT_VERIFICATION_GAS,
+  privateKeyToAddress,
+} from "@gas-waiver/protocol";
+import type { Level } from "pino";
+import { InvalidOptionsError } from "./errors.js";
+
+/** What the service is made with. Times are milliseconds. Defaults: {@link DEFAULTS} (D3, D5, D20, D22). */
+export interface ServerOptions {
+  /** The network's chain id: 988 mainnet, 2201 testnet and devnet (D27). */
+  readonly chainId: number;
+  /** The chain node's JSON-RPC over HTTP. */
+  readonly rpcUrl: string;
+  /** The waivers' private keys, 32 bytes each; one lane a key. */
+  readonly waiverKeys: readonly Uint8Array[];
+  /** The bearer keys that may submit. */
+  readonly apiKeys: readonly string[];
+  /** What the waivers may send (D4). */
+  readonly allowedTargets: readonly AllowedTarget[];
+  /** A PostgreSQL of one's own; without it the service runs an embedded one under `dataDir`. */
+  readonly databaseUrl?: string;
+  readonly dataDir?: string;
+  /**
+   * What to do when the node's chain is not the one that the store knows: `refuse` to start, or `adopt` the new
+   * chain and end what was under way on the old one (for devnets, which begin anew).
+   */
+  readonly newChain?: "refuse" | "adopt";
+  readonly maxBatchSize?: number;
+  readonly maxBodyBytes?: number;
+  /** Transactions a second for one API key, and how many at once after a pause. */
+  readonly ratePerSecond?: number;
+  readonly rateBurst?: number;
+  /** Submissions that wait for a broadcast, and the share of it that one API key may hold (0 to 1). */
+  readonly queueCapacity?: number;
+  readonly keyQueueShare?: number;
+  /** How long a line waits for its result (D17). */
+  readonly requestTimeoutMs?: number;
+  /** How long a transaction waits for the one before it (D20). */
+  readonly nonceGapTimeoutMs?: number;
+  readonly maxGasLimit?: bigint;
+  readonly maxDataLength?: number;
+  readonly verificationGas?: bigint;
+  /** How long one answer of the node may take. */
+  readonly rpcTimeoutMs?: number;
+  /** How often the watcher asks for a new block. */
+  readonly pollIntervalMs?: number;
+  /** After how long without a block a broadcast wrapper is sent again. */
+  readonly resendAfterMs?: number;
+  /** How long a lane stays its owner's without a sign of life. */
+  readonly leaseMs?: number;
+  readonly logLevel?: Level | "silent";
+}
+
+export const DEFAULTS = {
+  newChain: "refuse",
+  maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
+  maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+  ratePerSecond: 100,
+  rateBurst: 200,
+  queueCapacity: 10_000,
+  keyQueueShare: 0.5,
+  requestTimeoutMs: 30_000,
+  nonceGapTimeoutMs: 10_000,
+  maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
+  maxDataLength: DEFAULT_MAX_DATA_LENGTH,
+  verificationGas: DEFAULT_VERIFICATION_GAS,
+  rpcTimeoutMs: 5_000,
+  pollIntervalMs: 200,
+  resendAfterMs: 5_000,
+  leaseMs: 3_000,
+  logLevel: "info",
+} as const satisfies Partial<ServerOptions>;
+
+type Defaulted = { readonly [K in keyof typeof DEFAULTS]: NonNullable<ServerOptions[K]> };
+export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted> & Defaulted;
+
+/**
+ * Fills in the defaults and checks everything.
+ * @throws {@link InvalidOptionsError} with every problem. Secrets are never part of a message.
+ */
+export function resolveOptions(options: ServerOptions): ResolvedOptions {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const resolved = { ...DEFAULTS, ...given } as ResolvedOptions;
+  const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
+  if (problems.length > 0) throw new InvalidOptionsError(problems);
+  return resolved;
+}
+
+function identityProblems(options: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  if (!/^https?:$/.test(protocolOf(options.rpcUrl))) {
+    problems.push(`rpcUrl ${JSON.stringify(options.rpcUrl)} is not an http:// or https:// URL`);
+  }
+  if (options.waiverKeys.length !== 1) {
+    problems.push(`waiverKeys holds ${options.waiverKeys.length} keys; the service takes exactly one`);
+  }
+  options.waiverKeys.forEach((key, i) => {
+    if (!isPrivateKey(key)) problems.push(`waiverKeys[${i}] is not a private key of 32 bytes`);
+  });
+  if (options.apiKeys.length === 0) problems.push("apiKeys is empty: nobody could submit");
+  options.apiKeys.forEach((key, i) => {
+    if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
+      problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
+    }
+  });
+  if (options.databaseUrl === undefined && options.dataDir === undefined) {
+    problems.push("neither databaseUrl nor dataDir is set: the service has no place for its store");
+  }
+  if (options.databaseUrl !== undefined && !/^postgres(ql)?:$/.test(protocolOf(options.databaseUrl))) {
+    problems.push("databaseUrl is not a postgres:// URL");
+  }
+  if (options.newChain !== "refuse" && options.newChain !== "adopt") {
+    problems.push(`newChain is ${JSON.stringify(options.newChain)}; it can be "refuse" or "adopt"`);
+  }
+  return problems;
+}
+
+const WHOLE_NUMBERS = {
+  chainId: 1,
+  maxBatchSize: 1,
+  maxBodyBytes: 1_024,
+  ratePerSecond: 1,
+  rateBurst: 1,
+  queueCapacity: 1,
+  requestTimeoutMs: 1,
+  nonceGapTimeoutMs: 0,
+  maxDataLength: 0,
+  rpcTimeoutMs: 1,
+  pollIntervalMs: 1,
+  resendAfterMs: 1,
+  leaseMs: 300,
+} as const;
+
+function numberProblems(options: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  for (const [name, least] of Object.entries(WHOLE_NUMBERS)) {
+    const value = options[name as keyof typeof WHOLE_NUMBERS];
+    if (!Number.isSafeInteger(value) || value < least) {
+      problems.push(`${name} is ${value}; it must be a whole number of at least ${least}`);
+    }
+  }
+  if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
+    problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);
+  }
+  if (options.maxGasLimit < 21_000n)
+    problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
+  if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
+  if (options.rateBurst < options.maxBatchSize) {
+    problems.push(
+      `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,
+    );
+  }
+  return problems;
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+function isPrivateKey(key: Uint8Array): boolean {
+  if (key.length !== 32) return false;
+  try {
+    privateKeyToAddress(key);
+    return true;
+  } catch {
+    return false;
+  }
+}

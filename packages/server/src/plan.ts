@@ -1,0 +1,49 @@
+import type { QueuedSubmission } from "./store/queue.js";
+import type { Failure } from "./submission.js";
+
+/** What a lane is to do with the submissions of one sender (D20). */
+export interface Plan {
+  /** To be sent now, in the order of the sender's nonces. */
+  readonly ready: readonly QueuedSubmission[];
+  /** Ahead of their turn. */
+  readonly early: readonly QueuedSubmission[];
+  readonly failed: readonly (Failure & { readonly id: string })[];
+}
+
+/**
+ * Sorts what one sender has queued, in the order of its nonces, by the nonce that can run next.
+ * @param next the nonce after what is under way, or else the account's next.
+ */
+export function planSender(
+  queued: readonly QueuedSubmission[],
+  next: bigint,
+  nonceGapTimeoutMs: number,
+): Plan {
+  const ready: QueuedSubmission[] = [];
+  const early: QueuedSubmission[] = [];
+  const failed: (Failure & { id: string })[] = [];
+  let turn = next;
+  for (const submission of queued) {
+    const { id, senderNonce, ageMs } = submission;
+    if (senderNonce < turn) {
+      const message = `nonce ${senderNonce} is already used: the sender's next is ${turn}`;
+      failed.push({ id, reason: "NONCE_TOO_LOW", message });
+    } else if (senderNonce === turn) {
+      ready.push(submission);
+      turn++;
+    } else if (ageMs < nonceGapTimeoutMs) {
+      early.push(submission);
+    } else {
+      const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;
+      failed.push({ id, reason: "NONCE_GAP", message });
+    }
+  }
+  return { ready, early, failed };
+}
+
+/** The lowest `count` waiver nonces from `first` on that are not taken. */
+export function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): bigint[] {
+  const free: bigint[] = [];
+  for (let nonce = first; free.length < count; nonce++) if (!taken.has(nonce)) free.push(nonce);
+  return free;
+}

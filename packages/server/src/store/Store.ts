@@ -1,0 +1,69 @@
+import { mkdir } from "node:fs/promises";
+import pg from "pg";
+import { StartError } from "../errors.js";
+import type { Logger } from "../log.js";
+import { startEmbeddedPostgres } from "./embedded.js";
+import { migrate } from "./migrate.js";
+
+/** A connection to run queries on: the pool, or one client inside a transaction. */
+export type Queryable = Pick<pg.Pool, "query">;
+
+/** The open store. Queries go through `pool`; each transition has a file of its own beside this one. */
+export interface Store {
+  readonly pool: pg.Pool;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store: the database of `databaseUrl`, or an embedded PostgreSQL under `dataDir`; its schema is
+ * brought up to date.
+ * @throws {@link StartError} if the database cannot be reached or its schema is newer than this program.
+ */
+export async function openStore(
+  options: { readonly databaseUrl?: string; readonly dataDir?: string },
+  log: Logger,
+): Promise<Store> {
+  const { databaseUrl, dataDir } = options;
+  if (databaseUrl !== undefined) return connect({ connectionString: databaseUrl }, log, async () => {});
+  if (dataDir === undefined) throw new StartError("neither a database URL nor a data folder is set");
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
+  });
+  const embedded = await startEmbeddedPostgres(dataDir, log);
+  return connect(embedded.connection, log, () => embedded.stop());
+}
+
+async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Promise<void>): Promise<Store> {
+  const pool = new pg.Pool({
+    ...config,
+    max: 10,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: 10_000,
+    application_name: "gas-waiver",
+  });
+  pool.on("error", (error) => log.warn({ err: error.message }, "an idle connection to the store was lost"));
+  const close = async () => {
+    await pool.end();
+    await stopServer();
+  };
+  try {
+    await migrate(pool);
+    return { pool, close };
+  } catch (error) {
+    await close();
+    if (error instanceof StartError) throw error;
+    throw new StartError(`the database cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** True if the store did not answer, rather than refuse a query: the network, a restart, or a time-out. */
+export function isStoreUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  // Classes 08 (connection), 53 (resources: disk full, too many connections), 57 (operator intervention).
+  if (typeof code === "string" && /^(08|53|57)...$/.test(code)) return true;
+  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return true;
+  return /connection terminated|timeout|Query read timeout|Cannot use a pool|Client has encountered/i.test(
+    error.message,
+  );
+}

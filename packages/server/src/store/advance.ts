@@ -1,0 +1,111 @@
+import type { Failure, Inclusion } from "../submission.js";
+import { type Lane, writeAsOwner } from "./lease.js";
+import { toBuffer } from "./rows.js";
+import type { Store } from "./Store.js";
+
+// Every step of a submission after it was accepted (see TRANSITIONS), each guarded by the lane's epoch and by the
+// state before. Each returns the ids that took the step; it throws LaneLostError if the lane is not ours.
+
+/** A submission with the waiver nonce that it gets, and its signed WrapperTx. */
+export interface SignedSubmission {
+  readonly id: string;
+  readonly waiverNonce: bigint;
+  readonly wrapperHash: Uint8Array;
+  readonly wrapperRaw: Uint8Array;
+}
+
+/** queued → signed: the nonces and the signed bytes in one write, before anything is sent. */
+export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubmission[]): Promise<string[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    signed.map((s) => s.id),
+    `update submissions s
+     set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
+         signed_at = now()
+     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
+     where s.id = n.submission and s.state = 'queued'`,
+    [
+      signed.map((s) => s.waiverNonce.toString()),
+      signed.map((s) => toBuffer(s.wrapperHash)),
+      signed.map((s) => toBuffer(s.wrapperRaw)),
+    ],
+  );
+}
+
+/** signed → broadcast: a node took them; or broadcast ones were taken again. */
+export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]): Promise<string[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    ids,
+    `update submissions set state = 'broadcast', broadcast_at = now()
+     where id = any($5::uuid[]) and state in ('signed', 'broadcast')`,
+  );
+}
+
+/**
+ * signed or broadcast → queued: their wrappers surely will not land. Their waiver nonces are free again; they
+ * are looked at after `afterMs`.
+ */
+export function saveRequeued(
+  store: Store,
+  lane: Lane,
+  ids: readonly string[],
+  afterMs: number,
+): Promise<string[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    ids,
+    `update submissions
+     set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
+         broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
+     where id = any($5::uuid[]) and state in ('signed', 'broadcast')`,
+    [afterMs],
+  );
+}
+
+/** signed or broadcast → included: the InnerTx is in a block. */
+export function saveIncluded(
+  store: Store,
+  lane: Lane,
+  included: readonly (Inclusion & { readonly id: string })[],
+): Promise<string[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    included.map((i) => i.id),
+    `update submissions s
+     set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas,
+         reverted = n.reverted, broadcast_at = coalesce(broadcast_at, now()), finished_at = now()
+     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[])
+       as n (submission, number, hash, gas, reverted)
+     where s.id = n.submission and s.state in ('signed', 'broadcast')`,
+    [
+      included.map((i) => i.blockNumber.toString()),
+      included.map((i) => toBuffer(i.blockHash)),
+      included.map((i) => i.gasUsed.toString()),
+      included.map((i) => i.reverted),
+    ],
+  );
+}
+
+/** queued, signed or broadcast → failed, for good. A waiver nonce that it held is free again. */
+export function saveFailed(
+  store: Store,
+  lane: Lane,
+  failed: readonly (Failure & { readonly id: string })[],
+): Promise<string[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    failed.map((f) => f.id),
+    `update submissions s
+     set state = 'failed', error_reason = n.reason, error_message = n.message, finished_at = now(),
+         waiver_nonce = null, wrapper_hash = null, wrapper_raw = null
+     from unnest($5::uuid[], $6::text[], $7::text[]) as n (submission, reason, message)
+     where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast')`,
+    [failed.map((f) => f.reason), failed.map((f) => f.message)],
+  );
+}

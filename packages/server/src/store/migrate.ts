@@ -1,0 +1,43 @@
+import { readdir, readFile } from "node:fs/promises";
+import type pg from "pg";
+import { StartError } from "../errors.js";
+
+const FOLDER = new URL("../../migrations/", import.meta.url);
+/** Keeps two replicas from migrating at once. */
+const MIGRATION_LOCK = 0x6761_7377;
+
+/**
+ * Brings the schema up to date, forward only, each numbered file in a transaction of its own.
+ * @throws {@link StartError} if the schema is newer than this program.
+ */
+export async function migrate(pool: pg.Pool): Promise<void> {
+  const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
+  const client = await pool.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await client.query(
+      "create table if not exists migrations (number integer primary key, applied_at timestamptz not null default now())",
+    );
+    const { rows } = await client.query<{ number: number | null }>(
+      "select max(number) as number from migrations",
+    );
+    const current = rows[0]?.number ?? 0;
+    if (current > files.length) {
+      throw new StartError(
+        `the store's schema has number ${current}, this program knows ${files.length}: use a newer program`,
+      );
+    }
+    for (const file of files.slice(current)) {
+      await client.query("begin");
+      await client.query(await readFile(new URL(file, FOLDER), "utf8"));
+      await client.query("insert into migrations (number) values ($1)", [Number.parseInt(file, 10)]);
+      await client.query("commit");
+    }
+    await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
+  } catch (error) {
+    // The connection goes, and with it the lock and whatever was begun.
+    client.release(true);
+    throw error;
+  }
+  client.release();
+}

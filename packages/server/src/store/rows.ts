@@ -1,0 +1,78 @@
+import { isReason } from "@gas-waiver/protocol";
+import type { Submission, SubmissionState } from "../submission.js";
+
+/** The columns that {@link submissionOf} reads. */
+export const SUBMISSION_COLUMNS =
+  "id, key_id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, accepted_at";
+
+/** A row as the driver gives it: bigint and numeric come as text. */
+export interface SubmissionRow {
+  id: string;
+  key_id: string;
+  state: SubmissionState;
+  inner_hash: Buffer;
+  sender: Buffer;
+  sender_nonce: string;
+  waiver: Buffer | null;
+  waiver_nonce: string | null;
+  wrapper_hash: Buffer | null;
+  block_number: string | null;
+  block_hash: Buffer | null;
+  gas_used: string | null;
+  reverted: boolean | null;
+  error_reason: string | null;
+  error_message: string | null;
+  accepted_at: Date;
+}
+
+/** The one place where a row becomes a submission. Throws on a row that breaks the schema's own checks. */
+export function submissionOf(row: SubmissionRow): Submission {
+  const common = {
+    id: row.id,
+    keyId: row.key_id,
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+    acceptedAt: row.accepted_at,
+  };
+  const wrapped = wrappedOf(row);
+  switch (row.state) {
+    case "queued":
+      return { ...common, state: row.state };
+    case "signed":
+    case "broadcast":
+      if (wrapped) return { ...common, state: row.state, ...wrapped };
+      break;
+    case "included":
+      if (wrapped && row.block_number !== null && row.block_hash !== null && row.gas_used !== null) {
+        const block = { blockNumber: BigInt(row.block_number), blockHash: row.block_hash };
+        const gasUsed = BigInt(row.gas_used);
+        return {
+          ...common,
+          state: row.state,
+          ...wrapped,
+          ...block,
+          gasUsed,
+          reverted: row.reverted === true,
+        };
+      }
+      break;
+    case "failed":
+      if (row.error_reason !== null && isReason(row.error_reason)) {
+        const failure = { reason: row.error_reason, message: row.error_message ?? "" };
+        return { ...common, state: row.state, ...failure, ...wrapped };
+      }
+      break;
+  }
+  throw new Error(`submission ${row.id} is in state ${row.state}, but its row lacks what that state needs`);
+}
+
+function wrappedOf({ waiver, waiver_nonce, wrapper_hash }: SubmissionRow) {
+  if (waiver === null || waiver_nonce === null || wrapper_hash === null) return undefined;
+  return { waiver, waiverNonce: BigInt(waiver_nonce), wrapperHash: wrapper_hash };
+}
+
+/** Bytes for a query's parameter, also inside arrays. */
+export function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
