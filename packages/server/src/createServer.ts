@@ -52,7 +52,7 @@ export async function createServer(given: ServerOptions): Promise<Server> {
     const intake = createIntake({ store, results, options, log, chainRef, wakeLanes });
     const version = await readVersion();
     const health = { status: "ok", version, chainId: options.chainId } as const;
-    const app = createApp({ intake, options, health, log });
+    const app = createApp({ store, intake, options, health, log });
     log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
     return {
       earlierSubmissions,

@@ -179,7 +179,7 @@ function assertRoom(
 }
 
 /** A store that does not answer makes the service unavailable (D21); anything else is a fault of ours. */
-async function storeErrors<T>(run: () => Promise<T>): Promise<T> {
+export async function storeErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -12,7 +12,7 @@ import type { ResolvedOptions } from "./options.js";
 import { type Notice, noticeOf, type Results } from "./results.js";
 import { findSubmissions } from "./store/lookup.js";
 import type { Store } from "./store/Store.js";
-import { certaintyOf, type Submission } from "./submission.js";
+import { certaintyOf, REVERTED_MESSAGE, type Submission } from "./submission.js";
 
 /** A transaction of a request: refused already, or a submission whose result is awaited. */
 export type Entry = { readonly index: number; readonly id: string } & (
@@ -135,8 +135,7 @@ function isFinal(notice: Notice, wait: Wait): boolean {
 function resultLine(entry: Waiting, notice: Notice, wait: Wait): ResultLine {
   if (notice.state === "failed") return refusedLine(entry, new ProtocolError(notice.reason, notice.message));
   if (notice.state === "included" && notice.reverted && wait === "included") {
-    const message = "the transaction is in a block and reverted: it used the nonce and changed nothing else";
-    return refusedLine(entry, new ProtocolError("REVERTED", message));
+    return refusedLine(entry, new ProtocolError("REVERTED", REVERTED_MESSAGE));
   }
   return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
 }

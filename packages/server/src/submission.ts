@@ -1,4 +1,4 @@
-import type { Reason } from "@gas-waiver/protocol";
+import type { Certainty, Reason } from "@gas-waiver/protocol";
 
 /**
  * The life of a submission:
@@ -28,9 +28,6 @@ export const TRANSITIONS = {
 } as const satisfies Record<string, readonly string[]>;
 
 export type SubmissionState = keyof typeof TRANSITIONS;
-
-/** What is known of the chain's side (D17): `unknown` means that bytes were sent and no clear answer came. */
-export type Certainty = "not_broadcast" | "broadcast" | "unknown";
 
 interface Common {
   /** UUIDv7 (D15). */
@@ -87,3 +84,7 @@ export function certaintyOf(submission: Submission): Certainty {
       return "broadcast";
   }
 }
+
+/** What a reverted InnerTx is told (D16). */
+export const REVERTED_MESSAGE =
+  "the transaction is in a block and reverted: it used the nonce and changed nothing else";

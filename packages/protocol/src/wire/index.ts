@@ -1,5 +1,6 @@
 export * from "./errorBody.js";
 export * from "./health.js";
 export * from "./routes.js";
+export * from "./submission.js";
 export * from "./submit.js";
 export * from "./WireError.js";

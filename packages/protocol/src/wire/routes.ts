@@ -2,6 +2,8 @@
 export const ROUTES = {
   health: { method: "GET", path: "/v1/health", authenticated: false },
   submit: { method: "POST", path: "/v1/submit", authenticated: true },
+  /** `:id` stands for the submission's id (D15). */
+  submission: { method: "GET", path: "/v1/submissions/:id", authenticated: true },
 } as const;
 
 /** The content type of a streamed response: one JSON value a line. */

@@ -3,13 +3,16 @@ import { type FastifyInstance, fastify } from "fastify";
 import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
 import type { ResolvedOptions } from "../options.js";
+import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
 import { createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
+import { registerSubmissions } from "./submissions.js";
 import { registerSubmit } from "./submit.js";
 
 export interface AppDependencies {
+  readonly store: Store;
   readonly intake: Intake;
   readonly options: ResolvedOptions;
   readonly health: Health;
@@ -21,7 +24,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
-export function createApp({ intake, options, health, log }: AppDependencies): FastifyInstance {
+export function createApp({ store, intake, options, health, log }: AppDependencies): FastifyInstance {
   const app = fastify({
     bodyLimit: options.maxBodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -36,12 +39,9 @@ export function createApp({ intake, options, health, log }: AppDependencies): Fa
     throw new ProtocolError("NO_SUCH_PATH", `there is no ${request.method} ${pathOf(request.url)}`);
   });
   registerHealth(app, health);
-  registerSubmit(app, {
-    intake,
-    options,
-    authenticator: createAuthenticator(options.apiKeys),
-    limiter: createRateLimiter(options),
-  });
+  const authenticator = createAuthenticator(options.apiKeys);
+  registerSubmit(app, { intake, options, authenticator, limiter: createRateLimiter(options) });
+  registerSubmissions(app, { store, authenticator });
   return app;
 }
 

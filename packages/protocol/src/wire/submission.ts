@@ -1,0 +1,51 @@
+import { type ErrorBody, parseErrorBody } from "./errorBody.js";
+import { WireError } from "./WireError.js";
+
+/** The states of a submission, in the order of its life. */
+export const SUBMISSION_STATES = ["queued", "signed", "broadcast", "included", "failed"] as const;
+export type SubmissionStateName = (typeof SUBMISSION_STATES)[number];
+
+/** What is known of the chain's side (D17): `unknown` means that bytes were sent and no clear answer came. */
+export const CERTAINTIES = ["not_broadcast", "broadcast", "unknown"] as const;
+export type Certainty = (typeof CERTAINTIES)[number];
+
+/**
+ * The record of a submission, as `GET /v1/submissions/{id}` answers it (D15, D17). Addresses, hashes and
+ * selectors are 0x-prefixed hex; nonces and gas are decimal text, because they may pass 2^53; times are ISO 8601.
+ * Newer services may add members (D26).
+ */
+export interface SubmissionRecord {
+  readonly id: string;
+  readonly state: SubmissionStateName;
+  readonly certainty: Certainty;
+  /** The InnerTx's hash (D6). */
+  readonly txHash: string;
+  readonly sender: string;
+  readonly nonce: string;
+  readonly acceptedAt: string;
+  /** From `signed` on. */
+  readonly wrapperHash?: string;
+  readonly waiver?: string;
+  readonly waiverNonce?: string;
+  /** When included: the block, the InnerTx's gas, and whether it reverted. */
+  readonly blockNumber?: string;
+  readonly blockHash?: string;
+  readonly gasUsed?: string;
+  readonly reverted?: boolean;
+  /** When failed, or included and reverted. */
+  readonly error?: ErrorBody;
+}
+
+/** @throws {@link WireError} if the value is not a submission's record. */
+export function parseSubmissionRecord(value: unknown): SubmissionRecord {
+  const record = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  const { id, state, certainty, txHash, sender, nonce, acceptedAt, error } = record;
+  const texts = [id, txHash, sender, nonce, acceptedAt];
+  const known =
+    SUBMISSION_STATES.some((name) => name === state) && CERTAINTIES.some((name) => name === certainty);
+  if (!known || texts.some((text) => typeof text !== "string")) {
+    throw new WireError("the answer is not the record of a submission", value);
+  }
+  if (error !== undefined) parseErrorBody(error);
+  return value as SubmissionRecord;
+}
