@@ -61,7 +61,10 @@ async function main() {
   }
   writeFileSync(target, lines.join("\n"));
   const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
-  execFileSync(process.execPath, [biome, "format", "--write", target], { stdio: "ignore" });
+  execFileSync(process.execPath, [biome, "format", "--write", target], {
+    cwd: fileURLToPath(new URL("../../../", here)),
+    stdio: "ignore",
+  });
   for (const [name, { runtimeBytecode }] of Object.entries(artifacts)) {
     console.log(`${name}: ${(runtimeBytecode.length - 2) / 2} bytes`);
   }

@@ -5,12 +5,16 @@ import {
   bytesEqual,
   bytesToHex,
   type ChainView,
+  type Crypto,
   type Hex,
+  intrinsicGas,
   MARKER_ADDRESS,
   type NonceRule,
+  crypto as nodeCrypto,
 } from "@gas-waiver/protocol";
 import { DEVNET_CHAIN_ID } from "../constants.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { rememberRecoveries } from "./recoveries.js";
 import { RefusedError } from "./refusal.js";
 import { policyVerdict, policyVersion } from "./registry.js";
 import { type ChainTransaction, chainTransaction, decodeForEvm, decodeOrdinary } from "./transaction.js";
@@ -39,9 +43,12 @@ export interface OrdinaryEntry extends EntryFields {
 export interface WrapperEntry extends EntryFields {
   readonly kind: "wrapper";
   readonly inner: ChainTransaction;
+  readonly innerEvm: TypedTransaction;
   readonly innerNonce: bigint;
   /** The wrapper's own gas: what its receipt says that it used (D10). */
   readonly overheadGas: bigint;
+  /** Has recovered both signatures once, so that the check when the block is built need not. */
+  readonly crypto: Crypto;
 }
 
 /** A transaction that keeps the rules and can wait for a block. */
@@ -65,8 +72,9 @@ export async function admit(
 
 /** D8: the same checks again, on the state in which the transaction is about to run. */
 export async function recheck(entry: Entry, state: StateReader, rules: AdmissionRules): Promise<void> {
-  if (entry.kind === "wrapper") await assertWrapper(entry.tx.raw, chainView(state), "exact");
-  else assertAffordable(entry, state, "exact", rules);
+  if (entry.kind === "wrapper") {
+    await assertWrapper(entry.tx.raw, chainView(state), "exact", entry.crypto);
+  } else assertAffordable(entry, state, "exact", rules);
 }
 
 async function admitWrapper(
@@ -75,12 +83,10 @@ async function admitWrapper(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<WrapperEntry> {
-  const { wrapper, waiver, inner, sender } = await assertWrapper(raw, chainView(state), nonces);
+  const crypto = rememberRecoveries(nodeCrypto);
+  const { wrapper, waiver, inner, sender } = await assertWrapper(raw, chainView(state), nonces, crypto);
   assertFitsBlock(wrapper.gasLimit, rules);
-  // Decoding it for the EVM too is a second opinion: what EthereumJS cannot run is refused here, not in a block.
-  const overheadGas = leastGas(decodeForEvm(raw, bytesToHex(waiver)));
   const innerTx = chainTransaction(inner.raw, sender);
-  decodeForEvm(inner.raw, innerTx.sender);
   return {
     kind: "wrapper",
     tx: chainTransaction(raw, waiver),
@@ -88,8 +94,10 @@ async function admitWrapper(
     nonce: wrapper.nonce,
     gasLimit: wrapper.gasLimit,
     inner: innerTx,
+    innerEvm: decodeForEvm(inner.raw, innerTx.sender),
     innerNonce: inner.nonce,
-    overheadGas,
+    overheadGas: intrinsicGas(wrapper),
+    crypto,
   };
 }
 

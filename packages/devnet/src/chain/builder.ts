@@ -12,7 +12,6 @@ import {
 import { BlockDraft } from "./block.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusal.js";
-import { decodeForEvm } from "./transaction.js";
 
 export interface BuildDependencies {
   readonly pool: Pool;
@@ -25,6 +24,9 @@ export interface BuiltBlock {
   readonly state: Overlay;
 }
 
+/** So many blocks an inner ahead of its sender's nonce may hold its waiver's lane, before it is dropped. */
+const HELD_BLOCKS = 20n;
+
 /** So often a long block lets the event loop serve others. */
 const YIELD_EVERY = 32;
 
@@ -32,8 +34,8 @@ const YIELD_EVERY = 32;
  * Runs what waits in the pool on top of a state.
  *
  * Each signer is a lane in nonce order, and lanes take turns. A wrapper whose inner is ahead of its sender's
- * nonce holds its lane until that nonce comes up, in this block or a later one. Whatever no longer keeps the
- * rules is dropped and the block goes on (D8).
+ * nonce holds its lane until that nonce comes up, in this block or one of the next few. Whatever no longer
+ * keeps the rules is dropped and the block goes on (D8).
  */
 export async function buildBlock(
   base: StateReader,
@@ -45,10 +47,11 @@ export async function buildBlock(
   const draft = new BlockDraft();
   const ready = pool.signers();
   const waiting = new Map<Hex, Hex[]>();
+  let ran = 0;
   for (let signer = ready.shift(); signer !== undefined; signer = ready.shift()) {
     const entry = pool.get(signer, nonceOf(state, signer));
     if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
-    if (isAhead(entry, state)) {
+    if (isAhead(entry, state) && pool.hold(entry, environment.number) < HELD_BLOCKS) {
       waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
       continue;
     }
@@ -58,15 +61,16 @@ export async function buildBlock(
       ready.push(...(waiting.get(account) ?? []));
       waiting.delete(account);
     }
-    if (draft.size % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++ran % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { draft, state };
 }
 
-/** An inner that is ahead of its sender's nonce. A waiver's own inner would wait for itself, so it does not. */
-function isAhead(entry: Entry, state: StateReader): entry is WrapperEntry {
-  if (entry.kind !== "wrapper" || entry.inner.sender === entry.signer) return false;
-  return entry.innerNonce > nonceOf(state, entry.inner.sender);
+/** Whether an inner is ahead of its sender's nonce, which a waiver's own wrapper raises just before it runs. */
+export function isAhead(entry: Entry, state: StateReader): entry is WrapperEntry {
+  if (entry.kind !== "wrapper") return false;
+  const own = entry.inner.sender === entry.signer ? 1n : 0n;
+  return entry.innerNonce > nonceOf(state, entry.inner.sender) + own;
 }
 
 /** Accounts whose nonce the entry uses. */
@@ -108,7 +112,7 @@ async function runWrapper(
 ): Promise<void> {
   const waiver = state.account(entry.signer) ?? { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
   state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
-  const outcome = await execution.transaction(decodeForEvm(entry.inner.raw, entry.inner.sender));
+  const outcome = await execution.transaction(entry.innerEvm);
   draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);
   draft.add(entry.inner, "inner", outcome, 0n);
 }

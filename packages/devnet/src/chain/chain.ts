@@ -6,7 +6,7 @@ import type { StateReader } from "../state/reader.js";
 import { WorldState } from "../state/world.js";
 import { type AdmissionRules, admit } from "./admission.js";
 import { type SealedBlock, sealedBlock } from "./block.js";
-import { buildBlock } from "./builder.js";
+import { buildBlock, isAhead } from "./builder.js";
 import { genesisState } from "./genesis.js";
 import { Ledger } from "./ledger.js";
 import { Pool } from "./pool.js";
@@ -91,12 +91,13 @@ export class Chain {
     return next;
   }
 
-  /** Mines only if some transaction is next in its signer's order. */
+  /** Mines only if some transaction can run: it is next in its signer's order, and its inner in its sender's. */
   async mineIfReady(): Promise<SealedBlock | undefined> {
     await this.#building;
     const ready = this.pool
       .signers()
-      .some((signer) => this.pool.get(signer, this.state.account(signer)?.nonce ?? 0n) !== undefined);
+      .map((signer) => this.pool.get(signer, this.state.account(signer)?.nonce ?? 0n))
+      .some((entry) => entry !== undefined && !isAhead(entry, this.state));
     return ready ? this.mine() : undefined;
   }
 

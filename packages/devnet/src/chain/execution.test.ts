@@ -6,8 +6,10 @@ import {
   intrinsicGas,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
+import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../constants.js";
+import { devnetAccount } from "../accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../constants.js";
 import {
   addressOf,
   createTestNode,
@@ -127,5 +129,54 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect(await node.receipt(hashOf(late))).toBeNull();
     expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(late), reason: "NONCE_TOO_LOW" }]);
     expect([await node.nonce(0), await node.nonce(10)]).toEqual([1n, 1n]);
+  });
+
+  it("whose user's nonce never comes up holds its waiver's lane for 20 blocks, then is dropped", async () => {
+    const early = wrap(signInner(0, { nonce: 5n }));
+    const behind = wrap(signInner(1), { nonce: 1n });
+    await node.sendAndMine(early, behind);
+    for (let i = 0; i < 19; i++) await node.devnet.mine();
+    expect(node.devnet.drops()).toEqual([]);
+    await node.devnet.mine();
+    expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(early), reason: "NONCE_GAP" }]);
+    await node.sendAndMine(wrap(signInner(2)));
+    expect(await node.receipt(hashOf(behind))).toMatchObject({ status: "0x1" });
+  });
+
+  it("may be a waiver's own, which uses the nonce after its wrapper's", async () => {
+    const inner = signInner(10, { nonce: 1n, data: transferData(addressOf(9), 0n) });
+    await node.sendAndMine(wrap(inner));
+    expect(await node.receipt(innerHash(inner))).toMatchObject({ status: "0x1", from: addressOf(10) });
+    expect(await node.nonce(10)).toBe(2n);
+    expect(await node.nonce(10, "pending")).toBe(2n);
+  });
+
+  it("runs for a user who delegated to a contract (EIP-7702)", async () => {
+    const authorization = await privateKeyToAccount(devnetAccount(0).privateKey).signAuthorization({
+      chainId: 2201,
+      address: TEST_TOKEN_ADDRESS,
+      nonce: 0,
+    });
+    const delegation = await privateKeyToAccount(devnetAccount(13).privateKey).signTransaction({
+      type: "eip7702",
+      chainId: 2201,
+      nonce: 0,
+      gas: 200_000n,
+      maxFeePerGas: 10n ** 9n,
+      maxPriorityFeePerGas: 10n ** 9n,
+      to: devnetAccount(13).address,
+      authorizationList: [authorization],
+    });
+    await node.sendAndMine(delegation);
+    expect(await node.receipt(hashOf(delegation))).toMatchObject({ status: "0x1", type: "0x4" });
+    expect(await node.rpc("eth_getTransactionByHash", hashOf(delegation))).toMatchObject({
+      authorizationList: [{ address: TEST_TOKEN_ADDRESS.toLowerCase(), nonce: "0x0", chainId: "0x899" }],
+    });
+    const code = await node.rpc("eth_getCode", addressOf(0), "latest");
+    expect(code).toBe(`0xef0100${TEST_TOKEN_ADDRESS.slice(2).toLowerCase()}`);
+    expect(await node.nonce(0)).toBe(1n);
+    const inner = signInner(0, { nonce: 1n });
+    await node.sendAndMine(wrap(inner));
+    expect(await node.receipt(innerHash(inner))).toMatchObject({ status: "0x1", from: addressOf(0) });
   });
 });

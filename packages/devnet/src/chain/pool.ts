@@ -26,6 +26,8 @@ export class Pool {
   /** Which nonces of an account transactions in the pool would use, as signer or as inner sender. */
   readonly #claims = new Map<Hex, Map<bigint, number>>();
   readonly #drops: Dropped[] = [];
+  /** Entries whose inner is ahead of its sender's nonce, and the block that first had to pass them over. */
+  readonly #heldSince = new Map<Entry, bigint>();
   readonly #limit: number;
 
   constructor(limit: number) {
@@ -86,6 +88,7 @@ export class Pool {
 
   remove(entry: Entry): void {
     if (!this.#byHash.delete(entry.tx.hash)) return;
+    this.#heldSince.delete(entry);
     const lane = this.#bySigner.get(entry.signer);
     lane?.delete(entry.nonce);
     if (lane?.size === 0) this.#bySigner.delete(entry.signer);
@@ -102,6 +105,13 @@ export class Pool {
     const innerHash = entry.kind === "wrapper" ? entry.inner.hash : undefined;
     this.#drops.push({ hash: entry.tx.hash, innerHash, reason, message });
     if (this.#drops.length > DROPS_REMEMBERED) this.#drops.shift();
+  }
+
+  /** Notes that a block passes an entry over. @returns how many blocks have done so before. */
+  hold(entry: Entry, block: bigint): bigint {
+    const since = this.#heldSince.get(entry) ?? block;
+    this.#heldSince.set(entry, since);
+    return block - since;
   }
 
   /** Signers with something in the pool, in the order in which they first came. */
