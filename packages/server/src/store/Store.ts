@@ -41,8 +41,13 @@ async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Pro
     query_timeout: 10_000,
     application_name: "gas-waiver",
   });
-  pool.on("error", (error) => log.warn({ err: error.message }, "an idle connection to the store was lost"));
+  let closing = false;
+  // The pool ends before its connections do: what the stopping database says to them is no news.
+  pool.on("error", (error) => {
+    if (!closing) log.warn({ err: error.message }, "an idle connection to the store was lost");
+  });
   const close = async () => {
+    closing = true;
     await pool.end();
     await stopServer();
   };
