@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   // Tests run against the sources: every package exports them under the "source" condition.
   resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
+  // No more conditions than these: they reach Node as well, where "import" would turn a require into an ES module.
+  ssr: { resolve: { conditions: ["source", "node"] } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",

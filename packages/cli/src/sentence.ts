@@ -19,9 +19,8 @@ interface SystemError extends Error {
 /** What the system says when an address cannot be listened on. */
 function systemSentence({ code, address, port }: SystemError): string | undefined {
   if (typeof address !== "string" || port === undefined) return undefined;
-  const where = `port ${port} of ${address}`;
-  if (code === "EADDRINUSE") return `${where} is in use; choose another port, or 0 for a free one`;
-  if (code === "EACCES") return `${where} may not be used by this user; choose another port`;
-  if (code === "EADDRNOTAVAIL") return `this machine has no address ${address}`;
+  if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;
+  if (code === "EACCES") return `port ${port} of ${address} needs rights that this user does not have`;
+  if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
   return undefined;
 }

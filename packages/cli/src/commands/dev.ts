@@ -107,9 +107,8 @@ async function startBoth(
   print(
     `chain    ${rpcUrl}  id ${DEVNET_CHAIN_ID}, in memory, ${blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand"}`,
   );
-  signal.throwIfAborted();
-  const server = owned.add(
-    await openServer({
+  const { url, earlierSubmissions } = await openServer(
+    {
       chainId: Number(DEVNET_CHAIN_ID),
       rpcUrl,
       waiverKeys: [hexToBytes(waiver.privateKey)],
@@ -118,12 +117,11 @@ async function startBoth(
       dataDir,
       newChain: "adopt",
       logLevel: values.logLevel,
-    }),
+    },
+    { host, port: values.port, owned, signal },
   );
-  signal.throwIfAborted();
-  const { url } = await server.listen({ host, port: values.port });
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
-  print(`         ${server.earlierSubmissions} earlier submission(s) found in its store`);
+  print(`         ${earlierSubmissions} earlier submission(s) found in its store`);
   if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
   signal.throwIfAborted();
   print(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);

@@ -153,11 +153,10 @@ export const serve = defineCommand({
   async run(values, { print, signal }) {
     const owned = new Owned();
     try {
-      signal.throwIfAborted();
-      const server = owned.add(await openServer(serverOptions(values)));
-      signal.throwIfAborted();
-      const { url: at } = await server.listen({ host: values.host, port: values.port });
-      print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
+      const { host, port: listenPort } = values;
+      const opening = { host, port: listenPort, owned, signal };
+      const { url: at, earlierSubmissions } = await openServer(serverOptions(values), opening);
+      print(`${earlierSubmissions} earlier submission(s) found in the store`);
       print(`ready: service at ${at} for chain ${values.chainId}`);
       await aborted(signal);
     } finally {

@@ -1,0 +1,31 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freshFolder } from "./freshFolder.js";
+import { Program } from "./Program.js";
+import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
+
+/** How `gas-waiver serve` is called for a service on the devnet's rules. */
+export interface ServiceOptions {
+  readonly rpcUrl: string;
+  readonly dataDir: string;
+  readonly flags?: readonly string[];
+}
+
+/** What the devnet's waivers may send: the test token's transfer, transferFrom and approve. */
+function policyFile(): string {
+  const file = join(freshFolder(), "policy.json");
+  const selectors = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
+  writeFileSync(file, JSON.stringify([{ address: TOKEN, selectors }]));
+  return file;
+}
+
+/** The service in a process of its own, apart from the chain. */
+export function startService({ rpcUrl, dataDir, flags = [] }: ServiceOptions): Program {
+  return Program.gasWaiver(
+    [
+      ...["serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+      ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
+    ],
+    { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: API_KEY },
+  );
+}

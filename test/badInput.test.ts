@@ -1,0 +1,253 @@
+// What the service is asked to do and must refuse, over the public API; after each, a good request works.
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import {
+  encodeRlp,
+  type JsonRpcProvider,
+  N,
+  Signature,
+  Transaction,
+  type TransactionLike,
+  toBeHex,
+} from "ethers";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Gate } from "./Gate.js";
+import type { Program } from "./Program.js";
+import { startService } from "./Service.js";
+import { post, type Request, submit } from "./submit.js";
+import { account, connect, MARKER, token, transferOf } from "./user.js";
+
+const SENDS = "eth_sendRawTransaction";
+
+let devnet: Devnet;
+let gate: Gate;
+let chain: JsonRpcProvider;
+let service: Program;
+let url: string;
+
+beforeAll(async () => {
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  const node = await devnet.listen({ port: 0 });
+  gate = await Gate.before(node.url);
+  chain = connect(node.url);
+  const flags = [
+    "--nonce-gap-timeout",
+    "200",
+    "--request-timeout",
+    "5000",
+    "--rate",
+    "10000",
+    "--rate-burst",
+    "10000",
+  ];
+  service = startService({ rpcUrl: gate.url, dataDir: freshFolder(), flags });
+  url = (await service.ready()).url;
+});
+afterAll(async () => {
+  chain?.destroy();
+  await service?.end();
+  await gate?.close();
+  await devnet?.close();
+});
+
+const good = account(0);
+const recipient = account(1).address;
+
+afterEach(async () => {
+  gate.decide = () => "pass";
+  const nonce = await chain.getTransactionCount(good.address);
+  const signed = await good.signTransaction(transferOf(recipient, 1n, nonce));
+  expect(await submit(url, [signed], { query: "?wait=included" })).toMatchObject([
+    { index: 0, success: true },
+  ]);
+});
+
+const anything = `0x${"00".repeat(10)}`;
+
+describe("a request refused whole", () => {
+  const body = JSON.stringify({ transactions: [anything] });
+  it.each<[string, Request, number, string, string]>([
+    ["malformed JSON", { body: '{"transactions":[' }, 400, "INVALID_REQUEST", "MALFORMED_JSON"],
+    ["no body", { body: "" }, 400, "INVALID_REQUEST", "MALFORMED_JSON"],
+    ["no array", { body: '{"transactions":"0x00"}' }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    ["no transactions", { body: "{}" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    ["an array as body", { body: "[]" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    ["an empty array", { body: '{"transactions":[]}' }, 400, "INVALID_REQUEST", "EMPTY_BATCH"],
+    ["a number", { body: '{"transactions":["0x00",7]}' }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    ["a wrong wait", { body, query: "?wait=long" }, 400, "INVALID_REQUEST", "MALFORMED_QUERY"],
+    [
+      "another content type",
+      { body, headers: { "content-type": "text/plain" } },
+      415,
+      "INVALID_REQUEST",
+      "UNSUPPORTED_MEDIA_TYPE",
+    ],
+    [
+      "101 transactions",
+      { body: JSON.stringify({ transactions: Array(101).fill(anything) }) },
+      413,
+      "BATCH_SIZE_EXCEEDED",
+      "BATCH_TOO_LARGE",
+    ],
+    ["no key", { body, headers: { authorization: "" } }, 401, "UNAUTHORIZED", "MISSING_KEY"],
+    [
+      "another scheme",
+      { body, headers: { authorization: "Basic Z3c6eA==" } },
+      401,
+      "UNAUTHORIZED",
+      "MISSING_KEY",
+    ],
+    [
+      "a wrong key",
+      { body, headers: { authorization: "Bearer gw_dev_other" } },
+      401,
+      "UNAUTHORIZED",
+      "UNKNOWN_KEY",
+    ],
+  ])("%s", async (_, request, status, code, reason) => {
+    const response = await post(url, [], request);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("www-authenticate")?.split(" ")[0]).toBe(
+      status === 401 ? "Bearer" : undefined,
+    );
+    const answer = await response.json();
+    expect(answer).toEqual({ error: { code, reason, message: expect.stringMatching(/./) } });
+    expect(Object.keys(answer.error)).toEqual(["code", "message", "reason"]);
+  });
+
+  it("a body of 40 MB", async () => {
+    const response = await post(url, [], {
+      body: JSON.stringify({ transactions: ["0x".padEnd(40e6, "0")] }),
+    });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({
+      error: { code: "INVALID_REQUEST", reason: "BODY_TOO_LARGE" },
+    });
+  });
+
+  it.each([
+    ["GET", "/v1/nothing", 404, "NO_SUCH_PATH"],
+    ["DELETE", "/v1/submit", 405, "NO_SUCH_METHOD"],
+    ["POST", "/v1/health", 405, "NO_SUCH_METHOD"],
+  ])("%s %s", async (method, path, status, reason) => {
+    const response = await fetch(`${url}${path}`, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND", reason } });
+  });
+});
+
+const user = account(2);
+const sign = (overrides: TransactionLike) => user.signTransaction(transferOf(recipient, 1n, 0, overrides));
+
+/** The same transaction with the other signature that the curve allows, which EIP-2 forbids. */
+async function withHighS(): Promise<string> {
+  const tx = Transaction.from(await sign({}));
+  const { r, s, yParity } = tx.signature ?? Signature.from();
+  const fields = [0, 0, 100_000].map((n) => (n === 0 ? "0x" : toBeHex(n)));
+  const v = 35n + 2n * 2201n + BigInt(yParity === 0 ? 1 : 0);
+  return encodeRlp([...fields, tx.to ?? "0x", "0x", tx.data, toBeHex(v), r, toBeHex(N - BigInt(s))]);
+}
+
+describe("a transaction that cannot be parsed", () => {
+  it.each<[string, () => Promise<string> | string, string]>([
+    ["hex of odd length", () => "0x123", "INVALID_HEX"],
+    ["no hex", () => "0xzz", "INVALID_HEX"],
+    ["hex without 0x", () => "00", "INVALID_HEX"],
+    ["an empty string", () => "", "EMPTY_TRANSACTION"],
+    ["no bytes", () => "0x", "EMPTY_TRANSACTION"],
+    ["truncated RLP", async () => (await sign({})).slice(0, -2), "MALFORMED_RLP"],
+    ["padded RLP", async () => `${await sign({})}00`, "MALFORMED_RLP"],
+  ])("%s", async (_, make, reason) => {
+    const [line] = await submit(url, [await make()]);
+    expect(line).toMatchObject({ index: 0, success: false, error: { code: "PARSE_ERROR", reason } });
+  });
+});
+
+describe("a transaction against the rules", () => {
+  it.each<[string, () => Promise<string>, string]>([
+    ["a wrong chain id", () => sign({ chainId: 988 }), "WRONG_CHAIN_ID"],
+    ["a gas price of 1", () => sign({ gasPrice: 1 }), "NON_ZERO_GAS_PRICE"],
+    [
+      "a fee of 1",
+      () => sign({ type: 2, gasPrice: null, maxFeePerGas: 1, maxPriorityFeePerGas: 0 }),
+      "NON_ZERO_GAS_PRICE",
+    ],
+    ["a signature from before EIP-155", () => sign({ chainId: 0 }), "UNPROTECTED_SIGNATURE"],
+    ["a high s", withHighS, "HIGH_S_SIGNATURE"],
+    ["contract creation", () => sign({ to: null, data: "0x6000" }), "CONTRACT_CREATION"],
+    ["a target outside the policy", () => sign({ to: recipient }), "TARGET_NOT_ALLOWED"],
+    [
+      "a selector outside the policy",
+      () => sign({ data: token.encodeFunctionData("burn", [1]) }),
+      "SELECTOR_NOT_ALLOWED",
+    ],
+    ["no selector at all", () => sign({ data: "0x" }), "SELECTOR_NOT_ALLOWED"],
+    ["a wrapper as inner", async () => sign({ to: MARKER, data: await sign({}) }), "TARGET_IS_MARKER"],
+    ["gas below its intrinsic gas", () => sign({ gasLimit: 21_500 }), "GAS_LIMIT_TOO_LOW"],
+    ["gas above the limit", () => sign({ gasLimit: 10_000_001 }), "GAS_LIMIT_TOO_HIGH"],
+    ["a nonce too far ahead", () => sign({ nonce: 5 }), "NONCE_GAP"],
+    ["a value that the user does not have", () => sign({ value: 1 }), "INSUFFICIENT_BALANCE"],
+  ])("%s", async (_, make, reason) => {
+    const [line] = await submit(url, [await make()]);
+    expect(line).toMatchObject({ index: 0, success: false, error: { code: "VALIDATION_FAILED", reason } });
+    expect(await chain.getTransactionCount(user.address)).toBe(0);
+  });
+
+  it("a nonce that is used", async () => {
+    const used = await good.signTransaction(transferOf(recipient, 2n, 0));
+    const [line] = await submit(url, [used]);
+    expect(line).toMatchObject({
+      success: false,
+      error: { code: "VALIDATION_FAILED", reason: "NONCE_TOO_LOW" },
+    });
+  });
+
+  it("does not keep the good ones of its batch from their way", async () => {
+    const other = account(3);
+    const signed = await other.signTransaction(transferOf(recipient, 1n, 0));
+    const lines = await submit(url, ["0x123", signed, await sign({ gasPrice: 1 })], {
+      query: "?wait=included",
+    });
+    const byIndex = lines.sort((a, b) => a.index - b.index);
+    expect(byIndex.map(({ success }) => success)).toEqual([false, true, false]);
+  });
+});
+
+describe("a node in trouble", () => {
+  it("that answers with an error refuses that transaction, which can be sent again later", async () => {
+    const signed = await account(4).signTransaction(transferOf(recipient, 1n, 0));
+    gate.decide = (call) => (call.includes(SENDS) ? refusalOf(call) : "pass");
+    const [refused] = await submit(url, [signed]);
+    expect(refused).toMatchObject({
+      success: false,
+      error: { code: "BROADCAST_FAILED", reason: "NODE_REFUSED" },
+    });
+    gate.decide = () => "pass";
+    const [taken] = await submit(url, [signed], { query: "?wait=included" });
+    expect(taken).toMatchObject({ success: true });
+  });
+
+  it("that goes away after the acceptance ends the waiting, never the work", async () => {
+    const sender = account(5);
+    const signed = await sender.signTransaction(transferOf(recipient, 1n, 0));
+    gate.decide = (call) => (call.includes(SENDS) ? "break" : "pass");
+    const [late] = await submit(url, [signed]);
+    expect(late).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
+    gate.decide = () => "pass";
+    const [same] = await submit(url, [signed], { query: "?wait=included" });
+    expect(same).toMatchObject({ id: late?.id, success: true });
+    expect(await chain.getTransactionCount(sender.address)).toBe(1);
+  });
+});
+
+/** A node that refuses every call of a batch, or the one call, for a reason of its own. */
+function refusalOf(call: string): { status: number; body: string } {
+  const refuse = ({ id }: { id: unknown }) => ({
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32000, message: "policy says no" },
+  });
+  const parsed: unknown = JSON.parse(call);
+  const body = Array.isArray(parsed) ? parsed.map(refuse) : refuse(parsed as { id: unknown });
+  return { status: 200, body: JSON.stringify(body) };
+}

@@ -1,0 +1,85 @@
+// Accepted is accepted: the service is killed, without a chance to tidy up, at the points where it hurts most.
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import type { JsonRpcProvider } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Gate, type Verdict } from "./Gate.js";
+import { startService } from "./Service.js";
+import { post, submit } from "./submit.js";
+import { account, connect, tokensOf, transferOf } from "./user.js";
+
+const SENDS = "eth_sendRawTransaction";
+
+let devnet: Devnet;
+let gate: Gate;
+let chain: JsonRpcProvider;
+
+beforeAll(async () => {
+  // A block whenever there is something to run: no test waits for a clock.
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  const { url } = await devnet.listen({ port: 0 });
+  gate = await Gate.before(url);
+  chain = connect(url);
+});
+afterAll(async () => {
+  chain?.destroy();
+  await gate?.close();
+  await devnet?.close();
+});
+
+/** Resolves when the account's next nonce is this one. */
+async function nonceReaches(address: string, nonce: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const look = () =>
+      chain.getTransactionCount(address).then((next) => {
+        if (next < nonce) return;
+        stop();
+        resolve();
+      }, reject);
+    const stop = devnet.onBlock(() => void look());
+    void look();
+  });
+}
+
+describe.each([
+  { when: "before the node has seen the wrapper", verdict: "hold", user: 0 },
+  { when: "after the node has taken it and before its answer", verdict: "swallow", user: 1 },
+] satisfies { when: string; verdict: Verdict; user: number }[])("killed $when", ({ verdict, user }) => {
+  it("completes each submission exactly once after a restart, by itself", async () => {
+    const dataDir = freshFolder();
+    const sender = account(user);
+    const recipient = account(7).address;
+    const waiver = account(10).address;
+    const tokensBefore = await tokensOf(chain, recipient);
+    const wrappersBefore = await chain.getTransactionCount(waiver);
+    const batch = await Promise.all(
+      [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
+    );
+
+    gate.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
+    const first = startService({ rpcUrl: gate.url, dataDir });
+    const answer = post((await first.ready()).url, batch).then(
+      (response) => response.text(),
+      () => "broken off",
+    );
+    await gate.stopped();
+    expect(await first.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
+    await answer;
+
+    gate.decide = () => "pass";
+    const second = startService({ rpcUrl: gate.url, dataDir });
+    const { url } = await second.ready();
+    expect(second.stdout).toMatch(/^3 earlier submission/m);
+    await nonceReaches(sender.address, 3);
+    expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 15n);
+    expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 3);
+
+    // The same transactions again are the same submissions, and a new one goes its way.
+    const next = await sender.signTransaction(transferOf(recipient, 5n, 3));
+    const lines = await submit(url, [...batch, next], { query: "?wait=included" });
+    expect(lines.map(({ success }) => success)).toEqual([true, true, true, true]);
+    expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 20n);
+    expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 4);
+    expect(await second.end()).toEqual({ status: 0, signal: null });
+  });
+});

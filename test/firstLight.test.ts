@@ -1,0 +1,90 @@
+// The first promise: one command, then ethers and fetch alone. Nothing of ours is imported here.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { JsonRpcProvider } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program, root } from "./Program.js";
+import { submit } from "./submit.js";
+import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./user.js";
+
+let program: Program;
+let url: string;
+let chain: JsonRpcProvider;
+
+beforeAll(async () => {
+  program = Program.gasWaiver([
+    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
+    ...["--block-time", "100"],
+  ]);
+  const ready = await program.ready();
+  url = ready.url;
+  chain = connect(ready.rpcUrl);
+});
+afterAll(async () => {
+  chain?.destroy();
+  await program?.end();
+});
+
+describe("gas-waiver dev", () => {
+  it("has explained a gasless transfer before it was ready", async () => {
+    const story = program.stdout;
+    const hashes = [...new Set(story.match(/0x[0-9a-f]{64}\b/g))];
+    expect(hashes).toHaveLength(2);
+    const receipts = await Promise.all(hashes.map((hash) => chain.getTransactionReceipt(hash)));
+    const [wrapper, inner] = receipts;
+    expect(wrapper?.to?.toLowerCase()).toBe(MARKER);
+    expect(inner).toMatchObject({ to: TOKEN, from: account(0).address, status: 1 });
+    expect(story.match(/gas price paid 0\n/g)).toHaveLength(2);
+    expect(story).toMatch(/user's native\s+0 wei\s+0 wei\n/);
+    expect(story).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);
+    expect(story).toMatch(/recipient's USDT0\s+1,000,000\s+1,000,025\n/);
+    expect(story.match(/^ready.*$/gm)).toHaveLength(1);
+    expect(program.stderr).toBe("");
+  });
+
+  it("is alive without a key", async () => {
+    const response = await fetch(`${url}/v1/health`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ status: "ok", chainId: 2201 });
+  });
+
+  it("carries a transfer of a user without native balance, as the user, for nothing", async () => {
+    const user = account(3);
+    const recipient = account(4).address;
+    const before = await tokensOf(chain, recipient);
+    expect(await chain.getBalance(user.address)).toBe(0n);
+    const signed = await user.signTransaction(transferOf(recipient, 7n, 0));
+
+    const [line, ...others] = await submit(url, [signed], { query: "?wait=included" });
+    expect(others).toEqual([]);
+    expect(line).toEqual({
+      index: 0,
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      success: true,
+      txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    });
+    const receipt = await chain.getTransactionReceipt(line?.txHash ?? "");
+    expect(receipt).toMatchObject({ from: user.address, to: TOKEN, status: 1, gasPrice: 0n });
+    expect(receipt?.logs.map((log) => token.parseLog(log)?.args.toArray())).toEqual([
+      [user.address, recipient, 7n],
+    ]);
+    const logs = await chain.getLogs({ address: TOKEN, fromBlock: receipt?.blockNumber ?? 0 });
+    expect(logs.filter(({ transactionHash }) => transactionHash === line?.txHash)).toHaveLength(1);
+    expect(logs.filter(({ blockNumber }) => blockNumber === receipt?.blockNumber)).toHaveLength(1);
+    expect(await tokensOf(chain, recipient)).toBe(before + 7n);
+    expect(await chain.getTransactionCount(user.address)).toBe(1);
+  });
+
+  it("leaves the chain closed to the same user without the service", async () => {
+    const signed = await account(5).signTransaction(transferOf(account(4).address, 7n, 0));
+    await expect(chain.broadcastTransaction(signed)).rejects.toThrow(/price/i);
+    expect(await chain.getTransactionCount(account(5).address)).toBe(0);
+  });
+
+  it("takes the command of the README as it stands", async () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const [, transaction = ""] = readme.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
+    expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
+  });
+});

@@ -1,0 +1,87 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program, processesWith } from "./Program.js";
+
+/** What a signal may take, start-up included. */
+const END_WITHIN_MS = 5_000;
+
+const dev = (dataDir: string, ...flags: string[]) =>
+  Program.gasWaiver(["dev", "--port", "0", "--rpc-port", "0", "--data-dir", dataDir, ...flags]);
+
+describe("a signal", () => {
+  it.each([
+    ["when the chain runs and the database is being made", "SIGTERM", /^chain /, []],
+    ["during the demonstration", "SIGINT", /^A gasless transfer/, []],
+    ["when ready", "SIGTERM", /^ready/, []],
+    ["when ready without demonstration", "SIGINT", /^ready/, ["--no-demo"]],
+  ] as const)("%s ends everything with status 0 and leaves no process", async (_, name, line, flags) => {
+    const dataDir = freshFolder();
+    const program = dev(dataDir, ...flags);
+    await program.line(line);
+    const since = performance.now();
+    expect(await program.end(name)).toEqual({ status: 0, signal: null });
+    expect(performance.now() - since).toBeLessThan(END_WITHIN_MS);
+    expect(processesWith(dataDir)).toEqual([]);
+    expect(program.stderr).toBe("");
+  });
+
+  it("ends npm start while it builds", async () => {
+    const program = new Program(["scripts/start.mjs", "--port", "0", "--rpc-port", "0"]);
+    await program.line(/^building/);
+    const since = performance.now();
+    expect(await program.end()).toEqual({ status: 0, signal: null });
+    expect(performance.now() - since).toBeLessThan(END_WITHIN_MS);
+  });
+});
+
+describe("a start that cannot be", () => {
+  it.each([["--port"], ["--rpc-port"]])(
+    "says in one sentence that the port of %s is in use",
+    async (flag) => {
+      const other = createServer();
+      await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+      const { port } = other.address() as AddressInfo;
+      const dataDir = freshFolder();
+      const free = flag === "--port" ? "--rpc-port" : "--port";
+      const args = ["dev", "--data-dir", dataDir, flag, String(port), free, "0"];
+      const program = Program.gasWaiver(args);
+      expect(await program.ended).toEqual({ status: 1, signal: null });
+      expect(program.stderr).toBe(`gas-waiver: port ${port} of 127.0.0.1 is in use by another program\n`);
+      expect(processesWith(dataDir)).toEqual([]);
+      await new Promise((resolve) => other.close(resolve));
+    },
+  );
+
+  it("says in one sentence that the data folder is in use", async () => {
+    const dataDir = freshFolder();
+    const first = dev(dataDir, "--no-demo");
+    await first.ready();
+    const second = dev(dataDir, "--no-demo");
+    expect(await second.ended).toEqual({ status: 1, signal: null });
+    expect(second.stderr).toMatch(/^gas-waiver: [^\n]*is in use[^\n]*\n$/);
+    expect(second.stderr).toContain(dataDir);
+    expect(await first.end()).toEqual({ status: 0, signal: null });
+  });
+
+  it("says that settings are wrong with status 2", async () => {
+    const program = dev(freshFolder(), "--prot", "1", "--block-time", "soon");
+    expect(await program.ended).toEqual({ status: 2, signal: null });
+    expect(program.stderr).toContain("--prot");
+    expect(program.stderr).toContain("--block-time");
+  });
+});
+
+describe("a second start on the same data folder", () => {
+  it("finds the earlier submissions, and its new chain does not confuse it", async () => {
+    const dataDir = freshFolder();
+    for (const found of [0, 1, 2]) {
+      const program = dev(dataDir, "--block-time", "100");
+      await program.ready();
+      expect(program.stdout).toContain(`${found} earlier submission`);
+      expect(program.stdout).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);
+      expect(await program.end()).toEqual({ status: 0, signal: null });
+    }
+  });
+});

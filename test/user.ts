@@ -1,0 +1,45 @@
+// A user of the chain with ethers alone: nothing here is ours, so that what passes works for anybody.
+import { HDNodeWallet, Interface, JsonRpcProvider, Mnemonic, type TransactionLike } from "ethers";
+
+/** The fixed points of the devnet, as its documentation has them. */
+export const CHAIN_ID = 2201;
+export const TOKEN = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
+export const MARKER = "0x000000000000000000000000000000000000f333";
+export const API_KEY = "gw_dev_local";
+const MNEMONIC = Mnemonic.fromPhrase("test test test test test test test test test test test junk");
+
+export const token = new Interface([
+  "function transfer(address to, uint256 amount) returns (bool)",
+  "function balanceOf(address owner) view returns (uint256)",
+  "function burn(uint256 amount)",
+  "event Transfer(address indexed from, address indexed to, uint256 amount)",
+]);
+
+/** Account i of the devnet. */
+export function account(i: number): HDNodeWallet {
+  return HDNodeWallet.fromMnemonic(MNEMONIC, `m/44'/60'/0'/0/${i}`);
+}
+
+export const transferData = (to: string, amount: bigint) =>
+  token.encodeFunctionData("transfer", [to, amount]);
+
+/** A gasless transfer of test tokens; anything of it can be overridden. */
+export function transferOf(
+  to: string,
+  amount: bigint,
+  nonce: number,
+  overrides: TransactionLike = {},
+): TransactionLike {
+  const data = transferData(to, amount);
+  return { type: 0, chainId: CHAIN_ID, nonce, gasPrice: 0, gasLimit: 100_000, to: TOKEN, data, ...overrides };
+}
+
+/** A connection that makes each call at once and does not cache. */
+export function connect(rpcUrl: string): JsonRpcProvider {
+  return new JsonRpcProvider(rpcUrl, CHAIN_ID, { staticNetwork: true, batchMaxCount: 1, cacheTimeout: -1 });
+}
+
+export async function tokensOf(chain: JsonRpcProvider, owner: string): Promise<bigint> {
+  const data = token.encodeFunctionData("balanceOf", [owner]);
+  return BigInt(await chain.call({ to: TOKEN, data }));
+}
