@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ProtocolError } from "./ProtocolError.js";
+import { codeOf, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason } from "./reasons.js";
+
+const reasons = Object.keys(REASONS) as Reason[];
+const codes: readonly string[] = [...LINE_CODES, ...REQUEST_ONLY_CODES];
+
+describe("the codes", () => {
+  it("of a line are the eight of the protocol document, in its order", () => {
+    expect(LINE_CODES).toEqual([
+      "PARSE_ERROR",
+      "INVALID_REQUEST",
+      "BATCH_SIZE_EXCEEDED",
+      "VALIDATION_FAILED",
+      "BROADCAST_FAILED",
+      "RATE_LIMITED",
+      "QUEUE_FULL",
+      "TIMEOUT",
+    ]);
+  });
+
+  it("each have a reason", () => {
+    expect(new Set(reasons.map(codeOf))).toEqual(new Set(codes));
+  });
+});
+
+describe("a reason", () => {
+  it.each(reasons)("%s is a stable upper-case name and belongs to one code", (reason) => {
+    expect(reason).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect(codes).toContain(codeOf(reason));
+    expect(new ProtocolError(reason, "why").code).toBe(codeOf(reason));
+  });
+
+  it("is in the documentation with its code, and the documentation knows no others", () => {
+    const text = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
+    const rows = text.matchAll(/^\| `([A-Z_]+)` \| `([A-Z_]+)` \|/gm);
+    const documented = Object.fromEntries(Array.from(rows, ([, reason, code]) => [reason, code]));
+    expect(documented).toEqual(REASONS);
+  });
+});
