@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "./ProtocolError.js";
 import { codeOf, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason } from "./reasons.js";
@@ -30,12 +29,5 @@ describe("a reason", () => {
     expect(reason).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(codes).toContain(codeOf(reason));
     expect(new ProtocolError(reason, "why").code).toBe(codeOf(reason));
-  });
-
-  it("is in the documentation with its code, and the documentation knows no others", () => {
-    const text = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
-    const rows = text.matchAll(/^\| `([A-Z_]+)` \| `([A-Z_]+)` \|/gm);
-    const documented = Object.fromEntries(Array.from(rows, ([, reason, code]) => [reason, code]));
-    expect(documented).toEqual(REASONS);
   });
 });
