@@ -19,6 +19,9 @@ import { RefusedError } from "./refusal.js";
 import { policyVerdict, policyVersion } from "./registry.js";
 import { type ChainTransaction, chainTransaction, decodeForEvm, decodeOrdinary } from "./transaction.js";
 
+/** Room for a policy of 2,000 targets; geth's limit, 128 KiB, has none. */
+const MAX_TRANSACTION_BYTES = 1_048_576;
+
 /** What does not depend on the state. */
 export interface AdmissionRules {
   /** In wei (D11). */
@@ -65,6 +68,13 @@ export async function admit(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<Entry> {
+  if (raw.length > MAX_TRANSACTION_BYTES) {
+    throw new RefusedError(
+      "TRANSACTION_TOO_LARGE",
+      `oversized data: the transaction has ${raw.length} bytes, at most ${MAX_TRANSACTION_BYTES} are taken`,
+      { bytes: raw.length, maxBytes: MAX_TRANSACTION_BYTES },
+    );
+  }
   return goesToMarker(raw)
     ? admitWrapper(raw, state, nonces, rules)
     : admitOrdinary(raw, state, nonces, rules);

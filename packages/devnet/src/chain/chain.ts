@@ -138,12 +138,13 @@ export class Chain {
   #environmentAfter(parent: SealedBlock): BlockEnvironment {
     const number = parent.number + 1;
     const now = this.#seconds();
+    const parentTime = parent.header.timestamp;
     const validators = accountsOf("validator");
     const proposer = validators[number % validators.length]?.address ?? "0x";
     return {
       number: BigInt(number),
       // Blocks may come faster than seconds pass: a timestamp repeats then, and never goes back.
-      timestamp: now > parent.header.timestamp ? now : parent.header.timestamp,
+      timestamp: now > parentTime ? now : parentTime,
       coinbase: hexToBytes(proposer),
       gasLimit: this.options.blockGasLimit,
       prevRandao: crypto.keccak256(hexToBytes(parent.hash)),

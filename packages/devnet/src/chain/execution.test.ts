@@ -10,6 +10,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { devnetAccount } from "../accounts.js";
 import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../constants.js";
+import { common } from "../evm/common.js";
 import {
   addressOf,
   createTestNode,
@@ -178,5 +179,10 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     const inner = signInner(0, { nonce: 1n });
     await node.sendAndMine(wrap(inner));
     expect(await node.receipt(innerHash(inner))).toMatchObject({ status: "0x1", from: addressOf(0) });
+  });
+
+  it("leaves no EVM behind when its block is sealed", async () => {
+    await node.sendAndMine(wrap(signInner(0)));
+    expect(common.events.listenerCount("hardforkChanged")).toBe(0);
   });
 });

@@ -28,6 +28,8 @@ function createPinnedCommon(): Common {
     applied.add(params);
     apply(params);
   };
+  // Each EVM listens for a change of hardfork and never stops: with one Common for all, none would be freed.
+  pinned.events.on = () => pinned.events;
   return pinned;
 }
 

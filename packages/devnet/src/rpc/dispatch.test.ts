@@ -100,6 +100,17 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     }
   });
 
+  it("for lists as deep or as long as a transaction can be, and for longer ones", async () => {
+    const deep = `0x04${"c1".repeat(1_000_000)}c0`;
+    const long = `0x04fa0f4240${"01".repeat(1_000_000)}`;
+    for (const raw of [deep, long, deep.replace("0x04", "0x")]) {
+      expect(await ask("eth_sendRawTransaction", [raw])).toMatchObject(error(-32000));
+    }
+    expect(await ask("eth_sendRawTransaction", [`0x${"00".repeat(1_048_577)}`])).toMatchObject({
+      error: { code: -32000, data: { reason: "TRANSACTION_TOO_LARGE" } },
+    });
+  });
+
   it("null for what is not there", async () => {
     const nothing = `0x${"12".repeat(32)}`;
     for (const [method, params] of [

@@ -123,13 +123,15 @@ export function formatReceipt({ block, index, included }: Located) {
 export type FormattedLog = ReturnType<typeof formatLogs>[number];
 
 export function formatLogs(block: SealedBlock, index: number, { tx, receipt }: Included) {
+  if (receipt.logs.length === 0) return [];
+  const blockTimestamp = toQuantity(block.header.timestamp);
   return receipt.logs.map((log, i) => ({
     address: bytesToHex(log.address),
     topics: log.topics.map(bytesToHex),
     data: bytesToHex(log.data),
     blockNumber: toQuantity(block.number),
     blockHash: block.hash,
-    blockTimestamp: toQuantity(block.header.timestamp),
+    blockTimestamp,
     transactionHash: tx.hash,
     transactionIndex: toQuantity(index),
     logIndex: toQuantity(receipt.firstLogIndex + i),
