@@ -10,6 +10,7 @@ import { genesisState } from "../chain/genesis.js";
 import {
   addressOf,
   createTestNode,
+  hashOf,
   signInner,
   signOrdinary,
   type TestNode,
@@ -19,10 +20,14 @@ import {
 
 // The same transactions through EthereumJS as it comes: its own Common, crypto, state manager and trie.
 
-/** Creates a contract with CREATE2 that destroys itself in the same transaction (EIP-6780), and stores 1. */
-const CREATE_AND_DESTROY = "0x61323360f01b6000526000600260006000f5600160005560005260206000f3";
-/** Runtime `sstore(0, sload(0)+1); log1`: deployed once, called several times. */
-const COUNTER = "0x600f600c600039600f6000f3600160005401806000556000526020600060a1";
+/** Init code that stores 1 and destroys its contract in the transaction that made it (EIP-6780). */
+const STORE_AND_DESTROY = "0x600160005533ff";
+/** Init code that makes such a contract with CREATE2, stores 5, and logs a word. */
+const CREATE2_AND_LOG = "0x66600160005533ff6000526000600760196000f550600560015560206000a000";
+/** Its contract raises slot 0 and logs the new value. */
+const COUNTER = "0x6013600c60003960136000f36000546001018060005560005260206000a000";
+/** Its contract sets slot 0 to 1 and back to 0 by turns, which refunds gas. */
+const TOGGLE = "0x6008600c60003960086000f36000541560005500";
 
 let node: TestNode;
 beforeEach(async () => {
@@ -57,7 +62,7 @@ interface BlockJson {
   readonly transactions: readonly Hex[];
 }
 
-/** Runs a block's transactions; a wrapper only raises its waiver's nonce (D9). */
+/** Runs a block's transactions and compares gas and status; a wrapper only raises its waiver's nonce (D9). */
 async function replay(vm: VM, json: BlockJson): Promise<Hex> {
   const header = {
     number: json.number,
@@ -75,36 +80,52 @@ async function replay(vm: VM, json: BlockJson): Promise<Hex> {
       const waiver = (await vm.stateManager.getAccount(tx.getSenderAddress())) ?? new Account();
       waiver.nonce++;
       await vm.stateManager.putAccount(tx.getSenderAddress(), waiver);
-    } else await runTx(vm, { tx, block });
+      continue;
+    }
+    const { totalGasSpent, execResult } = await runTx(vm, { tx, block });
+    const receipt = await node.receipt(hash);
+    expect(BigInt(receipt.gasUsed)).toBe(totalGasSpent);
+    expect(receipt.status).toBe(execResult.exceptionError === undefined ? "0x1" : "0x0");
+    expect(receipt.logs).toHaveLength(execResult.logs?.length ?? 0);
   }
   return bytesToHex(await vm.stateManager.getStateRoot());
 }
 
-it("gives the same state roots for wrapped and ordinary transactions, block by block", async () => {
+it("gives the same state roots, gas and logs for mixed transactions, block by block", async () => {
   const vm = await untunedVm();
   const genesis = await node.rpc<BlockJson>("eth_getBlockByNumber", "0x0");
   expect(bytesToHex(await vm.stateManager.getStateRoot())).toBe(genesis.stateRoot);
 
-  const paid = { gasLimit: 500_000n };
   let waiverNonce = 0n;
   let funded = 0n;
-  for (let round = 0n; round < 6n; round++) {
-    const raws: Hex[] = [];
-    for (let user = 0; user < 5; user++) {
-      const to = addressOf((user + 3) % 10);
-      const amount = user === 4 ? 10n ** 30n : 10n ** 18n + round;
-      raws.push(
-        wrap(signInner(user, { nonce: round, data: transferData(to, amount) }), { nonce: waiverNonce++ }),
-      );
-    }
-    for (const code of [CREATE_AND_DESTROY, COUNTER]) {
-      raws.push(signOrdinary(13, { ...paid, nonce: funded++, to: undefined, data: hexToBytes(code) }));
-    }
-    const fresh = hexToBytes(`0x${(round + 0x1000n).toString(16).padStart(40, "0")}`);
-    raws.push(signOrdinary(13, { nonce: funded++, to: fresh, value: round, data: new Uint8Array() }));
+  const pay = (changes: { to?: Uint8Array | undefined; data?: Uint8Array; value?: bigint }) =>
+    signOrdinary(13, { gasLimit: 300_000n, data: new Uint8Array(), ...changes, nonce: funded++ });
+  const deploy = (code: Hex) => pay({ to: undefined, data: hexToBytes(code) });
+  const mineAndCompare = async (raws: Hex[], count: number) => {
     await node.sendAndMine(...raws);
     const block = await node.rpc<BlockJson>("eth_getBlockByNumber", "latest");
-    expect(block.transactions).toHaveLength(13);
+    expect(block.transactions).toHaveLength(count);
     expect(await replay(vm, block)).toBe(block.stateRoot);
+  };
+
+  const made = [deploy(COUNTER), deploy(TOGGLE)];
+  await mineAndCompare(made, 2);
+  const contracts = await Promise.all(
+    made.map(async (raw) => (await node.receipt(hashOf(raw))).contractAddress),
+  );
+
+  for (let round = 0n; round < 6n; round++) {
+    const raws = [deploy(STORE_AND_DESTROY), deploy(CREATE2_AND_LOG)];
+    for (let user = 0; user < 5; user++) {
+      const amount = user === 4 ? 10n ** 30n : 10n ** 18n + round;
+      const data = transferData(addressOf((user + 3) % 10), amount);
+      raws.push(wrap(signInner(user, { nonce: round, data }), { nonce: waiverNonce++ }));
+    }
+    for (const contract of [...contracts, ...contracts]) raws.push(pay({ to: hexToBytes(contract ?? "") }));
+    // A new account, and in the first round one that is touched and stays empty (EIP-161).
+    raws.push(pay({ to: hexToBytes(`0x${(round + 0x1000n).toString(16).padStart(40, "0")}`), value: round }));
+    await mineAndCompare(raws, 17);
   }
+  const counter = contracts[0] ?? "0x";
+  expect(BigInt(await node.rpc<Hex>("eth_getStorageAt", counter, "0x0", "latest"))).toBe(12n);
 });
