@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { LAWS } from "./index.js";
 
 // `LAWS_SEED=7 npx vitest run test/laws` repeats a run; a failure prints its seed.
-const given = process.env["LAWS_SEED"];
+const given = process.env.LAWS_SEED;
 const seed = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 
 const cases = (recovers: boolean) =>

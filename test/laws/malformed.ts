@@ -151,7 +151,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
         await assertWrapper(raw, openChain);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
-        strictEqual(typeof error.values["check"], "string");
+        strictEqual(typeof error.values.check, "string");
       }
     },
   ),

@@ -1,4 +1,3 @@
-import { expect } from "vitest";
 import { privateKeyToAddress } from "./address.js";
 import { hexToBytes } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
@@ -46,6 +45,11 @@ export function byUser(tx: UnsignedTransaction): SignedTransaction {
   return signTransaction(tx, USER_KEY);
 }
 
+function refusedBy(thrown: unknown): ProtocolError {
+  if (thrown instanceof ProtocolError) return thrown;
+  throw new Error(`expected a ProtocolError, got ${thrown}`, { cause: thrown });
+}
+
 /** The ProtocolError that a call throws; the test fails where it throws nothing or anything else. */
 export function refusal(run: () => unknown): ProtocolError {
   let thrown: unknown;
@@ -54,15 +58,14 @@ export function refusal(run: () => unknown): ProtocolError {
   } catch (error) {
     thrown = error;
   }
-  expect(thrown).toBeInstanceOf(ProtocolError);
-  return thrown as ProtocolError;
+  return refusedBy(thrown);
 }
 
+/** The same for a promise. */
 export async function refusalOf(pending: Promise<unknown>): Promise<ProtocolError> {
   const thrown: unknown = await pending.then(
     () => undefined,
     (error: unknown) => error,
   );
-  expect(thrown).toBeInstanceOf(ProtocolError);
-  return thrown as ProtocolError;
+  return refusedBy(thrown);
 }

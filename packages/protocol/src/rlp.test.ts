@@ -83,7 +83,7 @@ describe("RlpReader", () => {
     const error = refusal(() => read[how]?.(reader(bytes)));
     expect(error.reason).toBe(reason);
     expect(error.code).toBe("PARSE_ERROR");
-    expect(error.values["offset"]).toBe(offset);
+    expect(error.values.offset).toBe(offset);
     expect(error.message).toContain("x");
   });
 
@@ -108,7 +108,7 @@ describe("RlpReader", () => {
     const list = reader("0xc50f0f820001").list("list");
     list.bytes("first");
     list.bytes("second");
-    expect(refusal(() => list.integer("third", 8)).values["offset"]).toBe(3);
+    expect(refusal(() => list.integer("third", 8)).values.offset).toBe(3);
   });
 
   it("reads a tower of lists without recursion", () => {

@@ -155,7 +155,7 @@ describe("assertWrapper", () => {
   ])("%s: refuses with %s and says %j", async (name, reason, message, of) => {
     const error = await refusalOf(check(of));
     expect(error.reason).toBe(reason);
-    expect(error.values["check"]).toBe(name);
+    expect(error.values.check).toBe(name);
     expect(error.message).toContain(message);
   });
 
@@ -211,7 +211,7 @@ describe("assertWrapper", () => {
     })),
   );
   it.each(pairs)("names $earlier before $later (D7)", async ({ earlier, both }) => {
-    expect((await refusalOf(check(both))).values["check"]).toBe(earlier);
+    expect((await refusalOf(check(both))).values.check).toBe(earlier);
   });
 
   it("lets nonces be ahead where the pool queues them, and never behind", async () => {

@@ -60,6 +60,11 @@ describe("parseSubmitRequest (D21)", () => {
     }
   });
 
+  it("does not take what the body inherits for what it says", () => {
+    const error = refusal(() => parseSubmitRequest(Object.create({ transactions: ["0x00"] }), 100));
+    expect(error.message).toContain("no member `transactions`");
+  });
+
   it("keeps its message short, however long what it refuses is", () => {
     const error = refusal(() => parseSubmitRequest({ transactions: "x".repeat(1_000_000) }, 100));
     expect(error.message.length).toBeLessThan(200);
