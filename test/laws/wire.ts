@@ -12,6 +12,7 @@ import {
   parseHealth,
   parseRequestErrorBody,
   parseResultLine,
+  parseSubmissionRecord,
   parseSubmitRequest,
   parseWait,
   REASONS,
@@ -121,6 +122,7 @@ export const WIRE_LAWS: readonly Law[] = [
       throwsOnly(() => parseResultLine(json), WireError);
       throwsOnly(() => parseRequestErrorBody(json), WireError);
       throwsOnly(() => parseHealth(json), WireError);
+      throwsOnly(() => parseSubmissionRecord(json), WireError);
       throwsOnly(() => parseAllowedTargets(json), InvalidAllowedTargetError);
     },
   ),

@@ -36,16 +36,19 @@ export interface SubmissionRecord {
   readonly error?: ErrorBody;
 }
 
+const TEXTS = ["id", "txHash", "sender", "nonce", "acceptedAt"];
+const LATER_TEXTS = ["wrapperHash", "waiver", "waiverNonce", "blockNumber", "blockHash", "gasUsed"];
+
 /** @throws {@link WireError} if the value is not a submission's record. */
 export function parseSubmissionRecord(value: unknown): SubmissionRecord {
   const record = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  const { id, state, certainty, txHash, sender, nonce, acceptedAt, error } = record;
-  const texts = [id, txHash, sender, nonce, acceptedAt];
   const known =
-    SUBMISSION_STATES.some((name) => name === state) && CERTAINTIES.some((name) => name === certainty);
-  if (!known || texts.some((text) => typeof text !== "string")) {
-    throw new WireError("the answer is not the record of a submission", value);
-  }
-  if (error !== undefined) parseErrorBody(error);
+    SUBMISSION_STATES.some((name) => name === record.state) &&
+    CERTAINTIES.some((name) => name === record.certainty) &&
+    TEXTS.every((name) => typeof record[name] === "string") &&
+    LATER_TEXTS.every((name) => ["undefined", "string"].includes(typeof record[name])) &&
+    ["undefined", "boolean"].includes(typeof record.reverted);
+  if (!known) throw new WireError("the answer is not the record of a submission", value);
+  if (record.error !== undefined) parseErrorBody(record.error);
   return value as SubmissionRecord;
 }
