@@ -42,18 +42,20 @@ export class SealedBlock {
   readonly number: number;
   readonly hash: Hex;
   readonly transactions: readonly Included[];
-  readonly #header: Uint8Array;
+  /** The header as RLP, of which `hash` is the hash. */
+  readonly headerBytes: Uint8Array;
 
-  constructor(header: BlockHeader, transactions: readonly Included[]) {
-    this.number = Number(header.number);
-    this.hash = bytesToHex(header.hash());
+  /** @param number has to be the header's. */
+  constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[]) {
+    this.number = number;
+    this.hash = bytesToHex(crypto.keccak256(headerBytes));
     this.transactions = transactions;
-    this.#header = header.serialize();
+    this.headerBytes = headerBytes;
   }
 
   /** Decoded each time. */
   get header(): BlockHeader {
-    return createBlockHeaderFromRLP(this.#header, HEADER_OPTIONS);
+    return createBlockHeaderFromRLP(this.headerBytes, HEADER_OPTIONS);
   }
 }
 
@@ -75,6 +77,10 @@ export class BlockDraft {
 
   get size(): number {
     return this.#included.length;
+  }
+
+  get included(): readonly Included[] {
+    return this.#included;
   }
 
   add(tx: ChainTransaction, role: Role, outcome: Outcome, effectiveGasPrice: bigint): void {
@@ -129,7 +135,7 @@ export function sealedBlock(transactions: readonly Included[], data: HeaderData)
     },
     HEADER_OPTIONS,
   );
-  return new SealedBlock(header, transactions);
+  return new SealedBlock(Number(header.number), header.serialize(), transactions);
 }
 
 /** The type byte of a transaction; 0 for legacy. */

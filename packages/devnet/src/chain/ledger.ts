@@ -33,6 +33,14 @@ export class Ledger {
     });
   }
 
+  /** Forgets the blocks after `number`. */
+  truncate(number: number): void {
+    for (const { hash, transactions } of this.#blocks.splice(number + 1)) {
+      this.#numbers.delete(hash);
+      for (const { tx } of transactions) this.#places.delete(tx.hash);
+    }
+  }
+
   byNumber(number: number): SealedBlock | undefined {
     return this.#blocks[number];
   }

@@ -114,6 +114,17 @@ export class Pool {
     return block - since;
   }
 
+  /** All that waits, in the order in which it came. */
+  entries(): Entry[] {
+    return [...this.#byHash.values()];
+  }
+
+  /** Lets go of everything and takes these instead, as they are. */
+  replaceAll(entries: readonly Entry[]): void {
+    for (const entry of this.entries()) this.remove(entry);
+    for (const entry of entries) this.add(entry, 0n);
+  }
+
   /** Signers with something in the pool, in the order in which they first came. */
   signers(): Hex[] {
     return [...this.#bySigner.keys()];
