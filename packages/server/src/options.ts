@@ -94,7 +94,8 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
 function identityProblems(options: ResolvedOptions): string[] {
   const problems: string[] = [];
   if (!/^https?:$/.test(protocolOf(options.rpcUrl))) {
-    problems.push(`rpcUrl ${JSON.stringify(options.rpcUrl)} is not an http:// or https:// URL`);
+    // Not the value: a node's URL may hold a secret.
+    problems.push("rpcUrl is not an http:// or https:// URL");
   }
   if (options.waiverKeys.length !== 1) {
     problems.push(`waiverKeys holds ${options.waiverKeys.length} keys; the service takes exactly one`);
