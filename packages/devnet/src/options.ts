@@ -16,9 +16,16 @@ export interface DevnetOptions {
   readonly poolLimit?: number;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /** A folder that keeps the chain over restarts; it is created if it is not there. Default: memory only. */
+  readonly stateDir?: string;
 }
 
-export type ResolvedDevnetOptions = Required<DevnetOptions>;
+/** With a default where there is one. */
+export type ResolvedDevnetOptions = Required<Omit<DevnetOptions, OptionsWithoutDefault>> &
+  Pick<DevnetOptions, OptionsWithoutDefault>;
+
+const WITHOUT_DEFAULT = ["stateDir"] as const;
+type OptionsWithoutDefault = (typeof WITHOUT_DEFAULT)[number];
 
 const DEFAULTS: ResolvedDevnetOptions = {
   blockTimeMs: 500,
@@ -44,7 +51,7 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const resolved = { ...DEFAULTS, ...given } as Record<keyof DevnetOptions, unknown>;
   const problems = Object.keys(given)
-    .filter((name) => !Object.hasOwn(DEFAULTS, name))
+    .filter((name) => ![...Object.keys(DEFAULTS), ...WITHOUT_DEFAULT].includes(name))
     .map((name) => `${name} is no option`);
   const wrong = (name: keyof DevnetOptions, wanted: string) =>
     problems.push(`${name} is ${String(resolved[name])}, not ${wanted}`);
@@ -55,6 +62,12 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   if (!isInteger(resolved.historyBlocks, 0, 2 ** 31)) wrong("historyBlocks", "an integer of at least 0");
   if (!isInteger(resolved.poolLimit, 1, 2 ** 31)) wrong("poolLimit", "an integer of at least 1");
   if (typeof resolved.now !== "function") wrong("now", "a function");
+  if (
+    resolved.stateDir !== undefined &&
+    (typeof resolved.stateDir !== "string" || resolved.stateDir === "")
+  ) {
+    wrong("stateDir", "the path of a folder");
+  }
   if (problems.length > 0) throw new InvalidDevnetOptionsError(problems);
   return resolved as unknown as ResolvedDevnetOptions;
 }

@@ -53,14 +53,18 @@ export class Chain {
     this.pool = new Pool(options.poolLimit);
     this.#world = new WorldState(options.historyBlocks);
     const stateRoot = this.#world.applyGenesis(genesisState().changes);
-    this.ledger = new Ledger(
-      sealedBlock([], {
-        number: 0n,
-        timestamp: this.clock.now(),
-        gasLimit: options.blockGasLimit,
-        stateRoot: hexToBytes(stateRoot),
-      }),
-    );
+    const genesis = sealedBlock([], {
+      number: 0n,
+      timestamp: this.clock.now(),
+      gasLimit: options.blockGasLimit,
+      stateRoot: hexToBytes(stateRoot),
+    });
+    this.ledger = new Ledger(journal?.open(genesis) ?? genesis);
+    if (journal === undefined) return;
+    restore(journal, this.ledger, this.#world);
+    // Time that was moved forward stays moved, or blocks would repeat one timestamp until the clock is there.
+    const ahead = this.head.header.timestamp - this.clock.now();
+    if (ahead > 0n) this.clock.increase(ahead);
   }
 
   get head(): SealedBlock {
@@ -118,6 +122,7 @@ export class Chain {
     return this.#inTurn(() => {
       const state = new Overlay(this.#world);
       applyStep(step, state);
+      this.#journal?.patch(state.changes);
       this.#world.patch(state.changes);
       this.#steps++;
       this.#prunePool(state.changes);
@@ -143,6 +148,7 @@ export class Chain {
       const taken = this.#snapshots.take(id);
       if (taken === undefined) return false;
       const { mark, steps, waiting, clock } = taken.snapshot;
+      this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
       for (const { mark: voided } of taken.voided) this.#world.unpin(voided);
       this.ledger.truncate(mark.block);
