@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { sealedBlock } from "../chain/block.js";
 import { createDevnet } from "../createDevnet.js";
-import { freshFolder } from "../testing/folder.js";
+import { freshFolder, removeFolders } from "../testing/folder.js";
 import {
   addressOf,
   createTestNode,
@@ -17,6 +17,8 @@ import {
 } from "../testing/node.js";
 import { encodeGenesis } from "./codec.js";
 import { frame } from "./recordLog.js";
+
+afterAll(removeFolders);
 
 const open = (stateDir: string) => createTestNode({ stateDir });
 
