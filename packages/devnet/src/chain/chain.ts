@@ -4,24 +4,25 @@ import type { BlockEnvironment, Call, CallOutcome, Executor } from "../evm/execu
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { WorldState } from "../state/world.js";
-import { type AdmissionRules, admit } from "./admission.js";
+import type { AdmissionRules } from "./admission.js";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "./block.js";
 import { buildBlock, isAhead } from "./builder.js";
 import { Clock } from "./clock.js";
 import { genesisState } from "./genesis.js";
 import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
-import { Pool } from "./pool.js";
+import { Pool, type PoolLimits } from "./pool.js";
+import { admitTo, type PoolKind } from "./poolKind.js";
 import { RefusedError } from "./refusal.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
 import { applyStep, type ChainStep, type StateStep } from "./steps.js";
 
-export interface ChainOptions extends AdmissionRules {
+export interface ChainOptions extends AdmissionRules, PoolLimits {
+  /** How the pool takes nonces; {@link Chain.poolKind} changes it. */
+  readonly pool: PoolKind;
   /** How many states before the latest one stay readable. */
   readonly historyBlocks: number;
-  /** Transactions that the pool holds at most. */
-  readonly poolLimit: number;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -34,10 +35,13 @@ export class Chain {
   readonly pool: Pool;
   readonly ledger: Ledger;
   readonly clock: Clock;
+  /** May change while the chain runs: what waits, waits on. */
+  poolKind: PoolKind;
   readonly #world: WorldState;
   readonly #executor: Executor;
   readonly #journal: Journal | undefined;
   readonly #listeners = new Set<(block: SealedBlock) => void>();
+  readonly #removalListeners = new Set<(block: SealedBlock) => void>();
   readonly #stepListeners = new Set<(step: ChainStep) => void>();
   readonly #snapshots = new Snapshots();
   /** Changes made since the latest block. */
@@ -49,8 +53,9 @@ export class Chain {
     this.options = options;
     this.#executor = executor;
     this.#journal = journal;
+    this.poolKind = options.pool;
     this.clock = new Clock(options.now);
-    this.pool = new Pool(options.poolLimit);
+    this.pool = new Pool(options);
     this.#world = new WorldState(options.historyBlocks);
     const stateRoot = this.#world.applyGenesis(genesisState().changes);
     const genesis = sealedBlock([], {
@@ -97,8 +102,7 @@ export class Chain {
     if (this.ledger.transaction(hash) !== undefined) {
       throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in a block`, { hash });
     }
-    const entry = await admit(raw, this.state, "gaps", this.options);
-    this.pool.add(entry, this.state.account(entry.signer)?.nonce ?? 0n);
+    await admitTo(this.pool, this.poolKind, raw, this.state, this.options);
     return hash;
   }
 
@@ -151,13 +155,20 @@ export class Chain {
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
       for (const { mark: voided } of taken.voided) this.#world.unpin(voided);
-      this.ledger.truncate(mark.block);
+      const removed = this.ledger.truncate(mark.block);
       this.#steps = steps;
       this.pool.replaceAll(waiting);
       this.clock.restore(clock);
       for (const listener of this.#stepListeners) listener({ kind: "revert", block: mark.block, steps });
+      for (const block of removed.reverse()) for (const listener of this.#removalListeners) listener(block);
       return true;
     });
+  }
+
+  /** Tells of each block that is taken back, latest first. @returns how to stop. */
+  onRemoved(listener: (block: SealedBlock) => void): () => void {
+    this.#removalListeners.add(listener);
+    return () => this.#removalListeners.delete(listener);
   }
 
   /** Tells of what happens between blocks, right after it is readable. @returns how to stop. */
