@@ -34,8 +34,12 @@ export async function accept(
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string }>(
     `insert into submissions (chain, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector)
-     select $1, * from unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::numeric[],
-                              $8::bytea[], $9::bytea[])
+     select $1, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector
+     from unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::numeric[], $8::bytea[],
+                 $9::bytea[]) with ordinality
+            as a (id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector, place)
+     -- Two requests that hold the same InnerTxs wait for each other in one order only, and so never in a circle.
+     order by sender, sender_nonce, place
      on conflict do nothing returning id`,
     [
       chain,
