@@ -20,7 +20,10 @@ export interface Server {
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port cannot be had. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
-  /** Stops accepting, answers the lines that wait, finishes the lanes' steps, closes the store. */
+  /**
+   * Stops accepting, answers the lines that wait, finishes the lanes' steps, closes the store. Called again, it
+   * resolves with the first call.
+   */
   close(): Promise<void>;
 }
 
@@ -54,6 +57,16 @@ export async function createServer(given: ServerOptions): Promise<Server> {
     const health = { status: "ok", version, chainId: options.chainId } as const;
     const app = createApp({ store, intake, options, health, log });
     log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
+    const shutDown = async () => {
+      intake.close();
+      await app.close();
+      closing.abort();
+      await started;
+      await Promise.all(lanes.map((lane) => lane.stop()));
+      results.close();
+      await store.close();
+    };
+    let closed: Promise<void> | undefined;
     return {
       earlierSubmissions,
       async listen({ host, port }) {
@@ -64,14 +77,9 @@ export async function createServer(given: ServerOptions): Promise<Server> {
           throw new StartError(listenProblem(error, host, port), { cause: error });
         }
       },
-      async close() {
-        intake.close();
-        await app.close();
-        closing.abort();
-        await started;
-        await Promise.all(lanes.map((lane) => lane.stop()));
-        results.close();
-        await store.close();
+      close() {
+        closed ??= shutDown();
+        return closed;
       },
     };
   } catch (error) {
