@@ -7,7 +7,7 @@ import { freeNonces, type Plan, planSender } from "./plan.js";
 import type { Results } from "./results.js";
 import { type SignedSubmission, saveFailed, saveRequeued, saveSigned } from "./store/advance.js";
 import { type Lane as HeldLane, LaneLostError, releaseLease, takeLease } from "./store/lease.js";
-import { nextAfterUnderWay, nextQueued, postpone, type QueuedSubmission } from "./store/queue.js";
+import { nextQueued, noncesUnderWay, postpone, type QueuedSubmission } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
 import { firstOpenNonce, type TakenNonce, takenNonces, underWay } from "./store/underWay.js";
 import { follow } from "./watch.js";
@@ -165,12 +165,17 @@ async function planAll(
   { store, chain, options }: Pick<LaneDependencies, "store" | "chain" | "options">,
 ): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
   const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
-  const afterUnderWay = await nextAfterUnderWay(store, held.chain, senders);
+  // Before the chain is asked: what is settled in between counts as under way and as used, never as neither.
+  const underWayOf = await noncesUnderWay(store, held.chain, senders);
   const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
   const plans = queued.map((ofSender, i) => {
     const sender = Buffer.from(senders[i] ?? []).toString("hex");
-    const next = afterUnderWay.get(sender) ?? onChain[i] ?? 0n;
-    return planSender(ofSender, next, options.nonceGapTimeoutMs);
+    return planSender(
+      ofSender,
+      onChain[i] ?? 0n,
+      underWayOf.get(sender) ?? new Set(),
+      options.nonceGapTimeoutMs,
+    );
   });
   return { plans, waiverNonce };
 }
@@ -178,6 +183,7 @@ async function planAll(
 /**
  * A waiver nonce below a taken one that nothing will take would hold up everything above it. Then the highest of
  * the lane are queued again, to come back under the missing nonces; a user's nonce lets an InnerTx run only once.
+ * With them go their senders' others above the hole, or a user's later nonce would come before the earlier.
  */
 async function fillHoles(
   store: Store,
@@ -191,7 +197,11 @@ async function fillHoles(
   const holes = Number(highest - first) + 1 - above;
   const missing = Math.min(holes - ready, above);
   if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const ids = taken.slice(-missing).map(({ id }) => id);
+  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
+  const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
+  const ids = taken
+    .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))
+    .map(({ id }) => id);
   return (await saveRequeued(store, held, ids, 0)).length > 0;
 }
 

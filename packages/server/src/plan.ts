@@ -11,12 +11,15 @@ export interface Plan {
 }
 
 /**
- * Sorts what one sender has queued, in the order of its nonces, by the nonce that can run next.
- * @param next the nonce after what is under way, or else the account's next.
+ * Sorts what one sender has queued, in the order of its nonces, by the nonce whose turn it is.
+ * @param next the account's next nonce, by the chain.
+ * @param underWay the sender's nonces that are signed or broadcast. They may lie above one that is queued: it was
+ * taken back.
  */
 export function planSender(
   queued: readonly QueuedSubmission[],
   next: bigint,
+  underWay: ReadonlySet<bigint>,
   nonceGapTimeoutMs: number,
 ): Plan {
   const ready: QueuedSubmission[] = [];
@@ -25,8 +28,9 @@ export function planSender(
   let turn = next;
   for (const submission of queued) {
     const { id, senderNonce, ageMs } = submission;
-    if (senderNonce < turn) {
-      const message = `nonce ${senderNonce} is already used: the sender's next is ${turn}`;
+    while (underWay.has(turn)) turn++;
+    if (senderNonce < next) {
+      const message = `nonce ${senderNonce} is already used: the sender's next is ${next}`;
       failed.push({ id, reason: "NONCE_TOO_LOW", message });
     } else if (senderNonce === turn) {
       ready.push(submission);

@@ -54,18 +54,18 @@ function queuedOf(row: QueuedRow): QueuedSubmission {
   return { id, innerRaw, sender, senderNonce: BigInt(sender_nonce), ageMs: Number(age_ms) };
 }
 
-/** For the senders that have something signed or broadcast: the nonce after their highest such one. */
-export async function nextAfterUnderWay(
+/** The nonces of these senders' submissions that are signed or broadcast, by the sender's address in hex. */
+export async function noncesUnderWay(
   { pool }: Store,
   chain: number,
   senders: readonly Uint8Array[],
-): Promise<Map<string, bigint>> {
-  const { rows } = await pool.query<{ sender: Buffer; next: string }>(
-    `select sender, max(sender_nonce) + 1 as next from submissions
+): Promise<Map<string, Set<bigint>>> {
+  const { rows } = await pool.query<{ sender: Buffer; nonces: string[] }>(
+    `select sender, array_agg(sender_nonce::text) as nonces from submissions
      where chain = $1 and sender = any($2::bytea[]) and state in ('signed', 'broadcast') group by sender`,
     [chain, senders.map(toBuffer)],
   );
-  return new Map(rows.map(({ sender, next }) => [sender.toString("hex"), BigInt(next)]));
+  return new Map(rows.map(({ sender, nonces }) => [sender.toString("hex"), new Set(nonces.map(BigInt))]));
 }
 
 /** Looks at these again after `afterMs`, not before. */
