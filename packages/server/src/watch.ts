@@ -1,3 +1,4 @@
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { type Delivery, UndeliveredError } from "./deliver.js";
 import type { LaneDependencies } from "./lane.js";
 import { settleUsed } from "./settle.js";
@@ -50,26 +51,30 @@ async function takeBackStuck(
   { store, chain, log }: LaneDependencies,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const senders = new Map(stale.map(({ sender }) => [hexOf(sender), sender]));
+  const senders = new Map(stale.map(({ sender }) => [bytesToHex(sender), sender]));
   const inFront = await underWay(store, held, { limit: ALL });
   const nonces = await chain.nonces([...senders.values()]);
   const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
   const waiting = new Set<string>();
   for (const { id, sender, senderNonce } of inFront) {
-    const turn = turns.get(hexOf(sender));
+    const turn = turns.get(bytesToHex(sender));
     if (turn === undefined) continue;
     if (senderNonce > turn) waiting.add(id);
-    else if (senderNonce === turn) turns.set(hexOf(sender), turn + 1n);
+    else if (senderNonce === turn) turns.set(bytesToHex(sender), turn + 1n);
   }
   const suspects = stale.filter(({ id }) => waiting.has(id));
   if (suspects.length === 0) return new Set();
   const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
-  const dropped = suspects.filter((_, i) => !known[i]).map(({ id }) => id);
-  const stuck = await saveRequeued(store, held, dropped, 0);
+  const dropped = suspects.filter((_, i) => !known[i]);
+  const ids = dropped.flatMap((first) =>
+    inFront.filter((other) => isBehind(first, other)).map(({ id }) => id),
+  );
+  const stuck = await saveRequeued(store, held, [...new Set(ids)], 0);
   if (stuck.length > 0) log.info({ ids: stuck }, "submissions wait for their senders' earlier ones");
-  return new Set(dropped);
+  return new Set(ids);
 }
 
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
+/** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
+function isBehind(first: UnderWay, other: UnderWay): boolean {
+  return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
 }
