@@ -1,0 +1,81 @@
+import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TEST_TOKEN } from "../constants.js";
+import { WaiverRegistry } from "../contracts/artifacts.js";
+import { setSlot } from "../testing/bytecode.js";
+import {
+  addressOf,
+  createTestNode,
+  hashOf,
+  signInner,
+  signOrdinary,
+  type TestNode,
+  wrap,
+} from "../testing/node.js";
+import { permissionSlot } from "./registry.js";
+import { mappingSlot, slotHex } from "./slots.js";
+
+const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
+const waiver = hexToBytes(addressOf(10));
+
+describe("a wrapper that was good and is no more when its block is built (D8)", () => {
+  let node: TestNode;
+  beforeEach(async () => {
+    node = await createTestNode();
+  });
+  afterEach(() => node.devnet.close());
+
+  const changes: [name: string, change: () => Promise<unknown>, reason: string, value?: bigint][] = [
+    [
+      "because its waiver was revoked",
+      () => setSlot(node, REGISTRY, slotHex(mappingSlot(waiver, BigInt(WaiverRegistry.slots.waivers))), 0n),
+      "WAIVER_NOT_REGISTERED",
+    ],
+    [
+      "because its policy was narrowed",
+      () => setSlot(node, REGISTRY, permissionSlot(waiver, 1n, TEST_TOKEN, hexToBytes("0xa9059cbb"), 0), 0n),
+      "SELECTOR_NOT_ALLOWED",
+    ],
+    [
+      "because its waiver's nonce is used",
+      () => node.rpc("anvil_setNonce", addressOf(10), "0x1"),
+      "NONCE_TOO_LOW",
+    ],
+    [
+      "because its user's nonce is used",
+      () => node.rpc("anvil_setNonce", addressOf(0), "0x1"),
+      "NONCE_TOO_LOW",
+    ],
+    [
+      "because its user has spent the value",
+      () => node.rpc("anvil_setBalance", addressOf(0), "0x6"),
+      "INSUFFICIENT_BALANCE",
+      7n,
+    ],
+  ];
+  it.each(changes)(
+    "%s, is dropped with the reason, and the block stands",
+    async (_name, change, reason, value = 0n) => {
+      await node.rpc("anvil_setBalance", addressOf(0), "0x7");
+      const [doomed, good] = [wrap(signInner(0, { value })), wrap(signInner(1), { waiver: 11 })];
+      await node.send(doomed);
+      await node.send(good);
+      await change();
+      const block = await node.devnet.mine();
+      expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(doomed), reason }]);
+      expect(block.transactions.map(({ tx }) => tx.hash)[0]).toBe(hashOf(good));
+      expect(block.transactions).toHaveLength(2);
+      expect(await node.rpc("eth_getTransactionByHash", hashOf(doomed))).toBeNull();
+      const used = reason === "NONCE_TOO_LOW" ? 1n : 0n;
+      expect((await node.nonce(10)) + (await node.nonce(0))).toBe(used);
+    },
+  );
+
+  it("is dropped likewise when it is an ordinary transaction whose sender became poor", async () => {
+    const raw: Hex = signOrdinary(13, { to: waiver, value: 5n, data: new Uint8Array() });
+    await node.send(raw);
+    await node.rpc("anvil_setBalance", addressOf(13), "0x1");
+    expect((await node.devnet.mine()).transactions).toHaveLength(0);
+    expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(raw), reason: "INSUFFICIENT_FUNDS" }]);
+  });
+});
