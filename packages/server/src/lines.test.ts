@@ -1,0 +1,121 @@
+// The waiting of one request, apart from HTTP: who listens for what, and for how long.
+import type { ResultLine } from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { awaitLines, type Entry } from "./lines.js";
+import { createResults, type Results } from "./results.js";
+import type { Store } from "./store/Store.js";
+import { silent, TestPostgres } from "./testing/TestPostgres.js";
+import { outcomeOf } from "./testing/TestService.js";
+
+let postgres: TestPostgres;
+let store: Store;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+  store = await postgres.openStore();
+});
+afterAll(async () => {
+  await store?.close();
+  await postgres?.end();
+});
+
+/** The real notices, and how many listeners there are. */
+function countedResults(): Results & { listening(): number } {
+  const results = createResults(store, silent);
+  let listening = 0;
+  return {
+    ...results,
+    subscribe(ids, listener) {
+      const unsubscribe = results.subscribe(ids, listener);
+      listening += ids.length;
+      return () => {
+        listening -= ids.length;
+        unsubscribe();
+      };
+    },
+    listening: () => listening,
+  };
+}
+
+function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 5_000) {
+  const results = countedResults();
+  const closing = new AbortController();
+  const lines = awaitLines({ store, results, options: { requestTimeoutMs }, wait, closing: closing.signal });
+  const entries: Entry[] = [0, 1, 2].map((index) => ({
+    index,
+    id: uuidv7(),
+    innerHash: new Uint8Array(32).fill(index),
+    earlier: false,
+  }));
+  const ids = entries.map(({ id }) => id);
+  lines.expect(ids);
+  return { results, closing, lines, entries, ids };
+}
+
+async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
+  const got: ResultLine[] = [];
+  for await (const line of lines) got.push(line);
+  return got;
+}
+
+describe("the lines of a request", () => {
+  it("come in the order in which the results are known, also those known before anybody asks", async () => {
+    const { results, lines, entries, ids } = request();
+    results.publish(ids.slice(2), () => ({ state: "broadcast" }));
+    const stream = lines.stream(entries)[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ index: 2 });
+    const next = stream.next();
+    results.publish(ids.slice(1, 2), () => ({ state: "broadcast" }));
+    expect((await next).value).toMatchObject({ index: 1 });
+    results.publish(ids, () => ({ state: "broadcast" }));
+    expect((await stream.next()).value).toMatchObject({ index: 0 });
+    expect((await stream.next()).done).toBe(true);
+    expect(results.listening()).toBe(0);
+    results.close();
+  });
+
+  it("wait for inclusion where that was asked for, and not for a broadcast", async () => {
+    const { results, lines, entries, ids } = request("included");
+    const got = all(lines.stream(entries));
+    results.publish(ids, () => ({ state: "broadcast" }));
+    results.publish(ids.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
+    results.publish(ids.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
+    const outcomes = (await got).sort((a, b) => a.index - b.index).map(outcomeOf);
+    expect(outcomes).toEqual(["success", "BROADCAST_FAILED/REVERTED", "VALIDATION_FAILED/NONCE_TOO_LOW"]);
+    results.close();
+  });
+
+  it("end with TIMEOUT at the deadline and when the service closes, and nobody listens any more", async () => {
+    const late = request("broadcast", 1);
+    expect((await all(late.lines.stream(late.entries))).map(outcomeOf)).toEqual(
+      Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"),
+    );
+    const closed = request();
+    const got = all(closed.lines.stream(closed.entries));
+    closed.closing.abort();
+    expect((await got).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
+    for (const { results } of [late, closed]) {
+      expect(results.listening()).toBe(0);
+      results.close();
+    }
+  });
+
+  it("are not listened for by a client that left: before the first line, or in the middle", async () => {
+    const unread = request();
+    await unread.lines.stream(unread.entries)[Symbol.asyncIterator]().return?.();
+    const left = request();
+    left.results.publish(left.ids.slice(0, 1), () => ({ state: "broadcast" }));
+    for await (const _ of left.lines.stream(left.entries)) break;
+    for (const { results } of [unread, left]) {
+      expect(results.listening()).toBe(0);
+      results.close();
+    }
+  });
+
+  it("are not listened for if nothing was accepted", () => {
+    const { results, lines } = request();
+    lines.cancel();
+    expect(results.listening()).toBe(0);
+    results.close();
+  });
+});
