@@ -1,18 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { crypto } from "@gas-waiver/protocol";
-import { createChain } from "./chain.js";
+import { crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
+import { expireOldWork } from "./expiry.js";
+import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
 import { createIntake } from "./intake.js";
-import { type Lane, startLane } from "./lane.js";
-import { createLog } from "./log.js";
-import { resolveOptions, type ServerOptions } from "./options.js";
+import { openLaneBoard } from "./laneBoard.js";
+import { createLaneSet } from "./laneSet.js";
+import { createLog, type Logger } from "./log.js";
+import { openNotices } from "./notices.js";
+import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
 import { createResults } from "./results.js";
+import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
 import { countSubmissions } from "./store/chains.js";
-import { openStore } from "./store/Store.js";
+import { registerLane } from "./store/lease.js";
+import { openStore, type Store } from "./store/Store.js";
 
 /** The running service. */
 export interface Server {
@@ -20,7 +26,12 @@ export interface Server {
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port cannot be had. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
-  /** Stops accepting, answers the lines that wait, finishes the lanes' steps, closes the store. */
+  /** Starts the lanes of new waiver keys, and stops those of keys that are gone. */
+  setWaiverKeys(keys: readonly Uint8Array[]): Promise<void>;
+  /**
+   * Takes nothing more, finishes what is signed, hands the lanes over, answers the lines that wait, closes the
+   * store: within `shutdownMs` and a moment.
+   */
   close(): Promise<void>;
 }
 
@@ -32,52 +43,116 @@ export interface Server {
 export async function createServer(given: ServerOptions): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
-  const closing = new AbortController();
-  const chain = createChain({ ...options, signal: closing.signal });
   const store = await openStore(options, log);
   try {
-    const earlierSubmissions = await countSubmissions(store);
-    const { chainRef, confirmed } = await findServedChain({ chain, store, options });
-    const results = createResults(store, log);
-    const laneDependencies = { store, chain, results, log, options, chainRef, owner: randomUUID() };
-    const lanes: Lane[] = [];
-    const startLanes = () => lanes.push(...options.waiverKeys.map((key) => startLane(key, laneDependencies)));
-    const confirmation = confirmed
-      ? Promise.resolve(true)
-      : confirmServedChain({ chain, store, options }, log, closing.signal);
-    const started = confirmation.then((ours) => ours && startLanes());
-    const wakeLanes = () => {
-      for (const lane of lanes) lane.wake();
-    };
-    const intake = createIntake({ store, results, options, log, chainRef, wakeLanes });
-    const version = await readVersion();
-    const health = { status: "ok", version, chainId: options.chainId } as const;
-    const app = createApp({ store, intake, options, health, log });
-    log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
-    return {
-      earlierSubmissions,
-      async listen({ host, port }) {
-        try {
-          const url = await app.listen({ host, port });
-          return { url, port: portOf(app.server.address()) ?? port };
-        } catch (error) {
-          throw new StartError(listenProblem(error, host, port), { cause: error });
-        }
-      },
-      async close() {
-        intake.close();
-        await app.close();
-        closing.abort();
-        await started;
-        await Promise.all(lanes.map((lane) => lane.stop()));
-        results.close();
-        await store.close();
-      },
-    };
+    return await build(options, store, log);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+async function build(options: ResolvedOptions, store: Store, log: Logger): Promise<Server> {
+  const ending = new AbortController();
+  const chain = createChain(createRpc({ ...options, signal: ending.signal }));
+  const earlierSubmissions = await countSubmissions(store);
+  const { chainRef, confirmed } = await findServedChain({ chain, store, options });
+  const relay = await startRelay({ options, store, log, chain, chainRef });
+  // Nothing is sent to a chain that may not be ours.
+  const confirmation = confirmed
+    ? Promise.resolve(true)
+    : confirmServedChain({ chain, store, options }, log, ending.signal);
+  let keys = options.waiverKeys;
+  const started = confirmation.then((ours) => (ours ? relay.lanes.setKeys(keys) : undefined));
+  const version = await readVersion();
+  const health = { status: "ok", version, chainId: options.chainId } as const;
+  const app = createApp({ store, intake: relay.intake, options, health, log });
+  log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
+  return {
+    earlierSubmissions,
+    async listen({ host, port }) {
+      try {
+        const url = await app.listen({ host, port });
+        return { url, port: portOf(app.server.address()) ?? port };
+      } catch (error) {
+        throw new StartError(listenProblem(error, host, port), { cause: error });
+      }
+    },
+    async setWaiverKeys(fresh) {
+      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
+      keys = fresh;
+      await started;
+      await relay.lanes.setKeys(fresh);
+    },
+    async close() {
+      relay.intake.refuse();
+      // Calls to a node that does not answer are given up in time; what is signed stays signed.
+      const limit = setTimeout(() => ending.abort(), options.shutdownMs);
+      if (!confirmed) ending.abort();
+      await started;
+      await relay.lanes.stop();
+      clearTimeout(limit);
+      ending.abort();
+      relay.intake.end();
+      await app.close();
+      await relay.close();
+      await store.close();
+    },
+  };
+}
+
+interface RelayParts {
+  readonly options: ResolvedOptions;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly chain: Chain;
+  readonly chainRef: number;
+}
+
+/** What takes submissions and carries them: everything between HTTP and the chain. */
+async function startRelay({ options, store, log, chain, chainRef }: RelayParts) {
+  const replica = randomUUID();
+  const own = options.waiverKeys.map((key) => privateKeyToAddress(key));
+  for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
+  const notices = openNotices({
+    store,
+    log,
+    replica,
+    onResult: (id, notice) => results.hear(id, notice),
+    onWork: () => lanes.wake(),
+  });
+  const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
+  const lanes = createLaneSet({ store, chain, results, log, options, chainRef, replica });
+  const board = openLaneBoard({
+    store,
+    chainRef,
+    log,
+    ownWaivers: () => own,
+    tellWork(owners) {
+      lanes.wake();
+      notices.tellWork(owners);
+    },
+  });
+  const expiry = expireOldWork({ options, store, log, chainRef, results });
+  const heads =
+    options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, () => lanes.look());
+  const wakeLanes = (waivers: readonly Uint8Array[]) => {
+    lanes.wake(waivers);
+    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
+  };
+  const chooseLane = () => board.choose();
+  const intake = createIntake({ store, results, options, log, chainRef, replica, chooseLane, wakeLanes });
+  return {
+    intake,
+    lanes,
+    async close() {
+      heads?.close();
+      expiry.close();
+      await board.close();
+      results.close();
+      await notices.close();
+    },
+  };
 }
 
 function listenProblem(error: unknown, host: string, port: number): string {

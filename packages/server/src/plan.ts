@@ -5,32 +5,44 @@ import type { Failure } from "./submission.js";
 export interface Plan {
   /** To be sent now, in the order of the sender's nonces. */
   readonly ready: readonly QueuedSubmission[];
+  /** Their nonce is used already: by themselves, or by another transaction. The chain tells. */
+  readonly late: readonly QueuedSubmission[];
   /** Ahead of their turn. */
   readonly early: readonly QueuedSubmission[];
   readonly failed: readonly (Failure & { readonly id: string })[];
 }
 
-/**
- * Sorts what one sender has queued, in the order of its nonces, by the nonce that can run next.
- * @param next the nonce after what is under way, or else the account's next.
- */
+/** Where a sender stands. */
+export interface SenderState {
+  /** The account's next nonce on the chain. */
+  readonly next: bigint;
+  /** Its nonces that are signed or broadcast. */
+  readonly underWay: ReadonlySet<bigint>;
+}
+
+/** Sorts what one sender has queued, in the order of its nonces. */
 export function planSender(
   queued: readonly QueuedSubmission[],
-  next: bigint,
+  { next, underWay }: SenderState,
   nonceGapTimeoutMs: number,
 ): Plan {
   const ready: QueuedSubmission[] = [];
+  const late: QueuedSubmission[] = [];
   const early: QueuedSubmission[] = [];
   const failed: (Failure & { id: string })[] = [];
-  let turn = next;
+  const after = (nonce: bigint) => {
+    let turn = nonce;
+    while (underWay.has(turn)) turn++;
+    return turn;
+  };
+  let turn = after(next);
   for (const submission of queued) {
     const { id, senderNonce, ageMs } = submission;
-    if (senderNonce < turn) {
-      const message = `nonce ${senderNonce} is already used: the sender's next is ${turn}`;
-      failed.push({ id, reason: "NONCE_TOO_LOW", message });
+    if (senderNonce < next) {
+      late.push(submission);
     } else if (senderNonce === turn) {
       ready.push(submission);
-      turn++;
+      turn = after(turn + 1n);
     } else if (ageMs < nonceGapTimeoutMs) {
       early.push(submission);
     } else {
@@ -38,7 +50,7 @@ export function planSender(
       failed.push({ id, reason: "NONCE_GAP", message });
     }
   }
-  return { ready, early, failed };
+  return { ready, late, early, failed };
 }
 
 /** The lowest `count` waiver nonces from `first` on that are not taken. */

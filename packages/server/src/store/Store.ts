@@ -11,6 +11,8 @@ export type Queryable = Pick<pg.Pool, "query">;
 /** The open store. Queries go through `pool`; each transition has a file of its own beside this one. */
 export interface Store {
   readonly pool: pg.Pool;
+  /** For a connection beside the pool's. */
+  readonly connection: pg.ClientConfig;
   close(): Promise<void>;
 }
 
@@ -34,13 +36,8 @@ export async function openStore(
 }
 
 async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Promise<void>): Promise<Store> {
-  const pool = new pg.Pool({
-    ...config,
-    max: 10,
-    connectionTimeoutMillis: 3_000,
-    query_timeout: 10_000,
-    application_name: "gas-waiver",
-  });
+  const connection = { ...config, connectionTimeoutMillis: 3_000, application_name: "gas-waiver" };
+  const pool = new pg.Pool({ ...connection, max: 10, query_timeout: 10_000 });
   let closing = false;
   // The pool ends before its connections do: what the stopping database says to them is no news.
   pool.on("error", (error) => {
@@ -53,7 +50,7 @@ async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Pro
   };
   try {
     await migrate(pool);
-    return { pool, close };
+    return { pool, connection, close };
   } catch (error) {
     await close();
     if (error instanceof StartError) throw error;
