@@ -5,10 +5,11 @@ import { startMiner } from "./chain/miner.js";
 import type { Dropped } from "./chain/pool.js";
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./constants.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
-import { type DevnetOptions, resolveOptions } from "./options.js";
+import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
 import { call } from "./rpc/dispatch.js";
 import { createMethods } from "./rpc/methods.js";
 import { createRpcServer, type ListeningAt } from "./rpc/server.js";
+import { type Restored, StateFolder } from "./storage/stateFolder.js";
 
 const VERSION = "0.1.0";
 
@@ -30,17 +31,20 @@ export interface Devnet {
   drops(): readonly Dropped[];
   /** Tells of each new block. @returns how to stop. */
   onBlock(listener: (block: SealedBlock) => void): () => void;
+  /** What the state folder held at the start; undefined for a chain in memory. */
+  readonly restored: Restored | undefined;
   /** Stops serving and mining. Afterwards nothing is left running. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a chain in memory; it makes blocks at once, and serves after `listen`.
- * @throws InvalidDevnetOptionsError with every problem listed.
+ * Starts a chain, in memory or in a folder; it makes blocks at once, and serves after `listen`.
+ * @throws InvalidDevnetOptionsError with every problem listed, or StateFolderError.
  */
 export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const resolved = resolveOptions(options);
-  const chain = new Chain(resolved, ethereumJsExecutor);
+  const folder = resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir);
+  const chain = openChain(resolved, folder);
   const miner = startMiner(chain, {
     ...resolved,
     // A block that fails is a defect of this program. It must be seen, and nobody here can handle it.
@@ -60,9 +64,21 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     mine: () => chain.mine(),
     drops: () => chain.pool.drops,
     onBlock: (listener) => chain.onBlock(listener),
+    restored: folder?.restored,
     async close() {
       await server.close();
       await miner.close();
+      folder?.close();
     },
   };
+}
+
+/** @throws StateFolderError when what the folder holds is no chain; it is free for others then. */
+function openChain(options: ResolvedDevnetOptions, folder: StateFolder | undefined): Chain {
+  try {
+    return new Chain(options, ethereumJsExecutor, folder);
+  } catch (error) {
+    folder?.close();
+    throw folder?.explain(error) ?? error;
+  }
 }

@@ -8,3 +8,5 @@ export { createDevnet, type Devnet } from "./createDevnet.js";
 export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
 export { RPC_CODES, RpcError } from "./rpc/errors.js";
 export type { ListeningAt } from "./rpc/server.js";
+export { StateFolderError } from "./storage/StateFolderError.js";
+export type { Restored } from "./storage/stateFolder.js";

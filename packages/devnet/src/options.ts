@@ -1,3 +1,5 @@
+import { POOL_KINDS, type PoolKind } from "./chain/poolKind.js";
+
 /** How a devnet behaves. Everything has a default. */
 export interface DevnetOptions {
   /** Milliseconds from block to block; 0: a block whenever a request brought something that can run. */
@@ -12,13 +14,26 @@ export interface DevnetOptions {
   readonly blockGasLimit?: bigint;
   /** How many states before the latest stay readable. Default 1,024. */
   readonly historyBlocks?: number;
+  /** How the pool takes nonces: gaps wait, as in geth, or are refused, as on CometBFT chains. Default `queued`. */
+  readonly pool?: PoolKind;
   /** Transactions that wait at most. Default 50,000. */
   readonly poolLimit?: number;
+  /** Transactions of one signer that wait at most. Default 20,000. */
+  readonly accountPoolLimit?: number;
+  /** Transactions of one signer that wait behind a gap in its nonces at most. Default 1,024. */
+  readonly accountQueueLimit?: number;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
+  /** A folder that keeps the chain over restarts; it is created if it is not there. Default: memory only. */
+  readonly stateDir?: string;
 }
 
-export type ResolvedDevnetOptions = Required<DevnetOptions>;
+/** With a default where there is one. */
+export type ResolvedDevnetOptions = Required<Omit<DevnetOptions, OptionsWithoutDefault>> &
+  Pick<DevnetOptions, OptionsWithoutDefault>;
+
+const WITHOUT_DEFAULT = ["stateDir"] as const;
+type OptionsWithoutDefault = (typeof WITHOUT_DEFAULT)[number];
 
 const DEFAULTS: ResolvedDevnetOptions = {
   blockTimeMs: 500,
@@ -26,7 +41,10 @@ const DEFAULTS: ResolvedDevnetOptions = {
   minGasPrice: 1_000_000_000n,
   blockGasLimit: 1_000_000_000n,
   historyBlocks: 1_024,
+  pool: "queued",
   poolLimit: 50_000,
+  accountPoolLimit: 20_000,
+  accountQueueLimit: 1_024,
   now: Date.now,
 };
 
@@ -44,7 +62,7 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const resolved = { ...DEFAULTS, ...given } as Record<keyof DevnetOptions, unknown>;
   const problems = Object.keys(given)
-    .filter((name) => !Object.hasOwn(DEFAULTS, name))
+    .filter((name) => ![...Object.keys(DEFAULTS), ...WITHOUT_DEFAULT].includes(name))
     .map((name) => `${name} is no option`);
   const wrong = (name: keyof DevnetOptions, wanted: string) =>
     problems.push(`${name} is ${String(resolved[name])}, not ${wanted}`);
@@ -54,7 +72,18 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   if (!isBigint(resolved.blockGasLimit, 21_000n)) wrong("blockGasLimit", "a bigint of at least 21000");
   if (!isInteger(resolved.historyBlocks, 0, 2 ** 31)) wrong("historyBlocks", "an integer of at least 0");
   if (!isInteger(resolved.poolLimit, 1, 2 ** 31)) wrong("poolLimit", "an integer of at least 1");
+  if (!isInteger(resolved.accountPoolLimit, 1, 2 ** 31))
+    wrong("accountPoolLimit", "an integer of at least 1");
+  if (!isInteger(resolved.accountQueueLimit, 0, 2 ** 31))
+    wrong("accountQueueLimit", "an integer of at least 0");
+  if (!POOL_KINDS.some((kind) => kind === resolved.pool)) wrong("pool", POOL_KINDS.join(" or "));
   if (typeof resolved.now !== "function") wrong("now", "a function");
+  if (
+    resolved.stateDir !== undefined &&
+    (typeof resolved.stateDir !== "string" || resolved.stateDir === "")
+  ) {
+    wrong("stateDir", "the path of a folder");
+  }
   if (problems.length > 0) throw new InvalidDevnetOptionsError(problems);
   return resolved as unknown as ResolvedDevnetOptions;
 }

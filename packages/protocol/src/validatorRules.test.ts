@@ -22,7 +22,13 @@ import {
   signTransaction,
   type UnsignedTransaction,
 } from "./SignedTransaction.js";
-import { assertWrapper, type ChainView, isWrapper, type NonceRule } from "./validatorRules.js";
+import {
+  assertWrapper,
+  type ChainView,
+  isWrapper,
+  type NonceRule,
+  reassertWrapper,
+} from "./validatorRules.js";
 
 /** A chain in memory. */
 interface Chain {
@@ -245,5 +251,26 @@ describe("assertWrapper", () => {
   it("lets an error of the chain view through as it is", async () => {
     const down = { ...view(GOOD), nonceOf: () => Promise.reject(new Error("the store is away")) };
     await expect(assertWrapper(build({}), down)).rejects.toThrow("the store is away");
+  });
+});
+
+describe("reassertWrapper", () => {
+  const user = bytesToHex(USER);
+  const waiver = bytesToHex(WAIVER);
+  it.each<[string, Partial<Chain>, string]>([
+    ["the waiver was revoked", { waivers: [] }, "WAIVER_NOT_REGISTERED"],
+    ["the policy was narrowed", { policy: [] }, "TARGET_NOT_ALLOWED"],
+    ["the waiver's nonce was used", { nonces: { ...GOOD.nonces, [waiver]: 6n } }, "WRAPPER_NONCE_TOO_LOW"],
+    ["the sender's nonce was used", { nonces: { ...GOOD.nonces, [user]: 4n } }, "NONCE_TOO_LOW"],
+    ["the sender's balance is gone", { balances: { [user]: 6n } }, "INSUFFICIENT_BALANCE"],
+  ])("finds that %s, as assertWrapper would", async (_, change, reason) => {
+    const raw = build({ inner: { value: 7n } });
+    const before = view({ ...GOOD, balances: { [user]: 7n } });
+    const valid = await assertWrapper(raw, before);
+    await reassertWrapper(valid, before);
+    const after = view({ ...GOOD, balances: { [user]: 7n }, ...change });
+    const refusal = await refusalOf(reassertWrapper(valid, after));
+    expect(refusal.reason).toBe(reason);
+    expect(refusal).toEqual(await refusalOf(assertWrapper(raw, after)));
   });
 });

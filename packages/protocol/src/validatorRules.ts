@@ -76,13 +76,35 @@ export async function assertWrapper(
   await assertPolicy(waiver, inner, chain);
   // As in D3, after the cheap checks.
   const sender = checked("inner signature", undefined, () => recoverSender(inner, crypto));
+  const valid = { wrapper, waiver, inner, sender };
+  await assertAccounts(valid, chain, nonces);
+  assertWrapperGas(wrapper, inner);
+  return valid;
+}
+
+/**
+ * Asserts once more, in the order of D7, what the chain may have changed about a wrapper that has kept every rule
+ * before (D8). What its bytes say stays as it was, so nothing is decoded or recovered again.
+ * @throws {@link ProtocolError} as {@link assertWrapper}.
+ */
+export async function reassertWrapper(
+  valid: ValidWrapper,
+  chain: ChainView,
+  nonces: NonceRule = "exact",
+): Promise<void> {
+  await assertRegistered(valid.waiver, chain);
+  await assertPolicy(valid.waiver, valid.inner, chain);
+  await assertAccounts(valid, chain, nonces);
+}
+
+/** D7: both nonces, and the sender's balance. */
+async function assertAccounts(valid: ValidWrapper, chain: ChainView, nonces: NonceRule): Promise<void> {
+  const { wrapper, waiver, inner, sender } = valid;
   await assertWrapperNonce(waiver, wrapper, chain, nonces);
   // D9: the wrapper uses its nonce first, which counts where a waiver sends a transaction of its own.
   const used = bytesEqual(sender, waiver) ? 1n : 0n;
   assertInnerNonce(sender, inner, (await chain.nonceOf(sender)) + used, nonces);
   await assertBalance(sender, inner, chain);
-  assertWrapperGas(wrapper, inner);
-  return { wrapper, waiver, inner, sender };
 }
 
 /** Names the check in the error; `reason` replaces the decoder's own where it would be taken for the inner's. */

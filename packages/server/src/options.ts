@@ -112,14 +112,13 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
 
 function identityProblems(options: ResolvedOptions): string[] {
   const problems: string[] = [];
+  // Not the values: a node's URL may hold a secret.
   if (options.rpcUrls.length === 0) problems.push("rpcUrl is empty");
-  for (const url of options.rpcUrls) {
-    if (!/^https?:$/.test(protocolOf(url))) {
-      problems.push(`rpcUrl ${JSON.stringify(url)} is not an http:// or https:// URL`);
-    }
+  if (options.rpcUrls.some((url) => !/^https?:$/.test(protocolOf(url)))) {
+    problems.push("rpcUrl is not an http:// or https:// URL");
   }
   if (options.rpcWsUrl !== undefined && !/^wss?:$/.test(protocolOf(options.rpcWsUrl))) {
-    problems.push(`rpcWsUrl ${JSON.stringify(options.rpcWsUrl)} is not a ws:// or wss:// URL`);
+    problems.push("rpcWsUrl is not a ws:// or wss:// URL");
   }
   if (options.waiverKeys.length === 0) problems.push("waiverKeys is empty: nothing could be wrapped");
   if (

@@ -5,16 +5,15 @@ import {
   bytesEqual,
   bytesToHex,
   type ChainView,
-  type Crypto,
   type Hex,
   intrinsicGas,
   MARKER_ADDRESS,
   type NonceRule,
-  crypto as nodeCrypto,
+  reassertWrapper,
+  type ValidWrapper,
 } from "@gas-waiver/protocol";
 import { DEVNET_CHAIN_ID } from "../constants.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
-import { rememberRecoveries } from "./recoveries.js";
 import { RefusedError } from "./refusal.js";
 import { policyVerdict, policyVersion } from "./registry.js";
 import { type ChainTransaction, chainTransaction, decodeForEvm, decodeOrdinary } from "./transaction.js";
@@ -50,8 +49,8 @@ export interface WrapperEntry extends EntryFields {
   readonly innerNonce: bigint;
   /** The wrapper's own gas: what its receipt says that it used (D10). */
   readonly overheadGas: bigint;
-  /** Has recovered both signatures once, so that the check when the block is built need not. */
-  readonly crypto: Crypto;
+  /** As it was decoded and recovered on admission, for the check when the block is built. */
+  readonly valid: ValidWrapper;
 }
 
 /** A transaction that keeps the rules and can wait for a block. */
@@ -83,7 +82,7 @@ export async function admit(
 /** D8: the same checks again, on the state in which the transaction is about to run. */
 export async function recheck(entry: Entry, state: StateReader, rules: AdmissionRules): Promise<void> {
   if (entry.kind === "wrapper") {
-    await assertWrapper(entry.tx.raw, chainView(state), "exact", entry.crypto);
+    await reassertWrapper(entry.valid, chainView(state));
   } else assertAffordable(entry, state, "exact", rules);
 }
 
@@ -93,8 +92,8 @@ async function admitWrapper(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<WrapperEntry> {
-  const crypto = rememberRecoveries(nodeCrypto);
-  const { wrapper, waiver, inner, sender } = await assertWrapper(raw, chainView(state), nonces, crypto);
+  const valid = await assertWrapper(raw, chainView(state), nonces);
+  const { wrapper, waiver, inner, sender } = valid;
   assertFitsBlock(wrapper.gasLimit, rules);
   const innerTx = chainTransaction(inner.raw, sender);
   return {
@@ -107,7 +106,7 @@ async function admitWrapper(
     innerEvm: decodeForEvm(inner.raw, innerTx.sender),
     innerNonce: inner.nonce,
     overheadGas: intrinsicGas(wrapper),
-    crypto,
+    valid,
   };
 }
 

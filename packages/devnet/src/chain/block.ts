@@ -6,10 +6,11 @@ import {
 } from "@ethereumjs/block";
 import { RLP } from "@ethereumjs/rlp";
 import { Address } from "@ethereumjs/util";
-import { bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesToBigInt, bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { common } from "../evm/common.js";
 import type { BlockEnvironment, Log, Outcome } from "../evm/executor.js";
 import { EMPTY_ROOT, listRoot } from "../state/trie.js";
+import { BLOOM_BYTES, bloomOf } from "./bloom.js";
 import type { ChainTransaction } from "./transaction.js";
 
 /** D10: a wrapper stands directly before its inner, and both are transactions of the block. */
@@ -42,25 +43,45 @@ export class SealedBlock {
   readonly number: number;
   readonly hash: Hex;
   readonly transactions: readonly Included[];
-  readonly #header: Uint8Array;
+  /** The header as RLP, of which `hash` is the hash. */
+  readonly headerBytes: Uint8Array;
+  /** The filter over the block's logs; undefined when it has none. */
+  readonly logsBloom: Uint8Array | undefined;
+  #timestamp: bigint | undefined;
 
-  constructor(header: BlockHeader, transactions: readonly Included[]) {
-    this.number = Number(header.number);
-    this.hash = bytesToHex(header.hash());
+  /** @param number has to be the header's. */
+  constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[]) {
+    this.number = number;
+    this.hash = bytesToHex(crypto.keccak256(headerBytes));
     this.transactions = transactions;
-    this.#header = header.serialize();
+    this.headerBytes = headerBytes;
+    const hasLogs = transactions.some(({ receipt }) => receipt.logs.length > 0);
+    this.logsBloom = hasLogs ? headerBytes.subarray(BLOOM_AT, BLOOM_AT + BLOOM_BYTES) : undefined;
+  }
+
+  /** In seconds since 1970. */
+  get timestamp(): bigint {
+    this.#timestamp ??= bytesToBigInt(
+      (RLP.decode(this.headerBytes) as Uint8Array[])[TIMESTAMP_FIELD] ?? EMPTY,
+    );
+    return this.#timestamp;
   }
 
   /** Decoded each time. */
   get header(): BlockHeader {
-    return createBlockHeaderFromRLP(this.#header, HEADER_OPTIONS);
+    return createBlockHeaderFromRLP(this.headerBytes, HEADER_OPTIONS);
   }
 }
+
+/** In a header's RLP, behind five hashes, an address, and the prefixes of the list and of each field. */
+const BLOOM_AT = 3 + 5 * 33 + 21 + 3;
+const TIMESTAMP_FIELD = 11;
 
 const HEADER_OPTIONS = { common, skipConsensusFormatValidation: true };
 
 /** The hash of "no uncles" and the root of "no withdrawals" come with EthereumJS' defaults. */
 const NO_REQUESTS_HASH = "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const EMPTY = new Uint8Array(0);
 const ZERO_HASH = new Uint8Array(32);
 
 /** Collects what runs in a block and becomes its transactions and receipts. */
@@ -75,6 +96,10 @@ export class BlockDraft {
 
   get size(): number {
     return this.#included.length;
+  }
+
+  get included(): readonly Included[] {
+    return this.#included;
   }
 
   add(tx: ChainTransaction, role: Role, outcome: Outcome, effectiveGasPrice: bigint): void {
@@ -129,7 +154,7 @@ export function sealedBlock(transactions: readonly Included[], data: HeaderData)
     },
     HEADER_OPTIONS,
   );
-  return new SealedBlock(header, transactions);
+  return new SealedBlock(Number(header.number), header.serialize(), transactions);
 }
 
 /** The type byte of a transaction; 0 for legacy. */
@@ -148,20 +173,4 @@ function encodeReceipt({ tx, receipt }: Included): Uint8Array {
   ]);
   const type = typeOf(tx);
   return type === 0 ? payload : concatBytes(Uint8Array.of(type), payload);
-}
-
-/** The 2048-bit filter over the addresses and topics of logs (yellow paper, 4.3.1). */
-function bloomOf(logs: readonly Log[]): Uint8Array {
-  const bloom = new Uint8Array(256);
-  for (const { address, topics } of logs) {
-    for (const item of [address, ...topics]) {
-      const hash = crypto.keccak256(item);
-      for (let i = 0; i < 6; i += 2) {
-        const bit = (((hash[i] ?? 0) << 8) | (hash[i + 1] ?? 0)) & 2047;
-        const at = 255 - (bit >> 3);
-        bloom[at] = (bloom[at] ?? 0) | (1 << (bit & 7));
-      }
-    }
-  }
-  return bloom;
 }

@@ -1,22 +1,28 @@
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { accountsOf } from "../accounts.js";
 import type { BlockEnvironment, Call, CallOutcome, Executor } from "../evm/executor.js";
-import { Overlay } from "../state/overlay.js";
+import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { WorldState } from "../state/world.js";
-import { type AdmissionRules, admit } from "./admission.js";
-import { type SealedBlock, sealedBlock } from "./block.js";
+import type { AdmissionRules } from "./admission.js";
+import { type BlockDraft, type SealedBlock, sealedBlock } from "./block.js";
 import { buildBlock, isAhead } from "./builder.js";
+import { Clock } from "./clock.js";
 import { genesisState } from "./genesis.js";
+import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
-import { Pool } from "./pool.js";
+import { Pool, type PoolLimits } from "./pool.js";
+import { admitTo, type PoolKind } from "./poolKind.js";
 import { RefusedError } from "./refusal.js";
+import { restore } from "./restore.js";
+import { Snapshots } from "./snapshots.js";
+import { applyStep, type ChainStep, type StateStep } from "./steps.js";
 
-export interface ChainOptions extends AdmissionRules {
+export interface ChainOptions extends AdmissionRules, PoolLimits {
+  /** How the pool takes nonces; {@link Chain.poolKind} changes it. */
+  readonly pool: PoolKind;
   /** How many states before the latest one stay readable. */
   readonly historyBlocks: number;
-  /** Transactions that the pool holds at most. */
-  readonly poolLimit: number;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -28,25 +34,42 @@ export class Chain {
   readonly options: ChainOptions;
   readonly pool: Pool;
   readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** May change while the chain runs: what waits, waits on. */
+  poolKind: PoolKind;
   readonly #world: WorldState;
   readonly #executor: Executor;
+  readonly #journal: Journal | undefined;
   readonly #listeners = new Set<(block: SealedBlock) => void>();
+  readonly #removalListeners = new Set<(block: SealedBlock) => void>();
+  readonly #stepListeners = new Set<(step: ChainStep) => void>();
+  readonly #snapshots = new Snapshots();
+  /** Changes made since the latest block. */
+  #steps = 0;
   #building: Promise<unknown> = Promise.resolve();
 
-  constructor(options: ChainOptions, executor: Executor) {
+  /** @param journal keeps the chain, and brings back what it kept earlier. In memory only without one. */
+  constructor(options: ChainOptions, executor: Executor, journal?: Journal) {
     this.options = options;
     this.#executor = executor;
-    this.pool = new Pool(options.poolLimit);
+    this.#journal = journal;
+    this.poolKind = options.pool;
+    this.clock = new Clock(options.now);
+    this.pool = new Pool(options);
     this.#world = new WorldState(options.historyBlocks);
     const stateRoot = this.#world.applyGenesis(genesisState().changes);
-    this.ledger = new Ledger(
-      sealedBlock([], {
-        number: 0n,
-        timestamp: this.#seconds(),
-        gasLimit: options.blockGasLimit,
-        stateRoot: hexToBytes(stateRoot),
-      }),
-    );
+    const genesis = sealedBlock([], {
+      number: 0n,
+      timestamp: this.clock.now(),
+      gasLimit: options.blockGasLimit,
+      stateRoot: hexToBytes(stateRoot),
+    });
+    this.ledger = new Ledger(journal?.open(genesis) ?? genesis);
+    if (journal === undefined) return;
+    restore(journal, this.ledger, this.#world);
+    // Time that was moved forward stays moved, or blocks would repeat one timestamp until the clock is there.
+    const ahead = this.head.header.timestamp - this.clock.now();
+    if (ahead > 0n) this.clock.increase(ahead);
   }
 
   get head(): SealedBlock {
@@ -79,16 +102,13 @@ export class Chain {
     if (this.ledger.transaction(hash) !== undefined) {
       throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in a block`, { hash });
     }
-    const entry = await admit(raw, this.state, "gaps", this.options);
-    this.pool.add(entry, this.state.account(entry.signer)?.nonce ?? 0n);
+    await admitTo(this.pool, this.poolKind, raw, this.state, this.options);
     return hash;
   }
 
   /** Builds the next block of what is ready, also when that is nothing. Calls wait for each other. */
   mine(): Promise<SealedBlock> {
-    const next = this.#building.then(() => this.#build());
-    this.#building = next.catch(() => undefined);
-    return next;
+    return this.#inTurn(() => this.#build());
   }
 
   /** Mines only if some transaction can run: it is next in its signer's order, and its inner in its sender's. */
@@ -99,6 +119,62 @@ export class Chain {
       .map((signer) => this.pool.get(signer, this.state.account(signer)?.nonce ?? 0n))
       .some((entry) => entry !== undefined && !isAhead(entry, this.state));
     return ready ? this.mine() : undefined;
+  }
+
+  /** Changes the state between blocks. Reads of the latest state see it at once; the next block's root has it. */
+  change(step: StateStep): Promise<void> {
+    return this.#inTurn(() => {
+      const state = new Overlay(this.#world);
+      applyStep(step, state);
+      this.#journal?.patch(state.changes);
+      this.#world.patch(state.changes);
+      this.#steps++;
+      this.#prunePool(state.changes);
+      for (const listener of this.#stepListeners) listener(step);
+    });
+  }
+
+  /** Remembers the chain as it is, the pool and the clock included. @returns the number to go back by. */
+  snapshot(): Promise<number> {
+    return this.#inTurn(() =>
+      this.#snapshots.add({
+        mark: this.#world.pin(),
+        steps: this.#steps,
+        waiting: this.pool.entries(),
+        clock: this.clock.setting,
+      }),
+    );
+  }
+
+  /** Goes back to a snapshot, which is used up by that, as are later ones. @returns false if there is no such. */
+  revert(id: number): Promise<boolean> {
+    return this.#inTurn(() => {
+      const taken = this.#snapshots.take(id);
+      if (taken === undefined) return false;
+      const { mark, steps, waiting, clock } = taken.snapshot;
+      this.#journal?.rollBack(mark);
+      this.#world.rollBack(mark);
+      for (const { mark: voided } of taken.voided) this.#world.unpin(voided);
+      const removed = this.ledger.truncate(mark.block);
+      this.#steps = steps;
+      this.pool.replaceAll(waiting);
+      this.clock.restore(clock);
+      for (const listener of this.#stepListeners) listener({ kind: "revert", block: mark.block, steps });
+      for (const block of removed.reverse()) for (const listener of this.#removalListeners) listener(block);
+      return true;
+    });
+  }
+
+  /** Tells of each block that is taken back, latest first. @returns how to stop. */
+  onRemoved(listener: (block: SealedBlock) => void): () => void {
+    this.#removalListeners.add(listener);
+    return () => this.#removalListeners.delete(listener);
+  }
+
+  /** Tells of what happens between blocks, right after it is readable. @returns how to stop. */
+  onStep(listener: (step: ChainStep) => void): () => void {
+    this.#stepListeners.add(listener);
+    return () => this.#stepListeners.delete(listener);
   }
 
   /** Runs an unsigned call on the state after a block. What it changes is forgotten. */
@@ -118,6 +194,13 @@ export class Chain {
     await this.#building;
   }
 
+  /** What changes the chain happens one after the other. */
+  #inTurn<T>(run: () => T | Promise<T>): Promise<T> {
+    const next = this.#building.then(run);
+    this.#building = next.catch(() => undefined);
+    return next;
+  }
+
   async #build(): Promise<SealedBlock> {
     const parent = this.head;
     const environment = this.#environmentAfter(parent);
@@ -128,23 +211,43 @@ export class Chain {
       executor: this.#executor,
     });
     // From here to the end nothing waits, so nobody sees a state without its block.
+    const mark = this.#world.pin();
     const block = draft.seal(environment, parent.hash, this.#world.apply(state.changes));
+    try {
+      this.#journal?.block(block, state.changes);
+    } catch (error) {
+      this.#world.rollBack(mark);
+      await this.#sendAgain(draft);
+      throw error;
+    } finally {
+      this.#world.unpin(mark);
+    }
     this.ledger.append(block);
-    for (const [account, record] of state.changes.accounts) pool.prune(account, record?.nonce ?? 0n);
+    this.#steps = 0;
+    this.#prunePool(state.changes);
     for (const listener of this.#listeners) listener(block);
     return block;
   }
 
+  /** Drops what the nonces that changed have passed. */
+  #prunePool({ accounts }: StateChanges): void {
+    for (const [account, record] of accounts) this.pool.prune(account, record?.nonce ?? 0n);
+  }
+
+  /** After a block that could not be kept: its transactions wait for the next one. */
+  async #sendAgain(draft: BlockDraft): Promise<void> {
+    for (const { tx, role } of draft.included) {
+      if (role !== "inner") await this.send(tx.raw).catch(() => undefined);
+    }
+  }
+
   #environmentAfter(parent: SealedBlock): BlockEnvironment {
     const number = parent.number + 1;
-    const now = this.#seconds();
-    const parentTime = parent.header.timestamp;
     const validators = accountsOf("validator");
     const proposer = validators[number % validators.length]?.address ?? "0x";
     return {
       number: BigInt(number),
-      // Blocks may come faster than seconds pass: a timestamp repeats then, and never goes back.
-      timestamp: now > parentTime ? now : parentTime,
+      timestamp: this.clock.take(parent.header.timestamp),
       coinbase: hexToBytes(proposer),
       gasLimit: this.options.blockGasLimit,
       prevRandao: crypto.keccak256(hexToBytes(parent.hash)),
@@ -161,9 +264,5 @@ export class Chain {
       prevRandao: header.mixHash,
       hashOf: (wanted) => hexToBytes(this.ledger.byNumber(wanted)?.hash ?? ZERO_HASH),
     };
-  }
-
-  #seconds(): bigint {
-    return BigInt(Math.floor(this.options.now() / 1000));
   }
 }

@@ -33,6 +33,16 @@ export class Ledger {
     });
   }
 
+  /** Forgets the blocks after `number`, and returns them. */
+  truncate(number: number): SealedBlock[] {
+    const removed = this.#blocks.splice(number + 1);
+    for (const { hash, transactions } of removed) {
+      this.#numbers.delete(hash);
+      for (const { tx } of transactions) this.#places.delete(tx.hash);
+    }
+    return removed;
+  }
+
   byNumber(number: number): SealedBlock | undefined {
     return this.#blocks[number];
   }

@@ -1,8 +1,19 @@
 import type { Chain } from "./chain.js";
 
+/** When blocks are made. At run time it can be changed; `pause` comes before all else. */
 export interface Miner {
   /** For a chain that mines on demand: makes a block if something can run. */
   afterRequest(): Promise<void>;
+  /** Whether a request that brought something is followed by a block. */
+  readonly automine: boolean;
+  setAutomine(on: boolean): void;
+  /** Milliseconds from block to block; 0 ends blocks at an interval. */
+  readonly blockTimeMs: number;
+  setBlockTime(blockTimeMs: number): void;
+  /** No more blocks, by interval or on demand, until `resume`. What `evm_mine` asks for is still made. */
+  pause(): void;
+  resume(): void;
+  readonly paused: boolean;
   /** Stops, and waits for the block that is being built. */
   close(): Promise<void>;
 }
@@ -14,29 +25,64 @@ export interface MinerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Decides when blocks are made: at an interval, with empty ones in between, or on demand. */
-export function startMiner(chain: Chain, { blockTimeMs, automine, onError }: MinerOptions): Miner {
+/**
+ * Decides when blocks are made: at an interval, with empty ones in between, or on demand. An interval set at
+ * run time begins anew; with an interval, `automine` waits for the interval to be 0 again.
+ */
+export function startMiner(chain: Chain, options: MinerOptions): Miner {
+  const { onError } = options;
+  let { blockTimeMs, automine } = options;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
+  let paused = false;
+  /** Told apart from the schedule before it, whose last block may still be under way. */
+  let schedules = 0;
 
-  const schedule = (due: number) => {
-    if (closed) return;
-    timer = setTimeout(() => tick(due), Math.max(0, due - performance.now()));
+  const schedule = (due: number, current: number) => {
+    if (closed || current !== schedules) return;
+    timer = setTimeout(() => tick(due, current), Math.max(0, due - performance.now()));
   };
-  const tick = async (due: number) => {
+  const tick = async (due: number, current: number) => {
     try {
-      await chain.mine();
+      if (!paused) await chain.mine();
     } catch (error) {
       onError(error);
     }
     // By the clock and not after the work, or blocks would drift; a block that was late is not made up for.
-    schedule(Math.max(due + blockTimeMs, performance.now()));
+    schedule(Math.max(due + blockTimeMs, performance.now()), current);
   };
-  if (blockTimeMs > 0) schedule(performance.now() + blockTimeMs);
+  const restart = () => {
+    clearTimeout(timer);
+    schedules++;
+    if (blockTimeMs > 0) schedule(performance.now() + blockTimeMs, schedules);
+  };
+  restart();
 
   return {
     async afterRequest() {
-      if (blockTimeMs === 0 && automine && !closed) await chain.mineIfReady();
+      if (blockTimeMs === 0 && automine && !paused && !closed) await chain.mineIfReady();
+    },
+    get automine() {
+      return automine;
+    },
+    setAutomine(on) {
+      automine = on;
+    },
+    get blockTimeMs() {
+      return blockTimeMs;
+    },
+    setBlockTime(ms) {
+      blockTimeMs = ms;
+      restart();
+    },
+    pause() {
+      paused = true;
+    },
+    resume() {
+      paused = false;
+    },
+    get paused() {
+      return paused;
     },
     async close() {
       closed = true;

@@ -1,5 +1,6 @@
-import type { Hex } from "@gas-waiver/protocol";
+import type { ErrorValues, Hex } from "@gas-waiver/protocol";
 import type { Entry } from "./admission.js";
+import { Claims } from "./claims.js";
 import { RefusedError } from "./refusal.js";
 import type { ChainTransaction } from "./transaction.js";
 
@@ -14,6 +15,15 @@ export interface Dropped {
 
 const DROPS_REMEMBERED = 1_000;
 
+export interface PoolLimits {
+  /** Transactions in all. */
+  readonly poolLimit: number;
+  /** Of one signer. */
+  readonly accountPoolLimit: number;
+  /** Of one signer, behind a gap in its nonces. */
+  readonly accountQueueLimit: number;
+}
+
 /**
  * Transactions that wait for a block, by signer and nonce. A gap is no obstacle: what comes after it waits
  * until it is filled. The pool knows nothing of rules: whatever {@link admit} let through is welcome.
@@ -23,15 +33,15 @@ export class Pool {
   readonly #byHash = new Map<Hex, Entry>();
   /** By the inner's hash: several wrappers may carry the same inner, of which one can run. */
   readonly #byInnerHash = new Map<Hex, Set<Entry>>();
-  /** Which nonces of an account transactions in the pool would use, as signer or as inner sender. */
-  readonly #claims = new Map<Hex, Map<bigint, number>>();
+  readonly #claims = new Claims();
+  readonly #listeners = new Set<(tx: ChainTransaction) => void>();
   readonly #drops: Dropped[] = [];
   /** Entries whose inner is ahead of its sender's nonce, and the block that first had to pass them over. */
   readonly #heldSince = new Map<Entry, bigint>();
-  readonly #limit: number;
+  readonly #limits: PoolLimits;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(limits: PoolLimits) {
+    this.#limits = limits;
   }
 
   get size(): number {
@@ -45,19 +55,13 @@ export class Pool {
 
   /**
    * @param next the signer's next nonce now: the entry may have been checked a moment ago.
-   * @throws {@link RefusedError} for bytes it has, a nonce that is taken, or when it is full.
+   * @throws {@link RefusedError} for bytes it has, a nonce that is taken by one that pays as much, or when it
+   * is full. Where one that pays less holds the nonce, it is replaced.
    */
   add(entry: Entry, next: bigint): void {
     this.assertUnknown(entry.tx.hash);
-    const lane = this.#bySigner.get(entry.signer) ?? new Map<bigint, Entry>();
-    const holder = lane.get(entry.nonce);
-    if (holder !== undefined) {
-      throw new RefusedError(
-        "REPLACEMENT_UNDERPRICED",
-        `replacement transaction underpriced: ${holder.tx.hash} holds nonce ${entry.nonce} of ${entry.signer}, and nothing replaces it`,
-        { holder: holder.tx.hash, nonce: entry.nonce.toString(), signer: entry.signer },
-      );
-    }
+    const holder = this.get(entry.signer, entry.nonce);
+    if (holder !== undefined) assertReplaces(entry, holder);
     if (entry.nonce < next) {
       throw new RefusedError(
         entry.kind === "wrapper" ? "WRAPPER_NONCE_TOO_LOW" : "NONCE_TOO_LOW",
@@ -65,15 +69,27 @@ export class Pool {
         { nonce: entry.nonce.toString(), expected: next.toString() },
       );
     }
-    if (this.size >= this.#limit) {
-      throw new RefusedError("POOL_FULL", `txpool is full: it holds ${this.size} transactions`, {
-        limit: this.#limit,
-      });
+    if (holder === undefined) this.#assertRoom(entry, next);
+    else this.drop(holder, "REPLACED", `${entry.tx.hash} pays more for nonce ${entry.nonce}`);
+    this.#put(entry);
+    for (const listener of this.#listeners) {
+      listener(entry.tx);
+      if (entry.kind === "wrapper") listener(entry.inner);
     }
+  }
+
+  /** Tells of each transaction that begins to wait; of a wrapper, and then of its inner. @returns how to stop. */
+  onTransaction(listener: (tx: ChainTransaction) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #put(entry: Entry): void {
+    const lane = this.#bySigner.get(entry.signer) ?? new Map<bigint, Entry>();
     lane.set(entry.nonce, entry);
     this.#bySigner.set(entry.signer, lane);
     this.#byHash.set(entry.tx.hash, entry);
-    this.#claim(entry, 1);
+    this.#claims.add(entry, 1);
     if (entry.kind === "wrapper") {
       const carriers = this.#byInnerHash.get(entry.inner.hash) ?? new Set();
       this.#byInnerHash.set(entry.inner.hash, carriers.add(entry));
@@ -92,7 +108,7 @@ export class Pool {
     const lane = this.#bySigner.get(entry.signer);
     lane?.delete(entry.nonce);
     if (lane?.size === 0) this.#bySigner.delete(entry.signer);
-    this.#claim(entry, -1);
+    this.#claims.add(entry, -1);
     if (entry.kind === "wrapper") {
       const carriers = this.#byInnerHash.get(entry.inner.hash);
       carriers?.delete(entry);
@@ -112,6 +128,17 @@ export class Pool {
     const since = this.#heldSince.get(entry) ?? block;
     this.#heldSince.set(entry, since);
     return block - since;
+  }
+
+  /** All that waits, in the order in which it came. */
+  entries(): Entry[] {
+    return [...this.#byHash.values()];
+  }
+
+  /** Lets go of everything and takes these instead, as they are. */
+  replaceAll(entries: readonly Entry[]): void {
+    for (const entry of this.entries()) this.remove(entry);
+    for (const entry of entries) this.#put(entry);
   }
 
   /** Signers with something in the pool, in the order in which they first came. */
@@ -135,10 +162,7 @@ export class Pool {
 
   /** The first nonce from `next` on that nothing in the pool would use. */
   nextNonce(account: Hex, next: bigint): bigint {
-    const claims = this.#claims.get(account);
-    let nonce = next;
-    while (claims?.has(nonce)) nonce++;
-    return nonce;
+    return this.#claims.nextFree(account, next);
   }
 
   /** Drops what a signer's nonce has passed. */
@@ -149,17 +173,45 @@ export class Pool {
     }
   }
 
-  #claim(entry: Entry, by: 1 | -1): void {
-    this.#countClaim(entry.signer, entry.nonce, by);
-    if (entry.kind === "wrapper") this.#countClaim(entry.inner.sender, entry.innerNonce, by);
+  #assertRoom({ signer, nonce }: Entry, next: bigint): void {
+    const { poolLimit, accountPoolLimit, accountQueueLimit } = this.#limits;
+    if (this.size >= poolLimit) {
+      throw full(`it holds ${this.size} transactions`, { limit: poolLimit });
+    }
+    const waiting = this.#bySigner.get(signer)?.size ?? 0;
+    if (waiting >= accountPoolLimit) {
+      throw full(`${signer} has ${waiting} transactions in it`, { limit: accountPoolLimit, signer });
+    }
+    const free = this.nextNonce(signer, next);
+    const behindGap = BigInt(waiting) - (free - next);
+    if (nonce > free && behindGap >= accountQueueLimit) {
+      throw full(`${signer} has ${behindGap} transactions behind a gap, nonce ${free} is missing`, {
+        limit: accountQueueLimit,
+        signer,
+      });
+    }
   }
+}
 
-  #countClaim(account: Hex, nonce: bigint, by: 1 | -1): void {
-    const claims = this.#claims.get(account) ?? new Map<bigint, number>();
-    const count = (claims.get(nonce) ?? 0) + by;
-    if (count > 0) claims.set(nonce, count);
-    else claims.delete(nonce);
-    if (claims.size > 0) this.#claims.set(account, claims);
-    else this.#claims.delete(account);
-  }
+/** As geth's: both fees have to rise by a tenth. A price of 0 never does, so nothing of a waiver is replaced. */
+function assertReplaces(entry: Entry, holder: Entry): void {
+  const [[tip, cap], [oldTip, oldCap]] = [feesOf(entry), feesOf(holder)];
+  const raised = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n;
+  if (raised(tip, oldTip) && raised(cap, oldCap)) return;
+  throw new RefusedError(
+    "REPLACEMENT_UNDERPRICED",
+    `replacement transaction underpriced: ${holder.tx.hash} holds nonce ${entry.nonce} of ${entry.signer}, and only a price a tenth higher replaces it`,
+    { holder: holder.tx.hash, nonce: entry.nonce.toString(), signer: entry.signer },
+  );
+}
+
+/** The tip and the cap, in wei per gas; the same for a transaction that has one price. */
+function feesOf(entry: Entry): readonly [bigint, bigint] {
+  if (entry.kind === "wrapper") return [0n, 0n];
+  const { evm } = entry;
+  return "maxFeePerGas" in evm ? [evm.maxPriorityFeePerGas, evm.maxFeePerGas] : [evm.gasPrice, evm.gasPrice];
+}
+
+function full(why: string, values: ErrorValues): RefusedError {
+  return new RefusedError("POOL_FULL", `txpool is full: ${why}`, values);
 }

@@ -13,6 +13,7 @@ export const NODE_REASONS = [
   "GAS_LIMIT_ABOVE_BLOCK",
   "INSUFFICIENT_FUNDS",
   "SENDER_IS_CONTRACT",
+  "TIMESTAMP_IN_THE_PAST",
 ] as const;
 
 export type NodeReason = (typeof NODE_REASONS)[number];

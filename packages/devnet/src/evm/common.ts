@@ -28,6 +28,10 @@ function createPinnedCommon(): Common {
     applied.add(params);
     apply(params);
   };
+  // Asked hundreds of times per transaction, and answered by searching a list.
+  const isActivatedEip = pinned.isActivatedEIP.bind(pinned);
+  const answers: boolean[] = [];
+  pinned.isActivatedEIP = (eip) => (answers[eip] ??= isActivatedEip(eip));
   // Each EVM listens for a change of hardfork and never stops: with one Common for all, none would be freed.
   pinned.events.on = () => pinned.events;
   return pinned;

@@ -4,6 +4,7 @@ import { Address } from "@ethereumjs/util";
 import { createVM, runTx, type VM } from "@ethereumjs/vm";
 import type { Overlay } from "../state/overlay.js";
 import { common } from "./common.js";
+import { tuneInterpreter } from "./interpreter.js";
 
 /** What a transaction can see of the block it runs in. */
 export interface BlockEnvironment {
@@ -74,6 +75,7 @@ export interface Executor {
 /** EthereumJS behind {@link Executor}. An instance costs 0.3 ms, so each block and call gets its own. */
 export const ethereumJsExecutor: Executor = {
   async open(state, block) {
+    await tuneInterpreter();
     const vm = await createVM({
       common,
       stateManager: state,

@@ -1,5 +1,6 @@
+import type { Connection } from "./connection.js";
 import { RPC_CODES, RpcError, toRpcError } from "./errors.js";
-import type { Methods, Params } from "./methods.js";
+import type { Methods, Params } from "./method.js";
 import { show } from "./params.js";
 
 export type RpcId = string | number | null;
@@ -19,6 +20,7 @@ const MAX_BATCH = 5_000;
 export async function answer(
   methods: Methods,
   text: string,
+  connection?: Connection,
 ): Promise<RpcResponse | readonly RpcResponse[] | undefined> {
   let body: unknown;
   try {
@@ -27,7 +29,7 @@ export async function answer(
     const message = error instanceof Error ? error.message : String(error);
     return failure(null, new RpcError(RPC_CODES.parseError, `the body is not JSON: ${message}`));
   }
-  if (!Array.isArray(body)) return answerOne(methods, body);
+  if (!Array.isArray(body)) return answerOne(methods, body, connection);
   if (body.length === 0) return failure(null, new RpcError(RPC_CODES.invalidRequest, "the batch is empty"));
   if (body.length > MAX_BATCH) {
     const message = `the batch has ${body.length} requests, at most ${MAX_BATCH} are taken`;
@@ -35,20 +37,24 @@ export async function answer(
   }
   const responses: RpcResponse[] = [];
   for (const request of body as unknown[]) {
-    const response = await answerOne(methods, request);
+    const response = await answerOne(methods, request, connection);
     if (response !== undefined) responses.push(response);
   }
   return responses.length === 0 ? undefined : responses;
 }
 
-async function answerOne(methods: Methods, request: unknown): Promise<RpcResponse | undefined> {
+async function answerOne(
+  methods: Methods,
+  request: unknown,
+  connection: Connection | undefined,
+): Promise<RpcResponse | undefined> {
   let id: RpcId = null;
   let isNotification = false;
   try {
     const { method, params, ...rest } = readRequest(request);
     id = rest.id ?? null;
     isNotification = rest.id === undefined;
-    const result = await call(methods, method, params);
+    const result = await call(methods, method, params, connection);
     return isNotification ? undefined : { jsonrpc: "2.0", id, result };
   } catch (error) {
     return isNotification ? undefined : failure(idOf(request) ?? id, toRpcError(error));
@@ -56,12 +62,17 @@ async function answerOne(methods: Methods, request: unknown): Promise<RpcRespons
 }
 
 /** Runs one method. @throws whatever the method throws, and {@link RpcError} for one that is not there. */
-export async function call(methods: Methods, method: string, params: Params): Promise<unknown> {
+export async function call(
+  methods: Methods,
+  method: string,
+  params: Params,
+  connection?: Connection,
+): Promise<unknown> {
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (run === undefined) {
     throw new RpcError(RPC_CODES.methodNotFound, `the method ${show(method)} does not exist`);
   }
-  return run(params);
+  return run(params, connection);
 }
 
 function readRequest(request: unknown): { id: RpcId | undefined; method: string; params: Params } {
@@ -87,6 +98,6 @@ function idOf(request: unknown): RpcId | undefined {
   return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
 }
 
-function failure(id: RpcId, { code, message, data }: RpcError): RpcResponse {
+export function failure(id: RpcId, { code, message, data }: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error: { code, message, ...(data !== undefined && { data }) } };
 }

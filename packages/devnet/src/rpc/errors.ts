@@ -10,6 +10,8 @@ export const RPC_CODES = {
   internalError: -32603,
   /** The node refuses: a transaction that breaks a rule, a state that is not kept. */
   refused: -32000,
+  /** More than a node gives or keeps for one client. */
+  limitExceeded: -32005,
   /** A call that reverted; `data` is what it returned. */
   reverted: 3,
 } as const;

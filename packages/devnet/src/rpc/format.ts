@@ -3,6 +3,7 @@ import { effectiveGasPrice } from "../chain/admission.js";
 import { type Included, type SealedBlock, typeOf } from "../chain/block.js";
 import type { Located } from "../chain/ledger.js";
 import { type ChainTransaction, decodeForEvm } from "../chain/transaction.js";
+import type { Log } from "../evm/executor.js";
 
 // The chain's objects as Ethereum's JSON-RPC shows them.
 
@@ -11,8 +12,23 @@ export function toQuantity(value: bigint | number): Hex {
 }
 
 export function formatBlock(block: SealedBlock, full: boolean) {
-  const { header, transactions } = block;
+  const { headerBytes, transactions } = block;
   const bodyBytes = transactions.reduce((sum, { tx }) => sum + tx.raw.length, 0);
+  return {
+    ...formatHeader(block),
+    totalDifficulty: "0x0",
+    withdrawals: [],
+    size: toQuantity(headerBytes.length + bodyBytes),
+    uncles: [],
+    transactions: transactions.map((included, index) =>
+      full ? formatTransaction(included.tx, { block, index, included }) : included.tx.hash,
+    ),
+  };
+}
+
+/** What a subscription to newHeads gets. */
+export function formatHeader(block: SealedBlock) {
+  const { header } = block;
   return {
     number: toQuantity(block.number),
     hash: block.hash,
@@ -24,7 +40,6 @@ export function formatBlock(block: SealedBlock, full: boolean) {
     receiptsRoot: bytesToHex(header.receiptTrie),
     logsBloom: bytesToHex(header.logsBloom),
     difficulty: "0x0",
-    totalDifficulty: "0x0",
     gasLimit: toQuantity(header.gasLimit),
     gasUsed: toQuantity(header.gasUsed),
     timestamp: toQuantity(header.timestamp),
@@ -33,16 +48,10 @@ export function formatBlock(block: SealedBlock, full: boolean) {
     nonce: bytesToHex(header.nonce),
     baseFeePerGas: toQuantity(header.baseFeePerGas ?? 0n),
     withdrawalsRoot: header.withdrawalsRoot && bytesToHex(header.withdrawalsRoot),
-    withdrawals: [],
     blobGasUsed: toQuantity(header.blobGasUsed ?? 0n),
     excessBlobGas: toQuantity(header.excessBlobGas ?? 0n),
     parentBeaconBlockRoot: header.parentBeaconBlockRoot && bytesToHex(header.parentBeaconBlockRoot),
     requestsHash: header.requestsHash && bytesToHex(header.requestsHash),
-    size: toQuantity(header.serialize().length + bodyBytes),
-    uncles: [],
-    transactions: transactions.map((included, index) =>
-      full ? formatTransaction(included.tx, { block, index, included }) : included.tx.hash,
-    ),
   };
 }
 
@@ -120,21 +129,30 @@ export function formatReceipt({ block, index, included }: Located) {
   };
 }
 
-export type FormattedLog = ReturnType<typeof formatLogs>[number];
+export type FormattedLog = ReturnType<typeof formatLog>;
 
-export function formatLogs(block: SealedBlock, index: number, { tx, receipt }: Included) {
-  if (receipt.logs.length === 0) return [];
-  const blockTimestamp = toQuantity(block.header.timestamp);
-  return receipt.logs.map((log, i) => ({
+export function formatLogs(block: SealedBlock, index: number, included: Included): FormattedLog[] {
+  return included.receipt.logs.map((log, i) => formatLog(block, index, included, log, i));
+}
+
+/** @param place of the log among its transaction's. */
+export function formatLog(
+  block: SealedBlock,
+  index: number,
+  { tx, receipt }: Included,
+  log: Log,
+  place: number,
+) {
+  return {
     address: bytesToHex(log.address),
     topics: log.topics.map(bytesToHex),
     data: bytesToHex(log.data),
     blockNumber: toQuantity(block.number),
     blockHash: block.hash,
-    blockTimestamp,
+    blockTimestamp: toQuantity(block.timestamp),
     transactionHash: tx.hash,
     transactionIndex: toQuantity(index),
-    logIndex: toQuantity(receipt.firstLogIndex + i),
+    logIndex: toQuantity(receipt.firstLogIndex + place),
     removed: false,
-  }));
+  };
 }

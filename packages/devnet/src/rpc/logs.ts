@@ -1,10 +1,12 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import type { SealedBlock } from "../chain/block.js";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import type { Included, SealedBlock } from "../chain/block.js";
+import { bloomBits, mayHold } from "../chain/bloom.js";
 import type { Chain } from "../chain/chain.js";
+import type { Log } from "../evm/executor.js";
 import { requireBlock } from "./blocks.js";
-import { invalidParams } from "./errors.js";
-import { type FormattedLog, formatLogs } from "./format.js";
-import { address, hash, object, optional, show } from "./params.js";
+import { invalidParams, RPC_CODES, RpcError } from "./errors.js";
+import { type FormattedLog, formatLog } from "./format.js";
+import { address, hash, type Members, object, optional, show } from "./params.js";
 
 /** Which logs are wanted. A position of `topics` that is undefined matches any topic. */
 export interface LogFilter {
@@ -12,14 +14,27 @@ export interface LogFilter {
   readonly topics: readonly (ReadonlySet<Hex> | undefined)[];
 }
 
-/** eth_getLogs: a range of blocks, or one block by its hash. */
-export function getLogs(chain: Chain, param: unknown): FormattedLog[] {
-  const members = object(param, "the filter");
-  const filter = readLogFilter(members);
-  return blocksOf(chain, members).flatMap((block) => matchingLogs(block, filter));
+/** A filter over a range of blocks, both ends included. */
+export interface LogQuery extends LogFilter {
+  readonly first: number;
+  readonly last: number;
 }
 
-export function readLogFilter(members: Readonly<Record<string, unknown>>): LogFilter {
+/** What one answer holds at most: 100,000 logs are 50 MB of JSON. */
+export const MAX_LOGS = 100_000;
+const MAX_ALTERNATIVES = 10_000;
+
+/** eth_getLogs: a range of blocks, or one block by its hash. */
+export function getLogs(chain: Chain, param: unknown): FormattedLog[] {
+  return logsIn(chain, readLogQuery(chain, param));
+}
+
+export function readLogQuery(chain: Chain, param: unknown): LogQuery {
+  const members = object(param, "the filter");
+  return { ...readLogFilter(members), ...readRange(chain, members) };
+}
+
+export function readLogFilter(members: Members): LogFilter {
   const { topics } = members;
   if (topics !== undefined && topics !== null && !Array.isArray(topics)) {
     throw invalidParams(`topics is ${show(topics)}, not a list`);
@@ -39,29 +54,33 @@ export function readLogFilter(members: Readonly<Record<string, unknown>>): LogFi
 
 function oneOrMany(value: unknown, read: (item: unknown) => Hex): ReadonlySet<Hex> | undefined {
   if (!Array.isArray(value)) return new Set([read(value)]);
+  if (value.length > MAX_ALTERNATIVES) {
+    throw invalidParams(`a list of alternatives has ${value.length}, at most ${MAX_ALTERNATIVES} are taken`);
+  }
   // An empty list of alternatives means no restriction, as in geth.
   return value.length === 0 ? undefined : new Set(value.map(read));
 }
 
-function blocksOf(chain: Chain, members: Readonly<Record<string, unknown>>): SealedBlock[] {
+function readRange(chain: Chain, members: Members): { first: number; last: number } {
   const { blockHash, fromBlock, toBlock } = members;
   if (blockHash !== undefined && blockHash !== null) {
     if (fromBlock !== undefined || toBlock !== undefined) {
       throw invalidParams("blockHash cannot be combined with fromBlock or toBlock");
     }
-    return [requireBlock(chain, { blockHash })];
+    const { number } = requireBlock(chain, { blockHash });
+    return { first: number, last: number };
   }
   const first = rangeEnd(chain, fromBlock);
-  const last = Math.min(rangeEnd(chain, toBlock), chain.head.number);
+  // Without an end, and up to a head that moves on, the range is open.
+  const last = isOpen(toBlock) ? Number.MAX_SAFE_INTEGER : rangeEnd(chain, toBlock);
   if (fromBlock !== undefined && toBlock !== undefined && first > last && first <= chain.head.number) {
     throw invalidParams(`fromBlock ${first} is after toBlock ${last}`);
   }
-  const blocks: SealedBlock[] = [];
-  for (let number = first; number <= last; number++) {
-    const block = chain.ledger.byNumber(number);
-    if (block !== undefined) blocks.push(block);
-  }
-  return blocks;
+  return { first, last };
+}
+
+function isOpen(tag: unknown): boolean {
+  return tag === undefined || tag === null || tag === "latest" || tag === "pending";
 }
 
 /** A range may reach beyond the latest block: what is not there yet has no logs. */
@@ -70,16 +89,57 @@ function rangeEnd(chain: Chain, tag: unknown): number {
   return requireBlock(chain, tag).number;
 }
 
+/**
+ * The logs of a range, oldest first. Blocks whose bloom rules out the filter are passed over, so that a range
+ * of 100,000 blocks costs milliseconds.
+ * @throws RpcError when there are more than {@link MAX_LOGS}.
+ */
+export function logsIn(chain: Chain, query: LogQuery): FormattedLog[] {
+  const found: FormattedLog[] = [];
+  const wanted = alternatives(query);
+  const last = Math.min(query.last, chain.head.number);
+  for (let number = query.first; number <= last; number++) {
+    const block = chain.ledger.byNumber(number);
+    if (block === undefined || !mightHold(block, wanted)) continue;
+    for (const log of matchingLogs(block, query)) found.push(log);
+    if (found.length > MAX_LOGS) {
+      throw new RpcError(
+        RPC_CODES.limitExceeded,
+        `query returned more than ${MAX_LOGS} results: ask for fewer blocks than ${query.first} to ${last}`,
+      );
+    }
+  }
+  return found;
+}
+
+type BloomBits = readonly number[];
+
+/** For each restriction of a filter, what of which one must be in a log. */
+function alternatives({ addresses, topics }: LogFilter): BloomBits[][] {
+  return [addresses, ...topics]
+    .filter((restriction) => restriction !== undefined)
+    .map((restriction) => [...restriction].map((hex) => bloomBits(hexToBytes(hex))));
+}
+
+function mightHold({ logsBloom: bloom }: SealedBlock, wanted: readonly BloomBits[][]): boolean {
+  return bloom !== undefined && wanted.every((items) => items.some((bits) => mayHold(bloom, bits)));
+}
+
 export function matchingLogs(block: SealedBlock, filter: LogFilter): FormattedLog[] {
-  return block.transactions.flatMap((included, index) =>
-    formatLogs(block, index, included).filter((log) => matches(log, filter)),
+  if (block.logsBloom === undefined) return [];
+  return block.transactions.flatMap((included, index) => logsOf(block, index, included, filter));
+}
+
+function logsOf(block: SealedBlock, index: number, included: Included, filter: LogFilter): FormattedLog[] {
+  return included.receipt.logs.flatMap((log, i) =>
+    matches(log, filter) ? [formatLog(block, index, included, log, i)] : [],
   );
 }
 
-function matches(log: FormattedLog, { addresses, topics }: LogFilter): boolean {
-  if (addresses !== undefined && !addresses.has(log.address)) return false;
+function matches(log: Log, { addresses, topics }: LogFilter): boolean {
+  if (addresses !== undefined && !addresses.has(bytesToHex(log.address))) return false;
   return topics.every((allowed, i) => {
     const topic = log.topics[i];
-    return topic !== undefined && (allowed === undefined || allowed.has(topic));
+    return topic !== undefined && (allowed === undefined || allowed.has(bytesToHex(topic)));
   });
 }

@@ -67,6 +67,15 @@ export function optional<T, D>(value: unknown, fallback: D, read: (value: unknow
 /** The value shortened for a message. */
 export function show(value: unknown): string {
   if (value === undefined) return "missing";
-  const text = JSON.stringify(value) ?? String(value);
+  const text = toText(value);
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+function toText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // Nested deeper than the stack reaches: parsing is not recursive, writing is.
+    return Array.isArray(value) ? "a list nested too deeply" : "an object nested too deeply";
+  }
 }

@@ -1,15 +1,21 @@
 import { isIP } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
+import { WebSocketServer } from "ws";
+import type { Connection } from "./connection.js";
 import { answer } from "./dispatch.js";
 import { RPC_CODES } from "./errors.js";
-import type { Methods } from "./methods.js";
+import type { Methods } from "./method.js";
+import { RpcSocket } from "./socket.js";
 
-/** Room for a batch of the largest transactions in hex. */
+/** Of a request's body and of a WebSocket message: room for a batch of the largest transactions in hex. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
+/** JSON-RPC over HTTP and WebSocket, on one port. */
 export interface RpcServer {
   /** @param port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
   listen(at: { readonly host: string; readonly port: number }): Promise<ListeningAt>;
+  /** Cuts every WebSocket without a word. @returns how many there were. */
+  cutSockets(): number;
   close(): Promise<void>;
 }
 
@@ -26,14 +32,22 @@ export function createRpcServer(methods: Methods, afterRequest: () => Promise<vo
   // Everything is taken as text: what is not JSON gets a JSON-RPC error, whatever type it claims to be.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
-  app.post("/", async (request, reply) => {
-    const response = await answer(methods, typeof request.body === "string" ? request.body : "");
+  const respond = async (text: string, connection?: Connection) => {
+    const response = await answer(methods, text, connection);
     await afterRequest();
+    return response;
+  };
+  const sockets = acceptSockets(app, respond);
+  app.post("/", async (request, reply) => {
+    const response = await respond(typeof request.body === "string" ? request.body : "");
     if (response === undefined) return reply.code(204).send();
     return reply.type("application/json").send(JSON.stringify(response));
   });
   app.get("/", async (_request, reply) => {
-    return reply.code(405).header("allow", "POST, OPTIONS").send(refusal("send JSON-RPC requests by POST"));
+    return reply
+      .code(405)
+      .header("allow", "POST, OPTIONS")
+      .send(refusal("send JSON-RPC requests by POST, or open a WebSocket"));
   });
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
     return reply.code(error.statusCode ?? 500).send(refusal(error.message));
@@ -45,8 +59,32 @@ export function createRpcServer(methods: Methods, afterRequest: () => Promise<vo
       const actual = typeof bound === "object" && bound !== null ? bound.port : port;
       return { url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`, host, port: actual };
     },
-    close: () => app.close(),
+    cutSockets() {
+      for (const socket of sockets) socket.cut();
+      return sockets.size;
+    },
+    async close() {
+      for (const socket of sockets) socket.close();
+      await app.close();
+    },
   };
+}
+
+/** Takes upgrades on the HTTP server. @returns the open sockets, of which those that end take leave themselves. */
+function acceptSockets(
+  app: FastifyInstance,
+  respond: (text: string, connection: Connection) => ReturnType<typeof answer>,
+): ReadonlySet<RpcSocket> {
+  const sockets = new Set<RpcSocket>();
+  const upgrades = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: BODY_LIMIT });
+  app.server.on("upgrade", (request, stream, head) => {
+    upgrades.handleUpgrade(request, stream, head, (webSocket) => {
+      const socket = new RpcSocket(webSocket, { answer: respond });
+      sockets.add(socket);
+      webSocket.on("close", () => sockets.delete(socket));
+    });
+  });
+  return sockets;
 }
 
 /** A local tool: pages from any origin may use it. */

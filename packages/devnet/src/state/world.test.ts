@@ -74,6 +74,59 @@ describe("the world state", () => {
     expect(world.at(3)?.account(A)?.balance).toBe(3n);
   });
 
+  it("takes changes between blocks: the latest sees them at once, the next root has them", () => {
+    const [world, told] = [new WorldState(10), new WorldState(10)];
+    const first = (state: Overlay) => state.setAccount(A, account(1n));
+    const rootOfFirst = apply(world, first);
+    apply(told, first);
+    const patch = new Overlay(world);
+    patch.setAccount(B, account(5n));
+    world.patch(patch.changes);
+    expect(world.at(1)?.account(B)).toEqual(account(5n));
+    const root = apply(world, (state) => state.setSlot(A, slot(1), Uint8Array.of(1)));
+    expect(world.at(1)?.account(B)).toBeUndefined();
+    expect(world.before(2)?.account(B)).toEqual(account(5n));
+    expect(world.before(2)?.slot(A, slot(1))).toHaveLength(0);
+    expect(root).toBe(
+      apply(told, (state) => {
+        state.setAccount(B, account(5n));
+        state.setSlot(A, slot(1), Uint8Array.of(1));
+      }),
+    );
+    expect(root).not.toBe(rootOfFirst);
+  });
+
+  it("comes back to a mark, with the root it had, however many blocks later", () => {
+    const world = new WorldState(1);
+    apply(world, (state) => {
+      state.setAccount(A, account(1n));
+      state.setSlot(A, slot(1), Uint8Array.of(1));
+    });
+    const patch = new Overlay(world);
+    patch.setSlot(A, slot(2), Uint8Array.of(2));
+    world.patch(patch.changes);
+    const root = world.root();
+    const mark = world.pin();
+    for (let i = 1; i <= 5; i++) {
+      apply(world, (state) => {
+        state.setAccount(B, account(BigInt(i)));
+        state.wipeSlots(A);
+        state.setSlot(A, slot(i), Uint8Array.of(9));
+        if (i === 3) state.setAccount(A, undefined);
+      });
+    }
+    world.rollBack(mark);
+    world.unpin(mark);
+    expect(world.root()).toBe(root);
+    expect(world.account(B)).toBeUndefined();
+    expect([1, 2, 3].map((i) => world.slot(A, slot(i))[0])).toEqual([1, 2, undefined]);
+    expect(world.at(2)).toBeUndefined();
+    expect(world.oldestBlock).toBe(1);
+    for (let i = 2; i <= 4; i++) apply(world, (state) => state.setAccount(B, account(BigInt(i))));
+    expect(world.oldestBlock).toBe(3);
+    expect(world.at(3)?.account(B)?.balance).toBe(3n);
+  });
+
   it("returns to the empty root when everything is gone", () => {
     const world = new WorldState(0);
     const one = apply(world, (state) => {

@@ -4,17 +4,25 @@ import type { StateChanges } from "./overlay.js";
 import { type AccountRecord, NO_BYTES, type StateReader } from "./reader.js";
 import { EMPTY_ROOT, Trie } from "./trie.js";
 
-/** What a block overwrote: enough to read, and to return to, the state before it. */
+/** What a block, or a change between blocks, overwrote: enough to read, and to return to, the state before it. */
 interface Diff {
   readonly accounts: Map<Hex, AccountRecord | undefined>;
   readonly slots: Map<Hex, Map<Hex, Uint8Array>>;
 }
 
+/** A place in the state's past to come back to. */
+export interface StateMark {
+  readonly block: number;
+  /** How many diffs were ever made before it. */
+  readonly position: number;
+}
+
 /**
  * The state after the latest block, its Merkle root, and the way back.
  *
- * The latest state is plain maps. Each applied block leaves a diff of what it overwrote; a state of the past
- * is the latest one read through the diffs since then. The tries serve the root alone.
+ * The latest state is plain maps. Each applied block leaves a diff of what it overwrote, and so does each change
+ * between blocks; a state of the past is the latest one read through the diffs since then. The tries serve the
+ * root alone.
  */
 export class WorldState implements StateReader {
   readonly #accounts = new Map<Hex, AccountRecord>();
@@ -22,9 +30,14 @@ export class WorldState implements StateReader {
   readonly #codes = new Map<Hex, Uint8Array>();
   readonly #trie = new Trie();
   readonly #storageTries = new Map<Hex, Trie>();
-  /** `#diffs[i]` leads from block `#oldest + i + 1` back to block `#oldest + i`. */
+  /** `#diffs[i]` leads from position `#dropped + i + 1` back to position `#dropped + i`. */
   readonly #diffs: Diff[] = [];
+  #dropped = 0;
+  /** `#ends[i]` is the position right after the diff of block `#oldest + i`. */
+  readonly #ends: number[] = [0];
   #oldest = 0;
+  /** Marks that somebody may come back to: what leads there is kept. */
+  readonly #pins = new Set<StateMark>();
   readonly #historyBlocks: number;
 
   /** @param historyBlocks how many states before the latest one stay readable. */
@@ -53,27 +66,43 @@ export class WorldState implements StateReader {
     return this.#trie.root();
   }
 
+  /** The latest block's number. */
+  get #head(): number {
+    return this.#oldest + this.#ends.length - 1;
+  }
+
+  get #position(): number {
+    return this.#dropped + this.#diffs.length;
+  }
+
   /**
-   * The state after a block, which stays right while later blocks are applied.
+   * The state after a block, which stays right while later blocks are applied. The latest block's includes
+   * what was changed since; an older one's is what its root says.
    * @returns undefined when the block is older than what is kept.
    */
   at(block: number): StateReader | undefined {
-    if (block < this.#oldest || block > this.#oldest + this.#diffs.length) return undefined;
-    return new StateAtBlock(this, block);
+    const end = block === this.#head ? this.#position : this.#ends[block - this.#oldest];
+    return end === undefined ? undefined : new StateAtPosition(this, end);
   }
 
-  /** The first diff after `block` that tells of the account. Used by states of the past. */
-  accountBefore(block: number, address: Hex): { readonly record: AccountRecord | undefined } | undefined {
-    for (let i = Math.max(0, block - this.#oldest); i < this.#diffs.length; i++) {
+  /** The state on which a block was built: after its parent, and after what was changed between the two. */
+  before(block: number): StateReader | undefined {
+    const end = this.#ends[block - this.#oldest];
+    return end === undefined || block === this.#oldest ? undefined : new StateAtPosition(this, end - 1);
+  }
+
+  /** The first diff from `position` on that tells of the account. Used by states of the past. */
+  accountBefore(position: number, address: Hex): { readonly record: AccountRecord | undefined } | undefined {
+    for (let i = Math.max(0, position - this.#dropped); i < this.#diffs.length; i++) {
       const accounts = this.#diffs[i]?.accounts;
       if (accounts?.has(address)) return { record: accounts.get(address) };
     }
     return undefined;
   }
 
-  /** The first diff after `block` that tells of the slot. Used by states of the past. */
-  slotBefore(block: number, address: Hex, slot: Hex): Uint8Array | undefined {
-    for (let i = Math.max(0, block - this.#oldest); i < this.#diffs.length; i++) {
+  /** The first diff from `position` on that tells of the slot. Used by states of the past. */
+  slotBefore(position: number, address: Hex, slot: Hex): Uint8Array | undefined {
+    for (let i = Math.max(0, position - this.#dropped); i < this.#diffs.length; i++) {
       const value = this.#diffs[i]?.slots.get(address)?.get(slot);
       if (value !== undefined) return value;
     }
@@ -89,11 +118,60 @@ export class WorldState implements StateReader {
   /** Applies a block's changes and returns the new root. */
   apply(changes: StateChanges): Hex {
     this.#diffs.push(this.#write(changes));
-    if (this.#diffs.length > this.#historyBlocks) {
-      this.#diffs.shift();
-      this.#oldest++;
-    }
+    this.#ends.push(this.#position);
+    this.#forgetOld();
     return this.root();
+  }
+
+  /** Changes the latest state between two blocks: seen at once, and part of the next block's root. */
+  patch(changes: StateChanges): void {
+    this.#diffs.push(this.#write(changes));
+  }
+
+  /** Marks the latest state, and keeps the way back to it until {@link unpin}. */
+  pin(): StateMark {
+    const mark = { block: this.#head, position: this.#position };
+    this.#pins.add(mark);
+    return mark;
+  }
+
+  unpin(mark: StateMark): void {
+    this.#pins.delete(mark);
+    this.#forgetOld();
+  }
+
+  /** Makes the marked state the latest again. The mark must be pinned. */
+  rollBack({ block, position }: StateMark): void {
+    while (this.#position > position) {
+      const diff = this.#diffs.pop();
+      if (diff === undefined) break;
+      this.#undo(diff);
+    }
+    this.#ends.length = block - this.#oldest + 1;
+  }
+
+  #forgetOld(): void {
+    let kept = this.#head - this.#historyBlocks;
+    for (const { block } of this.#pins) kept = Math.min(kept, block);
+    while (this.#oldest < kept) {
+      this.#ends.shift();
+      this.#oldest++;
+      const start = this.#ends[0] ?? this.#position;
+      this.#diffs.splice(0, start - this.#dropped);
+      this.#dropped = start;
+    }
+  }
+
+  #undo({ accounts, slots }: Diff): void {
+    const unused: Diff = { accounts: new Map(), slots: new Map() };
+    for (const [address, values] of slots) {
+      for (const [slot, value] of values) this.#writeSlot(unused, address, slot, value);
+    }
+    for (const [address, record] of accounts) {
+      if (record === undefined) this.#accounts.delete(address);
+      else this.#accounts.set(address, record);
+    }
+    for (const address of new Set([...slots.keys(), ...accounts.keys()])) this.#updateTrie(address);
   }
 
   #write(changes: StateChanges): Diff {
@@ -170,22 +248,22 @@ export class WorldState implements StateReader {
   }
 }
 
-class StateAtBlock implements StateReader {
+class StateAtPosition implements StateReader {
   readonly #world: WorldState;
-  readonly #block: number;
+  readonly #position: number;
 
-  constructor(world: WorldState, block: number) {
+  constructor(world: WorldState, position: number) {
     this.#world = world;
-    this.#block = block;
+    this.#position = position;
   }
 
   account(address: Hex): AccountRecord | undefined {
-    const before = this.#world.accountBefore(this.#block, address);
+    const before = this.#world.accountBefore(this.#position, address);
     return before === undefined ? this.#world.account(address) : before.record;
   }
 
   slot(address: Hex, slot: Hex): Uint8Array {
-    return this.#world.slotBefore(this.#block, address, slot) ?? this.#world.slot(address, slot);
+    return this.#world.slotBefore(this.#position, address, slot) ?? this.#world.slot(address, slot);
   }
 
   code(codeHash: Hex): Uint8Array {

@@ -1,4 +1,4 @@
-import { type Health, ProtocolError } from "@gas-waiver/protocol";
+import { type Health, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
 import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
@@ -25,6 +25,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
 export function createApp({ store, intake, options, health, log }: AppDependencies): FastifyInstance {
+  const answerError = createErrorHandler(log, options.maxBodyBytes);
   const app = fastify({
     bodyLimit: options.maxBodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -32,17 +33,38 @@ export function createApp({ store, intake, options, health, log }: AppDependenci
     forceCloseConnections: "idle",
     return503OnClosing: false,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    // A URL that is none reaches no route, and so no error handler.
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
+  // D21: the framework would also take plain text as a body.
+  app.removeContentTypeParser("text/plain");
   app.decorateRequest("caller");
-  app.setErrorHandler(createErrorHandler(log, options.maxBodyBytes));
-  app.setNotFoundHandler((request) => {
-    throw new ProtocolError("NO_SUCH_PATH", `there is no ${request.method} ${pathOf(request.url)}`);
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request.url);
+    const methods = methodsOf(path);
+    if (methods.length === 0) throw new ProtocolError("NO_SUCH_PATH", `there is no ${path}`);
+    reply.header("allow", methods.join(", "));
+    throw new ProtocolError("NO_SUCH_METHOD", `${path} takes ${methods.join(", ")}, not ${request.method}`);
   });
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys);
   registerSubmit(app, { intake, options, authenticator, limiter: createRateLimiter(options) });
   registerSubmissions(app, { store, authenticator });
   return app;
+}
+
+/** What the routes of this path take; none if there is no such path. */
+function methodsOf(path: string): string[] {
+  const segments = path.split("/");
+  const routes = Object.values(ROUTES).filter((route) => {
+    const pattern = route.path.split("/");
+    return (
+      pattern.length === segments.length &&
+      pattern.every((part, i) => part === segments[i] || (part.startsWith(":") && segments[i] !== ""))
+    );
+  });
+  return routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
 /** The path without its query, which may hold what is not ours to repeat. */

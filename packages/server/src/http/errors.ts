@@ -13,6 +13,7 @@ const REASON_OF_FRAMEWORK = {
   FST_ERR_CTP_INVALID_JSON_BODY: "MALFORMED_JSON",
   FST_ERR_CTP_EMPTY_JSON_BODY: "MALFORMED_JSON",
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: "MALFORMED_BODY",
+  FST_ERR_BAD_URL: "NO_SUCH_PATH",
 } as const;
 
 /** Any failure of a request as the one error that is answered. */
@@ -29,6 +30,8 @@ function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number)
     case "MALFORMED_JSON":
     case "MALFORMED_BODY":
       return new ProtocolError(reason, `the body is not JSON: ${error.message}`);
+    case "NO_SUCH_PATH":
+      return new ProtocolError(reason, "the path is not well-formed");
     default:
   }
   if (error instanceof SyntaxError || error.statusCode === 400) {

@@ -48,8 +48,8 @@ export function createRateLimiter(
   const toleranceMs = rateBurst * intervalMs;
   const wholeAt = new Map<string, number>();
   const stateAt = (at: number, whole: number): RateState => ({
-    remaining: Math.max(0, Math.floor((toleranceMs - (whole - at)) / intervalMs + 1e-6)),
-    resetSeconds: Math.ceil(Math.max(0, whole - at) / 1_000),
+    remaining: Math.max(0, Math.floor((toleranceMs - (whole - at)) / intervalMs + ROUNDING)),
+    resetSeconds: wholeSeconds(whole - at),
   });
   return {
     take(keyId, count) {
@@ -57,12 +57,19 @@ export function createRateLimiter(
       const before = Math.max(wholeAt.get(keyId) ?? at, at);
       const after = before + count * intervalMs;
       const excessMs = after - at - toleranceMs;
-      if (excessMs > 1e-6) {
-        const retryAfterSeconds = Math.max(1, Math.ceil(excessMs / 1_000));
+      if (excessMs > ROUNDING) {
+        const retryAfterSeconds = Math.max(1, wholeSeconds(excessMs));
         throw new RateExceededError(count, ratePerSecond, rateBurst, retryAfterSeconds, stateAt(at, before));
       }
       wholeAt.set(keyId, after);
       return stateAt(at, after);
     },
   };
+}
+
+/** A clock's fractions do not add up exactly: 2 s must not become 3. */
+const ROUNDING = 1e-6;
+
+function wholeSeconds(ms: number): number {
+  return Math.max(0, Math.ceil((ms - ROUNDING) / 1_000));
 }

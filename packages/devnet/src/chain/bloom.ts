@@ -1,0 +1,30 @@
+import { crypto } from "@gas-waiver/protocol";
+import type { Log } from "../evm/executor.js";
+
+// The 2048-bit filter over the addresses and topics of logs (yellow paper, 4.3.1).
+
+export const BLOOM_BYTES = 256;
+
+/** Where an address or topic sets bits: three numbers below 2048. */
+export function bloomBits(item: Uint8Array): readonly number[] {
+  const hash = crypto.keccak256(item);
+  return [0, 2, 4].map((i) => (((hash[i] ?? 0) << 8) | (hash[i + 1] ?? 0)) & 2047);
+}
+
+export function bloomOf(logs: readonly Log[]): Uint8Array {
+  const bloom = new Uint8Array(BLOOM_BYTES);
+  for (const { address, topics } of logs) {
+    for (const item of [address, ...topics]) {
+      for (const bit of bloomBits(item)) {
+        const at = BLOOM_BYTES - 1 - (bit >> 3);
+        bloom[at] = (bloom[at] ?? 0) | (1 << (bit & 7));
+      }
+    }
+  }
+  return bloom;
+}
+
+/** False: what has these bits is surely in no log under the bloom. */
+export function mayHold(bloom: Uint8Array, bits: readonly number[]): boolean {
+  return bits.every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0);
+}

@@ -1,0 +1,55 @@
+import type { Hex } from "@gas-waiver/protocol";
+import type { Entry } from "./admission.js";
+
+interface Run {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** Which nonces of an account transactions in the pool would use, as signer or as inner sender. */
+export class Claims {
+  readonly #byAccount = new Map<Hex, Map<bigint, number>>();
+  /** Nonces known to be claimed one after the other, `to` excluded, so that nobody counts through them again. */
+  readonly #runs = new Map<Hex, Run>();
+
+  /** @param by 1 when the entry comes, -1 when it goes. */
+  add(entry: Entry, by: 1 | -1): void {
+    this.#count(entry.signer, entry.nonce, by);
+    if (entry.kind === "wrapper") this.#count(entry.inner.sender, entry.innerNonce, by);
+  }
+
+  /** The first nonce from `next` on that is not claimed. */
+  nextFree(account: Hex, next: bigint): bigint {
+    const claims = this.#byAccount.get(account);
+    if (claims === undefined) return next;
+    const run = this.#runs.get(account);
+    const known = run !== undefined && run.from <= next && next <= run.to;
+    let nonce = known ? run.to : next;
+    while (claims.has(nonce)) nonce++;
+    this.#runs.set(account, { from: known ? run.from : next, to: nonce });
+    return nonce;
+  }
+
+  #count(account: Hex, nonce: bigint, by: 1 | -1): void {
+    const claims = this.#byAccount.get(account) ?? new Map<bigint, number>();
+    const count = (claims.get(nonce) ?? 0) + by;
+    if (count > 0) claims.set(nonce, count);
+    else this.#free(account, claims, nonce);
+    if (claims.size > 0) this.#byAccount.set(account, claims);
+    else {
+      this.#byAccount.delete(account);
+      this.#runs.delete(account);
+    }
+  }
+
+  #free(account: Hex, claims: Map<bigint, number>, nonce: bigint): void {
+    claims.delete(nonce);
+    const run = this.#runs.get(account);
+    if (run === undefined || nonce < run.from || nonce >= run.to) return;
+    // Blocks take the lowest first, so the rest of the run stays known.
+    this.#runs.set(
+      account,
+      nonce === run.from ? { from: nonce + 1n, to: run.to } : { from: run.from, to: nonce },
+    );
+  }
+}

@@ -1,0 +1,143 @@
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { crc32 } from "node:zlib";
+
+// A file of records that only grows. Each record is
+//
+//   length of the payload (4 bytes) | CRC-32 of those 4 bytes | CRC-32 of the payload | payload
+//
+// with big-endian integers. The length has a checksum of its own, so that a damaged length in the middle is
+// not taken for a record that the end of the file cuts off.
+
+const HEADER_BYTES = 12;
+
+/** Where a record's payload lies in the file. */
+export interface RecordPlace {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Bytes that are no record, although more comes after them: nothing that an interrupted write leaves behind. */
+export class DamagedLogError extends Error {
+  override readonly name = "DamagedLogError";
+
+  constructor(
+    readonly offset: number,
+    readonly following: number,
+  ) {
+    super(`bytes ${offset} and following are no record, with ${following} bytes of the file behind them`);
+  }
+}
+
+/** A log that is open for reading and appending. One process at a time: the caller holds a lock. */
+export class RecordLog {
+  readonly #fd: number;
+  #end: number;
+
+  /**
+   * @param start where the first record begins.
+   * @throws {@link DamagedLogError}, or the system's error.
+   */
+  constructor(path: string, start: number) {
+    this.#fd = openSync(path, "r+");
+    this.#end = start;
+  }
+
+  /** How many bytes the file has that are whole records. */
+  get size(): number {
+    return this.#end;
+  }
+
+  /**
+   * Finds the records, and cuts off an unfinished one at the end: it was never told to anybody.
+   * @returns how many bytes were cut.
+   */
+  scan(found: (place: RecordPlace, payload: Buffer) => void): number {
+    const fileSize = fstatSync(this.#fd).size;
+    while (this.#end < fileSize) {
+      const payload = this.#readRecord(fileSize);
+      if (payload === undefined) {
+        ftruncateSync(this.#fd, this.#end);
+        fdatasyncSync(this.#fd);
+        return fileSize - this.#end;
+      }
+      const place = { offset: this.#end + HEADER_BYTES, length: payload.length };
+      this.#end = place.offset + place.length;
+      found(place, payload);
+    }
+    return 0;
+  }
+
+  read({ offset, length }: RecordPlace): Buffer {
+    const payload = Buffer.allocUnsafe(length);
+    readFully(this.#fd, payload, offset);
+    return payload;
+  }
+
+  /** Adds a record. When this returns, it is on the disk; when it throws, the log is as before. */
+  append(payload: Uint8Array): void {
+    const record = frame(payload);
+    try {
+      for (let written = 0; written < record.length; ) {
+        written += writeSync(this.#fd, record, written, record.length - written, this.#end + written);
+      }
+      fdatasyncSync(this.#fd);
+    } catch (error) {
+      ftruncateSync(this.#fd, this.#end);
+      throw error;
+    }
+    this.#end += record.length;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  /** The record at the end of what has been read; undefined for one that was not written to its end. */
+  #readRecord(fileSize: number): Buffer | undefined {
+    const left = fileSize - this.#end;
+    if (left < HEADER_BYTES) return undefined;
+    const header = Buffer.allocUnsafe(HEADER_BYTES);
+    readFully(this.#fd, header, this.#end);
+    const length = header.readUInt32BE(0);
+    if (crc32(header.subarray(0, 4)) !== header.readUInt32BE(4)) {
+      // A file system may make a file longer before it has its bytes.
+      if (this.#isZero(this.#end, fileSize)) return undefined;
+      throw new DamagedLogError(this.#end, left);
+    }
+    if (left < HEADER_BYTES + length) return undefined;
+    const payload = this.read({ offset: this.#end + HEADER_BYTES, length });
+    if (crc32(payload) === header.readUInt32BE(8)) return payload;
+    const following = left - HEADER_BYTES - length;
+    if (following > 0) throw new DamagedLogError(this.#end, following);
+    return undefined;
+  }
+
+  #isZero(from: number, to: number): boolean {
+    const chunk = Buffer.allocUnsafe(65_536);
+    for (let at = from; at < to; at += chunk.length) {
+      const part = chunk.subarray(0, Math.min(chunk.length, to - at));
+      readFully(this.#fd, part, at);
+      if (part.some((byte) => byte !== 0)) return false;
+    }
+    return true;
+  }
+}
+
+/** A payload as the log has it. */
+export function frame(payload: Uint8Array): Buffer {
+  const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
+  record.writeUInt32BE(payload.length, 0);
+  record.writeUInt32BE(crc32(record.subarray(0, 4)), 4);
+  record.writeUInt32BE(crc32(payload), 8);
+  record.set(payload, HEADER_BYTES);
+  return record;
+}
+
+function readFully(fd: number, into: Buffer, position: number): void {
+  for (let done = 0; done < into.length; ) {
+    const read = readSync(fd, into, done, into.length - done, position + done);
+    if (read === 0)
+      throw new Error(`the file ends ${into.length - done} bytes early: somebody else changes it`);
+    done += read;
+  }
+}

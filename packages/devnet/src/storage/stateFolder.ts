@@ -1,0 +1,224 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { SealedBlock } from "../chain/block.js";
+import type { Journal, JournalEntry } from "../chain/journal.js";
+import { KeptChainError } from "../chain/restore.js";
+import { DEVNET_CHAIN_ID } from "../constants.js";
+import type { StateChanges } from "../state/overlay.js";
+import type { StateMark } from "../state/world.js";
+import {
+  decodeEntry,
+  decodeGenesis,
+  decodeRollBack,
+  encodeBlock,
+  encodeGenesis,
+  encodePatch,
+  encodeRollBack,
+  KIND,
+} from "./codec.js";
+import { lockFolder } from "./folderLock.js";
+import { DamagedLogError, frame, RecordLog, type RecordPlace } from "./recordLog.js";
+import { StateFolderError } from "./StateFolderError.js";
+
+const LOG_FILE = "chain.log";
+const FORMAT = 1;
+/** The first line of the log, which people and other programs can read. */
+const TITLE = `gas-waiver chain log ${FORMAT}\n`;
+
+/** What was found in the folder at the start. */
+export interface Restored {
+  /** Blocks after genesis. */
+  readonly blocks: number;
+  /** Bytes of an unfinished record that were cut off the end of the log. */
+  readonly cutBytes: number;
+}
+
+/**
+ * A folder that keeps a chain: `chain.log` with every block and every change between blocks, each synced
+ * before anybody hears of it, and `lock`.
+ */
+export class StateFolder implements Journal {
+  readonly folder: string;
+  readonly #unlock: () => void;
+  #log: RecordLog | undefined;
+  #places: RecordPlace[] = [];
+  #restored: Restored = { blocks: 0, cutBytes: 0 };
+
+  /**
+   * Creates the folder if it is not there, and takes its lock.
+   * @throws {@link StateFolderError}
+   */
+  constructor(folder: string) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      this.folder = realpathSync(folder);
+      this.#unlock = lockFolder(this.folder);
+    } catch (error) {
+      throw explained(folder, error);
+    }
+  }
+
+  get restored(): Restored {
+    return this.#restored;
+  }
+
+  open(genesis: SealedBlock): SealedBlock {
+    try {
+      return this.#open(genesis);
+    } catch (error) {
+      this.close();
+      throw explained(this.folder, error);
+    }
+  }
+
+  *entries(): Iterable<JournalEntry> {
+    for (const place of this.#places.splice(0)) yield decodeEntry(this.#opened.read(place));
+  }
+
+  block(block: SealedBlock, changes: StateChanges): void {
+    this.#append(encodeBlock(block, changes));
+  }
+
+  patch(changes: StateChanges): void {
+    this.#append(encodePatch(changes));
+  }
+
+  rollBack({ position }: StateMark): void {
+    this.#append(encodeRollBack(position));
+  }
+
+  /** An error of the folder's content, or of the system, as a sentence about this folder. */
+  explain(error: unknown): unknown {
+    return explained(this.folder, error);
+  }
+
+  /** Gives the folder back. */
+  close(): void {
+    this.#log?.close();
+    this.#log = undefined;
+    this.#unlock();
+  }
+
+  get #opened(): RecordLog {
+    if (this.#log === undefined) throw new StateFolderError(this.folder, "is closed");
+    return this.#log;
+  }
+
+  #append(payload: Uint8Array): void {
+    try {
+      this.#opened.append(payload);
+    } catch (error) {
+      throw explained(this.folder, error);
+    }
+  }
+
+  #open(genesis: SealedBlock): SealedBlock {
+    const path = join(this.folder, LOG_FILE);
+    if (!existsSync(path)) createLog(this.folder, path, genesis);
+    assertFormat(this.folder, path);
+    this.#log = new RecordLog(path, TITLE.length);
+    let kept: SealedBlock | undefined;
+    let blocks = 0;
+    const isBlock: boolean[] = [];
+    const cutBytes = this.#log.scan((place, payload) => {
+      const kind = payload[0];
+      if (kept === undefined) kept = this.#genesisOf(payload, genesis);
+      else if (kind === KIND.rollBack) {
+        const position = decodeRollBack(payload);
+        blocks -= isBlock.splice(position).filter(Boolean).length;
+        this.#places.length = position;
+      } else {
+        this.#places.push(place);
+        isBlock.push(kind === KIND.block);
+        if (kind === KIND.block) blocks += 1;
+      }
+    });
+    if (kept === undefined) throw new StateFolderError(this.folder, `holds no genesis in ${LOG_FILE}`);
+    this.#restored = { blocks, cutBytes };
+    return kept;
+  }
+
+  /** The genesis that is kept, if it is this program's: only its time and gas limit may differ. */
+  #genesisOf(payload: Uint8Array, own: SealedBlock): SealedBlock {
+    const { chainId, genesis } = decodeGenesis(payload);
+    if (chainId !== DEVNET_CHAIN_ID) {
+      throw new StateFolderError(this.folder, `holds chain ${chainId}, and this is chain ${DEVNET_CHAIN_ID}`);
+    }
+    const [kept, wanted] = [genesis, own].map(({ header }) => bytesToHex(header.stateRoot));
+    if (kept === wanted) return genesis;
+    throw new StateFolderError(
+      this.folder,
+      `holds a chain with another genesis (state root ${kept}, this version's is ${wanted}); name another folder, or go on with the version that made it`,
+    );
+  }
+}
+
+/** Writes the log's beginning under another name first, so that it is whole as soon as it is there. */
+function createLog(folder: string, path: string, genesis: SealedBlock): void {
+  const draft = `${path}.new`;
+  const beginning = Buffer.concat([Buffer.from(TITLE), frame(encodeGenesis(DEVNET_CHAIN_ID, genesis))]);
+  writeFileSync(draft, beginning, { flush: true });
+  renameSync(draft, path);
+  sync(folder);
+}
+
+function sync(folder: string): void {
+  // Windows has no handle of a folder to sync.
+  if (process.platform === "win32") return;
+  const fd = openSync(folder, "r");
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+function assertFormat(folder: string, path: string): void {
+  const start = Buffer.alloc(64);
+  const fd = openSync(path, "r");
+  const length = readSync(fd, start);
+  closeSync(fd);
+  const [, format] = /^gas-waiver chain log (\d+)\n/.exec(start.toString("latin1", 0, length)) ?? [];
+  if (format === undefined) throw new StateFolderError(folder, `has a ${LOG_FILE} that is no log of a chain`);
+  if (Number(format) === FORMAT) return;
+  throw new StateFolderError(
+    folder,
+    `is written in format ${format}, and this version reads format ${FORMAT}; name another folder, or use the version that made it`,
+  );
+}
+
+const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
+  EEXIST: "is not a folder",
+  ENOTDIR: "is not a folder",
+  EACCES: "may not be written by this user",
+  EPERM: "may not be written by this user",
+  EISDIR: `has a ${LOG_FILE} that is no log of a chain`,
+  EROFS: "is on a file system that is read-only",
+  ENOSPC: "is on a disk that is full",
+  EDQUOT: "is on a disk that is full",
+};
+
+function explained(folder: string, error: unknown): unknown {
+  if (error instanceof StateFolderError) return error;
+  if (error instanceof DamagedLogError) {
+    return new StateFolderError(
+      folder,
+      `is damaged: in ${LOG_FILE}, ${error.message}; blocks that were announced would be lost, so nothing was changed`,
+      { cause: error },
+    );
+  }
+  if (error instanceof KeptChainError) {
+    return new StateFolderError(folder, `does not hold a whole chain: ${error.message}`, { cause: error });
+  }
+  const { code = "" } = error as NodeJS.ErrnoException;
+  const problem = SYSTEM_PROBLEMS[code];
+  return problem === undefined ? error : new StateFolderError(folder, problem, { cause: error });
+}

@@ -1,0 +1,44 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { createAuthenticator } from "./auth.js";
+
+const KEYS = ["gw_test_a_first-secret", "gw_test_b_other-secret"] as const;
+const { authenticate } = createAuthenticator(KEYS);
+
+function refusal(authorization: string | undefined): ProtocolError {
+  try {
+    authenticate(authorization);
+  } catch (error) {
+    if (error instanceof ProtocolError) return error;
+  }
+  throw new Error("it was let in");
+}
+
+describe("the caller", () => {
+  it("is known by the key, always under the same name, which gives nothing of the key away", () => {
+    const [first, other] = KEYS.map((key) => authenticate(`Bearer ${key}`).keyId);
+    expect(first).not.toBe(other);
+    expect(first).toBe(createAuthenticator([KEYS[0]]).authenticate(`Bearer ${KEYS[0]}`).keyId);
+    for (const part of ["gw_test", "secret", "first"]) expect(first).not.toContain(part);
+  });
+
+  it.each(["bearer", "BEARER", "Bearer  "])("may write the scheme as %j (RFC 9110)", (scheme) => {
+    expect(authenticate(`${scheme} ${KEYS[0]}`)).toEqual(authenticate(`Bearer ${KEYS[0]}`));
+  });
+
+  it.each([undefined, "", "Bearer", "Bearer ", `Basic ${KEYS[0]}`, KEYS[0], `Bearer ${KEYS[0]} ${KEYS[1]}`])(
+    "without a bearer key (%j) is refused with MISSING_KEY",
+    (authorization) => {
+      expect(refusal(authorization)).toMatchObject({ code: "UNAUTHORIZED", reason: "MISSING_KEY" });
+    },
+  );
+
+  it.each([KEYS[0].slice(0, -1), `${KEYS[0]}x`, KEYS[0].toUpperCase(), "x".repeat(10_000)])(
+    "with another key is refused with UNKNOWN_KEY, and the answer does not repeat it",
+    (key) => {
+      const error = refusal(`Bearer ${key}`);
+      expect(error).toMatchObject({ code: "UNAUTHORIZED", reason: "UNKNOWN_KEY" });
+      expect(error.message).not.toContain(key);
+    },
+  );
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { InvalidOptionsError } from "./errors.js";
+import { DEFAULTS, resolveOptions, type ServerOptions } from "./options.js";
+
+const GOOD: ServerOptions = {
+  chainId: 2201,
+  rpcUrl: "http://127.0.0.1:8545",
+  waiverKeys: [new Uint8Array(32).fill(7)],
+  apiKeys: ["gw_test_a_secret-word"],
+  allowedTargets: [],
+  dataDir: "/somewhere",
+};
+
+function problemsOf(changes: Partial<Record<keyof ServerOptions, unknown>>): readonly string[] {
+  try {
+    resolveOptions({ ...GOOD, ...changes } as ServerOptions);
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("the options of the service", () => {
+  it("have the documented defaults (D22), also where undefined is given", () => {
+    expect(resolveOptions(GOOD)).toEqual({ ...GOOD, ...DEFAULTS });
+    expect(problemsOf({ maxBatchSize: undefined, leaseMs: undefined })).toEqual([]);
+    expect(DEFAULTS).toMatchObject({
+      maxBatchSize: 100,
+      maxBodyBytes: 32 * 1024 * 1024,
+      ratePerSecond: 100,
+      rateBurst: 200,
+      queueCapacity: 10_000,
+      keyQueueShare: 0.5,
+      requestTimeoutMs: 30_000,
+      nonceGapTimeoutMs: 10_000,
+    });
+  });
+
+  it.each([
+    ["rpcUrl", "ftp://node", /rpcUrl/],
+    ["rpcUrl", "node:8545", /rpcUrl/],
+    ["rpcUrl", "", /rpcUrl/],
+    ["waiverKeys", [], /exactly one/],
+    ["waiverKeys", [GOOD.waiverKeys[0], GOOD.waiverKeys[0]], /exactly one/],
+    ["waiverKeys", [new Uint8Array(31)], /waiverKeys\[0\]/],
+    ["waiverKeys", [new Uint8Array(32)], /waiverKeys\[0\]/],
+    ["apiKeys", [], /nobody/],
+    ["apiKeys", ["short"], /apiKeys\[0\]/],
+    ["apiKeys", ["good-enough-key", "with space in it"], /apiKeys\[1\]/],
+    ["dataDir", undefined, /neither/],
+    ["databaseUrl", "mysql://db", /databaseUrl/],
+    ["newChain", "perhaps", /newChain/],
+    ["chainId", 0, /chainId/],
+    ["chainId", Number.NaN, /chainId/],
+    ["maxBatchSize", 0, /maxBatchSize/],
+    ["maxBatchSize", 1.5, /maxBatchSize/],
+    ["maxBodyBytes", 1, /maxBodyBytes/],
+    ["ratePerSecond", 0, /ratePerSecond/],
+    ["rateBurst", 99, /never pass/],
+    ["queueCapacity", -1, /queueCapacity/],
+    ["keyQueueShare", 0, /keyQueueShare/],
+    ["keyQueueShare", 1.1, /keyQueueShare/],
+    ["requestTimeoutMs", Number.POSITIVE_INFINITY, /requestTimeoutMs/],
+    ["maxGasLimit", 20_999n, /maxGasLimit/],
+    ["verificationGas", -1n, /verificationGas/],
+    ["leaseMs", 299, /leaseMs/],
+  ] as const)("%s = %s is a problem of its own", (name, value, problem) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(problem);
+  });
+
+  it("are refused with all problems at once, and no secret in any", () => {
+    const problems = problemsOf({
+      rpcUrl: "nowhere",
+      waiverKeys: [new Uint8Array(31).fill(0xab)],
+      apiKeys: ["geheim words", "kurz"],
+      databaseUrl: "mysql://user:passwort@db/x",
+      maxBatchSize: -1,
+      leaseMs: 0,
+    });
+    expect(problems.length).toBeGreaterThanOrEqual(7);
+    for (const secret of ["abab", "171", "geheim", "kurz", "passwort"]) {
+      expect(problems.join("\n")).not.toContain(secret);
+    }
+  });
+
+  it("do not say the password or path of a node's URL", () => {
+    const problems = problemsOf({ rpcUrl: "ws://user:passwort@node/geheim?key=geheim" }).join("\n");
+    expect(problems).toContain("rpcUrl");
+    expect(problems).not.toMatch(/passwort|geheim/);
+  });
+});

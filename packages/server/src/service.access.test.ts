@@ -1,0 +1,121 @@
+// Who may call, how often, and where: statuses and headers of D21.
+import { describe, expect, it } from "vitest";
+import { API_KEY, OTHER_API_KEY, outcomeOf, testServices } from "./testing/TestService.js";
+import { innerOf } from "./testing/user.js";
+
+const services = testServices();
+const body = (...transactions: string[]) => JSON.stringify({ transactions });
+
+describe("without a good key", () => {
+  const shared = services.shared();
+
+  it.each([
+    ["no header", undefined, "MISSING_KEY"],
+    ["another scheme", `Basic ${API_KEY}`, "MISSING_KEY"],
+    ["no key after Bearer", "Bearer", "MISSING_KEY"],
+    ["an unknown key", "Bearer gw_test_first_secret-of-nobody", "UNKNOWN_KEY"],
+    ["a key with more behind it", `Bearer ${API_KEY}x`, "UNKNOWN_KEY"],
+  ])("%s: 401 with WWW-Authenticate", async (_, authorization, reason) => {
+    const service = shared();
+    const headers: Record<string, string> = { "content-type": "application/json" };
+    if (authorization !== undefined) headers.authorization = authorization;
+    const reply = await service.call("POST", "/v1/submit", body(innerOf(1)), headers);
+    expect(reply.status).toBe(401);
+    expect(reply.headers["www-authenticate"]).toMatch(/^Bearer/);
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAUTHORIZED", reason });
+    expect(reply.text).not.toContain("secret");
+    expect(await service.rows()).toEqual([]);
+  });
+
+  it("a large body is not read, and the 401 arrives", async () => {
+    const service = shared();
+    const reply = await service.call("POST", "/v1/submit", "x".repeat(40_000_000), {
+      "content-type": "application/json",
+    });
+    expect(reply.status).toBe(401);
+  });
+
+  it("health answers all the same", async () => {
+    const service = shared();
+    const reply = await service.call("GET", "/v1/health");
+    expect(reply.status).toBe(200);
+    expect(JSON.parse(reply.text)).toEqual({ status: "ok", version: "0.1.0", chainId: 2201 });
+  });
+});
+
+describe("a path or method that is not there", () => {
+  const shared = services.shared();
+
+  it.each(["/", "/v1", "/v1/submit/", "/v2/submit", "/v1/%zz", "/v1/submission"])("%s: 404", async (path) => {
+    const service = shared();
+    const reply = await service.call("GET", path);
+    expect(reply.status).toBe(404);
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "NOT_FOUND", reason: "NO_SUCH_PATH" });
+  });
+
+  it.each([
+    ["PUT", "/v1/submit", "POST"],
+    ["DELETE", "/v1/submit?wait=included", "POST"],
+    ["POST", "/v1/health", "GET"],
+  ])("%s %s: 405 with Allow", async (method, path, allow) => {
+    const service = shared();
+    const reply = await service.call(method, path);
+    expect(reply.status).toBe(405);
+    expect(reply.headers.allow).toContain(allow);
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "NOT_FOUND", reason: "NO_SUCH_METHOD" });
+  });
+});
+
+describe("above the rate", () => {
+  it("is 429 with Retry-After and the RateLimit fields; nothing is taken, other keys go on", async () => {
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 3, maxBatchSize: 3 });
+    const first = await service.post(body(innerOf(1), innerOf(2)));
+    expect(first.headers).toMatchObject({
+      "ratelimit-policy": '"transactions";q=3;w=3',
+      ratelimit: '"transactions";r=1;t=2',
+    });
+    const second = await service.post(body(innerOf(3), innerOf(4), innerOf(5)));
+    expect(second.status).toBe(429);
+    expect(JSON.parse(second.text).error).toMatchObject({ code: "RATE_LIMITED", reason: "RATE_EXCEEDED" });
+    expect(second.headers).toMatchObject({
+      "retry-after": "2",
+      "ratelimit-policy": '"transactions";q=3;w=3',
+      ratelimit: '"transactions";r=1;t=2',
+    });
+    expect(await service.rows()).toHaveLength(2);
+    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+    expect((await service.submit([innerOf(3), innerOf(4)], { headers })).map(outcomeOf)).toEqual([
+      "success",
+      "success",
+    ]);
+    expect((await service.submit([innerOf(5)])).map(outcomeOf)).toEqual(["success"]);
+  });
+});
+
+describe("a full queue", () => {
+  it("refuses a request whole, by the key's share and by capacity, and takes it again later", async () => {
+    const service = await services.start({ queueCapacity: 4, keyQueueShare: 0.5, requestTimeoutMs: 100 });
+    await service.node.close();
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
+
+    const share = await service.post(body(innerOf(2), innerOf(3)));
+    expect(share.status).toBe(503);
+    expect(share.headers["retry-after"]).toBe("1");
+    expect(JSON.parse(share.text).error).toMatchObject({ code: "QUEUE_FULL", reason: "KEY_SHARE_EXHAUSTED" });
+
+    const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
+    await service.submit([innerOf(4), innerOf(5)], other);
+    await service.submit([innerOf(6)]);
+    const full = await service.post(body(innerOf(7)), other);
+    expect(full.status).toBe(503);
+    expect(full.headers["retry-after"]).toBe("1");
+    expect(JSON.parse(full.text).error).toMatchObject({ code: "QUEUE_FULL", reason: "QUEUE_AT_CAPACITY" });
+    expect(await service.rows()).toHaveLength(4);
+
+    await service.node.open();
+    await service.node.until(({ chain }) => chain.executed.length === 4);
+    const patient = await service.again({ requestTimeoutMs: 5_000 });
+    services.own(patient);
+    expect((await patient.submit([innerOf(2), innerOf(3)])).map(outcomeOf)).toEqual(["success", "success"]);
+  });
+});

@@ -1,0 +1,108 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { applicantOf, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
+import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { type Acceptance, type Applicant, accept } from "./accept.js";
+import type { Lane } from "./lease.js";
+import { openStore, type Store } from "./Store.js";
+
+let postgres: TestPostgres;
+let databaseUrl: string;
+let store: Store;
+let lane: Lane;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres?.end());
+beforeEach(async () => {
+  databaseUrl = await postgres.createDatabase();
+  store = await openStore({ databaseUrl }, silent);
+  lane = await laneIn(store);
+});
+afterEach(() => store.close());
+
+/** The same InnerTx, sent again. */
+const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7() });
+
+/** `accepted`, or `known` or `conflict` and with which submission. */
+function told(acceptances: readonly Acceptance[]): string[] {
+  return acceptances.map((a) => {
+    if (a.kind === "accepted") return a.kind;
+    return `${a.kind} ${a.kind === "known" ? a.submission.id : a.with.id}`;
+  });
+}
+
+const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
+
+describe("accepting", () => {
+  it("takes each InnerTx once, also twice in one batch (D18)", async () => {
+    const first = applicantOf(1);
+    const other = applicantOf(2);
+    const answers = await accept(store, lane.chain, [first, again(first), other]);
+    expect(told(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
+    expect(await countRows()).toBe(2);
+  });
+
+  it.each(["queued", "signed", "broadcast", "included"] as const)(
+    "knows an InnerTx that is %s",
+    async (state) => {
+      const applicant = applicantOf(1);
+      const id = await submissionIn(state, store, lane, applicant);
+      const [answer] = await accept(store, lane.chain, [again(applicant)]);
+      expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
+    },
+  );
+
+  it("takes an InnerTx again after a final failure, under a new id (D18)", async () => {
+    const applicant = applicantOf(1);
+    const failed = await submissionIn("failed", store, lane, applicant);
+    const retry = again(applicant);
+    expect(told(await accept(store, lane.chain, [retry]))).toEqual(["accepted"]);
+    expect(told(await accept(store, lane.chain, [again(applicant)]))).toEqual([`known ${retry.id}`]);
+    expect(retry.id).not.toBe(failed);
+    expect(await countRows()).toBe(2);
+  });
+
+  it("refuses another InnerTx with the same sender and nonce, the first of the batch first (D20)", async () => {
+    const first = applicantOf(1, 0);
+    const rival = applicantOf(1, 0, { gasLimit: 90_000n });
+    for (const [one, two] of [
+      [first, rival],
+      [applicantOf(2, 0, { gasLimit: 90_000n }), applicantOf(2, 0)],
+    ] as const) {
+      const answers = await accept(store, lane.chain, [one, two, again(two)]);
+      expect(told(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
+    }
+    await STEPS.failed(store, lane, first.id);
+    expect(told(await accept(store, lane.chain, [again(rival)]))).toEqual(["accepted"]);
+  });
+
+  it("keeps a nonce of 2^64-2 and an InnerTx without a selector as they are", async () => {
+    const applicant = { ...applicantOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
+    await accept(store, lane.chain, [applicant]);
+    const [answer] = await accept(store, lane.chain, [again(applicant)]);
+    expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
+  });
+
+  it("from several processes at once makes one submission of one InnerTx, in whatever order they come", async () => {
+    const others = await Promise.all(Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)));
+    const stores = [store, ...others];
+    const batch = Array.from({ length: 60 }, (_, i) => applicantOf(1 + (i % 20), Math.floor(i / 20)));
+    try {
+      const rounds = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => {
+          const mine = batch.map(again);
+          return accept(stores[i % 4] ?? store, lane.chain, i % 2 ? mine : mine.reverse());
+        }),
+      );
+      expect(rounds.flat().filter(({ kind }) => kind === "accepted")).toHaveLength(60);
+      expect(rounds.flat().filter(({ kind }) => kind === "known")).toHaveLength(60 * 11);
+    } finally {
+      await Promise.all(others.map((other) => other.close()));
+    }
+    const { rows } = await store.pool.query<{ inner_hash: Buffer }>("select inner_hash from submissions");
+    expect(new Set(rows.map((row) => bytesToHex(row.inner_hash))).size).toBe(60);
+    expect(rows).toHaveLength(60);
+  });
+});

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { hexToBytes } from "@gas-waiver/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type SubmissionState, TRANSITIONS } from "../submission.js";
+import { applicantOf, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
+import { TestPostgres } from "../testing/TestPostgres.js";
+import { WAIVER } from "../testing/user.js";
+import { type Lane, LaneLostError, releaseLease, takeLease } from "./lease.js";
+import { findSubmissions } from "./lookup.js";
+import { postpone } from "./queue.js";
+import type { Store } from "./Store.js";
+import { takenNonces } from "./underWay.js";
+
+let postgres: TestPostgres;
+let store: Store;
+let lane: Lane;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres?.end());
+beforeEach(async () => {
+  store = await postgres.openStore();
+  lane = await laneIn(store);
+});
+afterEach(() => store.close());
+
+const STATES = Object.keys(TRANSITIONS) as SubmissionState[];
+
+/** The whole row, to see whether anything of it changed. */
+async function rowOf(id: string): Promise<unknown> {
+  return (await store.pool.query("select * from submissions where id = $1", [id])).rows[0];
+}
+
+describe("a step of a submission", () => {
+  it("changes the row exactly where the transition table allows it, for every state and step", async () => {
+    let user = 0;
+    for (const from of STATES) {
+      for (const to of STATES) {
+        user++;
+        const id = await submissionIn(from, store, lane, applicantOf(user), BigInt(user));
+        const before = await rowOf(id);
+        // Taken again by the node: the one step that stays in its state.
+        const allowed =
+          (TRANSITIONS[from] as readonly string[]).includes(to) ||
+          (from === "broadcast" && to === "broadcast");
+        const changed = await STEPS[to](store, lane, id, BigInt(user));
+        expect([from, to, changed]).toEqual([from, to, allowed ? [id] : []]);
+        const [after] = await findSubmissions(store, [id]);
+        expect([from, to, after?.state]).toEqual([from, to, allowed ? to : from]);
+        if (!allowed) expect(await rowOf(id)).toEqual(before);
+      }
+    }
+  });
+
+  it("writes nothing, whatever it is, once the lane has another owner", async () => {
+    const ids = new Map<SubmissionState, string>();
+    for (const [i, state] of STATES.entries()) {
+      ids.set(state, await submissionIn(state, store, lane, applicantOf(i + 1), BigInt(i)));
+    }
+    await releaseLease(store, lane);
+    const next = await takeLease(store, { ...lane, owner: randomUUID() }, 60_000);
+    expect(next?.epoch).toBe(lane.epoch + 1n);
+    for (const [state, id] of ids) {
+      const before = await rowOf(id);
+      for (const to of STATES) {
+        await expect(STEPS[to](store, lane, id, 99n)).rejects.toThrow(LaneLostError);
+      }
+      await expect(postpone(store, lane, [id], 0)).rejects.toThrow(LaneLostError);
+      expect([state, await rowOf(id)]).toEqual([state, before]);
+    }
+  });
+
+  it("frees the waiver's nonce with every way back or out, and never gives one to two", async () => {
+    const first = await submissionIn("broadcast", store, lane, applicantOf(1), 0n);
+    const second = await submissionIn("queued", store, lane, applicantOf(2));
+    await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/submissions_by_waiver_nonce/);
+    await STEPS.queued(store, lane, first);
+    expect(await STEPS.signed(store, lane, second, 0n)).toEqual([second]);
+    expect(await takenNonces(store, lane)).toEqual([{ id: second, waiverNonce: 0n }]);
+    await STEPS.failed(store, lane, second);
+    expect(await STEPS.signed(store, lane, first, 0n)).toEqual([first]);
+  });
+});
+
+describe("the lease of a lane", () => {
+  const waiver = hexToBytes(WAIVER);
+  const other = () => ({ chain: lane.chain, waiver, owner: randomUUID() });
+  /** Moves the end of the lease, by the database's clock. */
+  const leaseEndsIn = (text: string) =>
+    store.pool.query("update lanes set lease_until = now() + $1::interval", [text]);
+
+  it("is its owner's until it runs out, and not a moment less", async () => {
+    await leaseEndsIn("1 minute");
+    expect(await takeLease(store, other(), 60_000)).toBeUndefined();
+    await leaseEndsIn("-1 millisecond");
+    expect(await takeLease(store, other(), 60_000)).toMatchObject({ epoch: lane.epoch + 1n });
+  });
+
+  it("is renewed by its owner under the same epoch, also after it ran out", async () => {
+    expect((await takeLease(store, lane, 60_000))?.epoch).toBe(lane.epoch);
+    await leaseEndsIn("-1 minute");
+    expect((await takeLease(store, lane, 60_000))?.epoch).toBe(lane.epoch);
+  });
+
+  it("goes to exactly one of many who want it", async () => {
+    await leaseEndsIn("-1 minute");
+    const taken = await Promise.all(Array.from({ length: 8 }, () => takeLease(store, other(), 60_000)));
+    expect(taken.filter((held) => held !== undefined)).toHaveLength(1);
+  });
+
+  it("cannot be handed over by somebody who has lost it", async () => {
+    await leaseEndsIn("-1 minute");
+    await takeLease(store, other(), 60_000);
+    await releaseLease(store, lane);
+    expect(await takeLease(store, other(), 60_000)).toBeUndefined();
+  });
+});
