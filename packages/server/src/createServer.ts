@@ -30,7 +30,7 @@ export interface Server {
   setWaiverKeys(keys: readonly Uint8Array[]): Promise<void>;
   /**
    * Takes nothing more, finishes what is signed, hands the lanes over, answers the lines that wait, closes the
-   * store: within `shutdownMs` and a moment.
+   * store: within `shutdownMs` and a moment. Called again, it resolves with the first call.
    */
   close(): Promise<void>;
 }
@@ -68,6 +68,21 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const app = createApp({ store, intake: relay.intake, options, health, log });
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
+  const shutDown = async () => {
+    relay.intake.refuse();
+    // Calls to a node that does not answer are given up in time; what is signed stays signed.
+    const limit = setTimeout(() => ending.abort(), options.shutdownMs);
+    if (!confirmed) ending.abort();
+    await started;
+    await relay.lanes.stop();
+    clearTimeout(limit);
+    ending.abort();
+    relay.intake.end();
+    await app.close();
+    await relay.close();
+    await store.close();
+  };
+  let closed: Promise<void> | undefined;
   return {
     earlierSubmissions,
     async listen({ host, port }) {
@@ -84,19 +99,9 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
       await started;
       await relay.lanes.setKeys(fresh);
     },
-    async close() {
-      relay.intake.refuse();
-      // Calls to a node that does not answer are given up in time; what is signed stays signed.
-      const limit = setTimeout(() => ending.abort(), options.shutdownMs);
-      if (!confirmed) ending.abort();
-      await started;
-      await relay.lanes.stop();
-      clearTimeout(limit);
-      ending.abort();
-      relay.intake.end();
-      await app.close();
-      await relay.close();
-      await store.close();
+    close() {
+      closed ??= shutDown();
+      return closed;
     },
   };
 }

@@ -1,8 +1,11 @@
 import { createBlock } from "@ethereumjs/block";
+import type { EVM } from "@ethereumjs/evm";
 import type { TypedTransaction } from "@ethereumjs/tx";
 import { Address } from "@ethereumjs/util";
 import { createVM, runTx, type VM } from "@ethereumjs/vm";
+import type { Hex } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
+import type { CallTracer } from "./callTracer.js";
 import { common } from "./common.js";
 import { tuneInterpreter } from "./interpreter.js";
 
@@ -48,6 +51,16 @@ export interface Call {
   readonly gasPrice: bigint;
   /** For the execution alone, without the intrinsic gas. */
   readonly executionGas: bigint;
+  /** What is paid for beforehand: lower-case hex. */
+  readonly accessList?: readonly AccessedAccount[] | undefined;
+  /** Has `accessed` filled in. */
+  readonly reportAccess?: boolean;
+}
+
+/** An account and its slots that a call reads or writes. */
+export interface AccessedAccount {
+  readonly address: Hex;
+  readonly storageKeys: readonly Hex[];
 }
 
 export interface CallOutcome {
@@ -57,6 +70,8 @@ export interface CallOutcome {
   readonly gasRefund: bigint;
   readonly returnData: Uint8Array;
   readonly failure: string | undefined;
+  /** Beyond what is always at hand: the caller, the target itself, the precompiles, the coinbase. */
+  readonly accessed: readonly AccessedAccount[];
 }
 
 /** One EVM over one state and one block. Its runs must not overlap. */
@@ -69,18 +84,20 @@ export interface Execution {
 
 /** The only door to the EVM: what is behind it can be replaced without anything else noticing. */
 export interface Executor {
-  open(state: Overlay, block: BlockEnvironment): Promise<Execution>;
+  /** @param tracer watches all that runs. */
+  open(state: Overlay, block: BlockEnvironment, tracer?: CallTracer): Promise<Execution>;
 }
 
 /** EthereumJS behind {@link Executor}. An instance costs 0.3 ms, so each block and call gets its own. */
 export const ethereumJsExecutor: Executor = {
-  async open(state, block) {
+  async open(state, block, tracer) {
     await tuneInterpreter();
     const vm = await createVM({
       common,
       stateManager: state,
       evmOpts: { common, stateManager: state, blockchain: hashesOf(block) },
     });
+    tracer?.attach(vm.evm);
     return new EthereumJsExecution(vm, block);
   },
 };
@@ -115,6 +132,11 @@ class EthereumJsExecution implements Execution {
     for (const address of [caller, to, this.#block.header.coinbase]) {
       if (address !== undefined) evm.journal.addAlwaysWarmAddress(address.toString());
     }
+    for (const { address, storageKeys } of call.accessList ?? []) {
+      evm.journal.addAlwaysWarmAddress(address);
+      for (const key of storageKeys) evm.journal.addAlwaysWarmSlot(address, key);
+    }
+    if (call.reportAccess) evm.journal.startReportingAccessList();
     const { execResult } = await evm.runCall({
       block: this.#block,
       caller,
@@ -132,8 +154,20 @@ class EthereumJsExecution implements Execution {
       gasRefund: execResult.gasRefund ?? 0n,
       returnData: execResult.returnValue,
       failure: execResult.exceptionError?.error,
+      accessed: accessed(evm.journal.accessList),
     };
   }
+}
+
+function accessed(list: EVM["journal"]["accessList"]): AccessedAccount[] {
+  return [...(list ?? [])].map(([address, slots]) => ({
+    address: prefixed(address),
+    storageKeys: [...slots].map(prefixed),
+  }));
+}
+
+function prefixed(hex: string): Hex {
+  return `0x${hex.replace(/^0x/, "")}`;
 }
 
 function toBlock(block: BlockEnvironment) {

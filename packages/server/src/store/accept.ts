@@ -43,8 +43,10 @@ export async function accept(
                       where s.chain = $1 and s.sender = a.sender and s.state in ('queued', 'signed', 'broadcast')
                       limit 1), a.waiver)
      from unnest($3::uuid[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::numeric[], $9::bytea[],
-                 $10::bytea[], $11::bytea[])
-       as a (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver)
+                 $10::bytea[], $11::bytea[]) with ordinality
+       as a (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place)
+     -- Two requests that hold the same InnerTxs wait for each other in one order only, and so never in a circle.
+     order by a.sender, a.nonce, a.place
      on conflict do nothing returning id, waiver`,
     [
       chain,
