@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import { bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
 import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
 import { expireOldWork } from "./expiry.js";
 import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
+import { createMetricsApp } from "./http/metrics.js";
 import { createIntake } from "./intake.js";
-import { openLaneBoard } from "./laneBoard.js";
+import { isUsable, openLaneBoard } from "./laneBoard.js";
 import { createLaneSet } from "./laneSet.js";
 import { createLog, type Logger } from "./log.js";
+import { createMetrics } from "./metrics.js";
 import { openNotices } from "./notices.js";
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
 import { createResults } from "./results.js";
@@ -26,6 +29,11 @@ export interface Server {
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port cannot be had. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
+  /** Opens `GET /metrics` for Prometheus on a port of its own. */
+  listenMetrics(address: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ url: string; port: number }>;
   /** Starts the lanes of new waiver keys, and stops those of keys that are gone. */
   setWaiverKeys(keys: readonly Uint8Array[]): Promise<void>;
   /**
@@ -66,7 +74,9 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
   const started = confirmation.then((ours) => (ours ? relay.lanes.setKeys(keys) : undefined));
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
-  const app = createApp({ store, intake: relay.intake, options, health, log });
+  const { intake, metrics } = relay;
+  const app = createApp({ store, intake, options, health, log, metrics });
+  const metricsApp = createMetricsApp(metrics);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
     relay.intake.refuse();
@@ -78,21 +88,15 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     clearTimeout(limit);
     ending.abort();
     relay.intake.end();
-    await app.close();
+    await Promise.all([app.close(), metricsApp.close()]);
     await relay.close();
     await store.close();
   };
   let closed: Promise<void> | undefined;
   return {
     earlierSubmissions,
-    async listen({ host, port }) {
-      try {
-        const url = await app.listen({ host, port });
-        return { url, port: portOf(app.server.address()) ?? port };
-      } catch (error) {
-        throw new StartError(listenProblem(error, host, port), { cause: error });
-      }
-    },
+    listen: (address) => listen(app, address),
+    listenMetrics: (address) => listen(metricsApp, address),
     async setWaiverKeys(fresh) {
       resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
       keys = fresh;
@@ -126,8 +130,11 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     onResult: (id, notice) => results.hear(id, notice),
     onWork: () => lanes.wake(),
   });
+  const metrics = createMetrics(() =>
+    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: isUsable(lane) })),
+  );
   const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
-  const lanes = createLaneSet({ store, chain, results, log, options, chainRef, replica });
+  const lanes = createLaneSet({ store, chain, results, metrics, log, options, chainRef, replica });
   const board = openLaneBoard({
     store,
     chainRef,
@@ -146,10 +153,21 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
   };
   const chooseLane = () => board.choose();
-  const intake = createIntake({ store, results, options, log, chainRef, replica, chooseLane, wakeLanes });
+  const intake = createIntake({
+    store,
+    results,
+    metrics,
+    options,
+    log,
+    chainRef,
+    replica,
+    chooseLane,
+    wakeLanes,
+  });
   return {
     intake,
     lanes,
+    metrics,
     async close() {
       heads?.close();
       expiry.close();
@@ -158,6 +176,18 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
       await notices.close();
     },
   };
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+) {
+  try {
+    const url = await app.listen({ host, port });
+    return { url, port: portOf(app.server.address()) ?? port };
+  } catch (error) {
+    throw new StartError(listenProblem(error, host, port), { cause: error });
+  }
 }
 
 function listenProblem(error: unknown, host: string, port: number): string {

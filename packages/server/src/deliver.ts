@@ -74,7 +74,8 @@ async function save(
   dependencies: LaneContext,
   breaker: LaneBreaker,
 ): Promise<void> {
-  const { store, results } = dependencies;
+  const { store, results, metrics } = dependencies;
+  for (const { meaning } of answered) metrics.sent(meaning.kind);
   const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
   results.publish(await saveBroadcast(store, held, idsOf("accepted")), () => ({ state: "broadcast" }));

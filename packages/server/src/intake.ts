@@ -12,6 +12,7 @@ import {
 import { v7 as uuidv7 } from "uuid";
 import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
 import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
@@ -39,6 +40,7 @@ export interface Intake {
 export interface IntakeDependencies {
   readonly store: Store;
   readonly results: Results;
+  readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly chainRef: number;
@@ -51,7 +53,7 @@ export interface IntakeDependencies {
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { store, results, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
+  const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
   const place = { chain: chainRef, origin: replica };
   const rules: InnerTxRules = {
     chainId: BigInt(options.chainId),
@@ -73,7 +75,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
           examined.flatMap((e) => ("applicant" in e ? [e.applicant] : [])),
           chooseLane,
         );
-        const lines = awaitLines({ store, results, options, wait, closing: ending.signal });
+        const lines = awaitLines({ store, results, metrics, options, wait, closing: ending.signal });
         // Before the write: no news can be missed.
         lines.expect(applicants.map(({ id }) => id));
         const acceptances = await storeErrors(() => acceptAll(store, place, applicants)).catch((error) => {
@@ -81,6 +83,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
           throw error;
         });
         const taken = acceptances.flatMap((a) => (a.kind === "accepted" ? [a.waiver] : []));
+        metrics.accepted(taken.length);
         if (taken.length > 0) wakeLanes(taken);
         const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
         return lines.stream(examined.map((e, index) => entryOf(e, index, outcomes)));

@@ -4,6 +4,7 @@ import { createBreaker } from "./breaker.js";
 import type { Chain } from "./chain.js";
 import { createDelivery, type LaneBreaker } from "./deliver.js";
 import type { Logger } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
@@ -20,6 +21,7 @@ export interface LaneDependencies {
   readonly store: Store;
   readonly chain: Chain;
   readonly results: Results;
+  readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
   /** The store's number of the chain. */

@@ -26,16 +26,21 @@ export async function openStore(
   log: Logger,
 ): Promise<Store> {
   const { databaseUrl, dataDir } = options;
-  if (databaseUrl !== undefined) return connect({ connectionString: databaseUrl }, log, async () => {});
+  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, log);
   if (dataDir === undefined) throw new StartError("neither a database URL nor a data folder is set");
   await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
   const embedded = await startEmbeddedPostgres(dataDir, log);
-  return connect(embedded.connection, log, () => embedded.stop());
+  return connectStore(embedded.connection, log, () => embedded.stop());
 }
 
-async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Promise<void>): Promise<Store> {
+/** Connects to a database that runs, and brings its schema up to date. */
+export async function connectStore(
+  config: pg.PoolConfig,
+  log: Logger,
+  stopServer: () => Promise<void> = async () => {},
+): Promise<Store> {
   const connection = { ...config, connectionTimeoutMillis: 3_000, application_name: "gas-waiver" };
   const pool = new pg.Pool({ ...connection, max: 10, query_timeout: 10_000 });
   let closing = false;
