@@ -79,9 +79,9 @@ const LANE_GAUGES = [
 ] as const;
 
 function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]): void {
-  for (const [name, help, valueOf] of LANE_GAUGES) {
+  for (const [metric, help, valueOf] of LANE_GAUGES) {
     new Gauge({
-      name,
+      name: metric,
       help,
       labelNames: ["waiver"],
       registers,
