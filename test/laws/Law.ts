@@ -38,8 +38,11 @@ export function law<T>(
     cases,
     async check(options): Promise<Outcome> {
       const details = await fc.check(property, { seed: options.seed, numRuns: options.cases });
-      const failure = fc.defaultReportMessage(details);
-      return { cases: details.numRuns, ...(failure !== undefined && { failure }) };
+      if (!details.failed) return { cases: details.numRuns };
+      // fast-check keeps what was thrown apart from its report.
+      const thrown = details.errorInstance;
+      const cause = thrown instanceof Error ? thrown.stack : String(thrown);
+      return { cases: details.numRuns, failure: `${fc.defaultReportMessage(details)}\n\n${cause}` };
     },
   };
 }

@@ -17,17 +17,22 @@ import {
 } from "@gas-waiver/protocol";
 import fc from "fast-check";
 import {
+  CURVE_ORDER,
+  HIGHEST_S,
   hostileBytes,
   mutation,
   ORACLE_DOMAIN,
   signature,
   transaction,
+  UINT64,
+  UINT256,
   WHOLE_DOMAIN,
 } from "./arbitraries.js";
 import { reasonOf } from "./encoding.js";
 import { type Law, law } from "./Law.js";
 import { fieldsOf, ORACLES } from "./oracles.js";
 import { FAULTS, withFault } from "./sloppyRlp.js";
+import { treeEdit } from "./treeEdits.js";
 
 const rawOf = (domain: typeof WHOLE_DOMAIN) =>
   fc
@@ -35,7 +40,7 @@ const rawOf = (domain: typeof WHOLE_DOMAIN) =>
     .map(({ tx, signature }) => encodeTransaction(tx, signature));
 
 const mutated = (domain: typeof WHOLE_DOMAIN) =>
-  fc.tuple(rawOf(domain), mutation).map(([raw, mutate]) => mutate(raw));
+  fc.tuple(rawOf(domain), fc.oneof(mutation, treeEdit)).map(([raw, mutate]) => mutate(raw));
 
 const anyBytes = fc.oneof(mutated(WHOLE_DOMAIN), hostileBytes);
 
@@ -118,6 +123,20 @@ export const MALFORMED_LAWS: readonly Law[] = [
       if (tx !== undefined) strictEqual(bytesToHex(encodeTransaction(tx, tx.signature)), bytesToHex(raw));
     },
   ),
+  law("what is accepted is within the ranges of D2", { cases: 8_000 }, anyBytes, (raw) => {
+    const tx = accepted(() => decodeTransaction(raw));
+    if (tx === undefined) return;
+    const { type, chainId = 0n, nonce, fees, gasLimit, to, value, accessList, r, s, yParity } = fieldsOf(tx);
+    ok(nonce < UINT64 && gasLimit <= UINT64, "64 bits");
+    for (const number of [chainId, value, ...fees]) ok(number >= 0n && number <= UINT256, "256 bits");
+    ok(to === undefined || to.length === 42, "address");
+    for (const [address, keys] of accessList) {
+      ok(address.length === 42 && keys.every((key) => key.length === 66), "access list");
+    }
+    ok(r > 0n && r < CURVE_ORDER && s > 0n && s <= HIGHEST_S, "signature");
+    ok(yParity === 0 || yParity === 1, "parity");
+    ok(type === "legacy" || tx.chainId !== undefined, "chain");
+  }),
   law(
     "a transaction with one item in a form that is not canonical is refused as that",
     { cases: 6_000 },

@@ -81,11 +81,12 @@ async function planAll(
   { store, chain, options }: LaneContext,
 ): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
   const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
+  // Before the chain is asked: what is settled in between counts as under way and as used, never as neither.
   const nonces = await noncesUnderWay(store, held, senders);
   const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
   const plans = queued.map((ofSender, i) => {
     const underWay = nonces.get(Buffer.from(senders[i] ?? []).toString("hex")) ?? new Set();
-    return planSender(ofSender, { next: onChain[i] ?? 0n, underWay }, options.nonceGapTimeoutMs);
+    return planSender(ofSender, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs);
   });
   return { plans, waiverNonce };
 }
@@ -107,6 +108,7 @@ async function settleUnready(held: Lane, plans: readonly Plan[], dependencies: L
 /**
  * A waiver nonce below a taken one that nothing will take would hold up everything above it. Then the highest of
  * the lane are queued again, to come back under the missing nonces; a user's nonce lets an InnerTx run only once.
+ * With them go their senders' others above the hole, or a user's later nonce would come before the earlier.
  */
 async function fillHoles(
   store: Store,
@@ -120,6 +122,10 @@ async function fillHoles(
   const holes = Number(highest - first) + 1 - above;
   const missing = Math.min(holes - ready, above);
   if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const ids = taken.slice(-missing).map(({ id }) => id);
+  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
+  const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
+  const ids = taken
+    .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))
+    .map(({ id }) => id);
   return (await saveRequeued(store, held, ids, 0)).length > 0;
 }

@@ -79,7 +79,7 @@ const LANE_GAUGES = [
 ] as const;
 
 function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]): void {
-  for (const [metric, help, valueOf] of LANE_GAUGES) {
+  for (const [metric, help, gaugeOf] of LANE_GAUGES) {
     new Gauge({
       name: metric,
       help,
@@ -87,7 +87,7 @@ function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]
       registers,
       collect() {
         this.reset();
-        for (const lane of lanes()) this.set({ waiver: lane.waiver }, valueOf(lane));
+        for (const lane of lanes()) this.set({ waiver: lane.waiver }, gaugeOf(lane));
       },
     });
   }

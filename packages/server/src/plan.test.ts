@@ -4,6 +4,7 @@ import { freeNonces, planSender } from "./plan.js";
 import type { QueuedSubmission } from "./store/queue.js";
 
 const GAP_MS = 10_000;
+const NONE: ReadonlySet<bigint> = new Set();
 
 function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
   return {
@@ -27,7 +28,7 @@ describe("the plan of one sender (D20)", () => {
   it("has each submission in exactly one list", () => {
     fc.assert(
       fc.property(situation, ({ queued, next }) => {
-        const { ready, early, failed } = planSender(queued, next, GAP_MS);
+        const { ready, early, failed } = planSender(queued, next, NONE, GAP_MS);
         const planned = [...ready, ...early, ...failed].map(({ id }) => id);
         expect(planned.sort()).toEqual(queued.map(({ id }) => id).sort());
       }),
@@ -37,7 +38,7 @@ describe("the plan of one sender (D20)", () => {
   it("sends from the next nonce on, in order, and skips none", () => {
     fc.assert(
       fc.property(situation, ({ queued, next }) => {
-        const { ready } = planSender(queued, next, GAP_MS);
+        const { ready } = planSender(queued, next, NONE, GAP_MS);
         expect(ready.map((s) => s.senderNonce)).toEqual(ready.map((_, i) => next + BigInt(i)));
       }),
     );
@@ -46,7 +47,7 @@ describe("the plan of one sender (D20)", () => {
   it("fails what is below the next nonce, and what has waited too long for its predecessor, and nothing else", () => {
     fc.assert(
       fc.property(situation, ({ queued, next }) => {
-        const { ready, early, failed } = planSender(queued, next, GAP_MS);
+        const { ready, early, failed } = planSender(queued, next, NONE, GAP_MS);
         const turn = next + BigInt(ready.length);
         for (const s of queued) {
           const reason = failed.find(({ id }) => id === s.id)?.reason;
@@ -59,8 +60,16 @@ describe("the plan of one sender (D20)", () => {
     );
   });
 
+  it("goes around what is under way, and sends what was taken back from before it", () => {
+    const queued = [3n, 5n, 8n, 10n].map((nonce) => submission(nonce));
+    const { ready, early, failed } = planSender(queued, 3n, new Set([4n, 6n, 7n, 20n]), GAP_MS);
+    expect(ready.map((s) => s.senderNonce)).toEqual([3n, 5n, 8n]);
+    expect(early.map((s) => s.senderNonce)).toEqual([10n]);
+    expect(failed).toEqual([]);
+  });
+
   it("says the values involved", () => {
-    const { failed } = planSender([submission(3n), submission(9n, GAP_MS)], 5n, GAP_MS);
+    const { failed } = planSender([submission(3n), submission(9n, GAP_MS)], 5n, NONE, GAP_MS);
     expect(failed.map(({ message }) => message)).toEqual([
       "nonce 3 is already used: the sender's next is 5",
       "nonce 9 is ahead of the sender's next, 5, which did not come within 10000 ms",

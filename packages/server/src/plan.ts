@@ -12,18 +12,15 @@ export interface Plan {
   readonly failed: readonly (Failure & { readonly id: string })[];
 }
 
-/** Where a sender stands. */
-export interface SenderState {
-  /** The account's next nonce on the chain. */
-  readonly next: bigint;
-  /** Its nonces that are signed or broadcast. */
-  readonly underWay: ReadonlySet<bigint>;
-}
-
-/** Sorts what one sender has queued, in the order of its nonces. */
+/**
+ * Sorts what one sender has queued, in the order of its nonces.
+ * @param next the account's next nonce on the chain.
+ * @param underWay the sender's nonces that are signed or broadcast.
+ */
 export function planSender(
   queued: readonly QueuedSubmission[],
-  { next, underWay }: SenderState,
+  next: bigint,
+  underWay: ReadonlySet<bigint>,
   nonceGapTimeoutMs: number,
 ): Plan {
   const ready: QueuedSubmission[] = [];

@@ -1,8 +1,8 @@
-import { bytesEqual } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { type Delivery, UndeliveredError } from "./deliver.js";
 import type { LaneContext } from "./lane.js";
 import { settle } from "./settle.js";
-import { saveFinal, saveReorged } from "./store/advance.js";
+import { saveFinal, saveReorged, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import { notFinal, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
 
@@ -37,7 +37,12 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
       ? lowest
       : await underWay(store, held, { state: "broadcast", sentBeforeMs, limit: BATCH });
     if (forgotten) waiting = undefined;
-    await deliverAgain(held, again, delivery);
+    const stuck = await takeBackStuck(held, again, dependencies);
+    await deliverAgain(
+      held,
+      again.filter(({ id }) => !stuck.has(id)),
+      delivery,
+    );
   };
   return {
     async look(held) {
@@ -53,6 +58,39 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
       await sendAgain(held, block, waiverNonce);
     },
   };
+}
+
+/**
+ * Takes back what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper
+ * in front (it failed, or was taken back itself). A queueing pool would hold its wrapper again and again, and with
+ * it everything behind. Only what the node has dropped is taken back: the wrapper must not land after all.
+ */
+async function takeBackStuck(
+  held: Lane,
+  stale: readonly UnderWay[],
+  { store, chain, options, log }: LaneContext,
+): Promise<ReadonlySet<string>> {
+  if (stale.length === 0) return new Set();
+  const senders = new Map(stale.map(({ sender }) => [bytesToHex(sender), sender]));
+  const inFront = await underWay(store, held, { limit: options.maxInFlight });
+  const nonces = await chain.nonces([...senders.values()]);
+  const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+  const waiting = new Set<string>();
+  for (const { id, sender, senderNonce } of inFront) {
+    const turn = turns.get(bytesToHex(sender));
+    if (turn === undefined) continue;
+    if (senderNonce > turn) waiting.add(id);
+    else if (senderNonce === turn) turns.set(bytesToHex(sender), turn + 1n);
+  }
+  const suspects = stale.filter(({ id }) => waiting.has(id));
+  if (suspects.length === 0) return new Set();
+  const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
+  const dropped = suspects.filter((_, i) => !known[i]).map(({ id }) => id);
+  const stuck = await saveRequeued(store, held, dropped, 0);
+  if (stuck.length > 0) {
+    log.info({ ids: stuck.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
+  }
+  return new Set(dropped);
 }
 
 async function deliverAgain(held: Lane, again: readonly UnderWay[], delivery: Delivery): Promise<void> {

@@ -40,6 +40,8 @@ interface EntryFields {
 export interface OrdinaryEntry extends EntryFields {
   readonly kind: "ordinary";
   readonly evm: TypedTransaction;
+  /** Nobody signed it: the node sends it for an account that it impersonates. */
+  readonly impersonated: boolean;
 }
 
 export interface WrapperEntry extends EntryFields {
@@ -116,8 +118,30 @@ function admitOrdinary(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  const tx = decodeOrdinary(raw);
-  const evm = decodeForEvm(raw, tx.sender);
+  return admitSentBy(decodeOrdinary(raw), false, state, nonces, rules);
+}
+
+/**
+ * Like {@link admit}, for a transaction that carries no signature of its sender.
+ * @param tx must not go to the marker: who signed a wrapper is its waiver.
+ */
+export function admitImpersonated(
+  tx: ChainTransaction,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  return admitSentBy(tx, true, state, nonces, rules);
+}
+
+function admitSentBy(
+  tx: ChainTransaction,
+  impersonated: boolean,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  const evm = decodeForEvm(tx.raw, tx.sender);
   const entry: OrdinaryEntry = {
     kind: "ordinary",
     tx,
@@ -125,6 +149,7 @@ function admitOrdinary(
     nonce: evm.nonce,
     gasLimit: evm.gasLimit,
     evm,
+    impersonated,
   };
   assertMinGasPrice(evm, rules);
   assertFitsBlock(evm.gasLimit, rules);
@@ -205,7 +230,7 @@ function assertAffordable(
       { balance: balance.toString(), cost: cost.toString() },
     );
   }
-  assertNoContract(signer, account?.codeHash, state);
+  if (!entry.impersonated) assertNoContract(signer, account?.codeHash, state);
 }
 
 /** EIP-3607: a contract's address signs nothing, unless its code is a delegation (EIP-7702). */

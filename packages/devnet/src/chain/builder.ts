@@ -91,8 +91,10 @@ async function include(
   try {
     await recheck(entry, state, rules);
     if (entry.kind === "wrapper") await runWrapper(entry, state, execution, draft);
-    else
+    else {
+      if (entry.impersonated) state.allowContractSender(entry.signer);
       draft.add(entry.tx, "ordinary", await execution.transaction(entry.evm), effectiveGasPrice(entry.evm));
+    }
   } catch (error) {
     await state.revert();
     pool.drop(entry, reasonOf(error), error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { accountsOf } from "../accounts.js";
-import type { BlockEnvironment, Call, CallOutcome, Executor } from "../evm/executor.js";
+import type { CallTracer } from "../evm/callTracer.js";
+import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { WorldState } from "../state/world.js";
@@ -17,6 +18,7 @@ import { RefusedError } from "./refusal.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
 import { applyStep, type ChainStep, type StateStep } from "./steps.js";
+import type { ChainTransaction } from "./transaction.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
   /** How the pool takes nonces; {@link Chain.poolKind} changes it. */
@@ -25,6 +27,12 @@ export interface ChainOptions extends AdmissionRules, PoolLimits {
   readonly historyBlocks: number;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** What a call may be given that differs from the block's. */
+export interface CallChanges {
+  readonly environment?: Partial<BlockEnvironment>;
+  readonly tracer?: CallTracer | undefined;
 }
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
@@ -96,13 +104,21 @@ export class Chain {
    * @returns the transaction's hash; for a wrapper its own, not the inner's.
    * @throws ProtocolError or RefusedError for the first check that fails; nothing has changed then.
    */
-  async send(raw: Uint8Array): Promise<Hex> {
-    const hash = bytesToHex(crypto.keccak256(raw));
+  send(raw: Uint8Array): Promise<Hex> {
+    return this.#take(bytesToHex(crypto.keccak256(raw)), raw);
+  }
+
+  /** Like {@link send}, for a transaction that no key of its sender's has signed. */
+  sendImpersonated(tx: ChainTransaction): Promise<Hex> {
+    return this.#take(tx.hash, tx);
+  }
+
+  async #take(hash: Hex, tx: Uint8Array | ChainTransaction): Promise<Hex> {
     this.pool.assertUnknown(hash);
     if (this.ledger.transaction(hash) !== undefined) {
       throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in a block`, { hash });
     }
-    await admitTo(this.pool, this.poolKind, raw, this.state, this.options);
+    await admitTo(this.pool, this.poolKind, tx, this.state, this.options);
     return hash;
   }
 
@@ -178,9 +194,25 @@ export class Chain {
   }
 
   /** Runs an unsigned call on the state after a block. What it changes is forgotten. */
-  async call(call: Call, block: SealedBlock, state: StateReader): Promise<CallOutcome> {
-    const execution = await this.#executor.open(new Overlay(state), this.#environmentOf(block));
+  async call(
+    call: Call,
+    block: SealedBlock,
+    state: StateReader,
+    { environment = {}, tracer }: CallChanges = {},
+  ): Promise<CallOutcome> {
+    const changed = { ...this.#environmentOf(block), ...environment };
+    const execution = await this.#executor.open(new Overlay(state), changed, tracer);
     return execution.call(call);
+  }
+
+  /** An EVM as a block's transactions had it, over a state of the caller's. */
+  openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
+    return this.#executor.open(state, this.#environmentOf(block), tracer);
+  }
+
+  /** The state on which a block was built; undefined when it is not kept. */
+  stateBefore(number: number): StateReader | undefined {
+    return this.#world.before(number);
   }
 
   /** Tells of each new block, right after it is readable. @returns how to stop. */

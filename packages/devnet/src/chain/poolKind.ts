@@ -1,8 +1,9 @@
 import { type ErrorValues, ProtocolError } from "@gas-waiver/protocol";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
-import { type AdmissionRules, admit, type Entry } from "./admission.js";
+import { type AdmissionRules, admit, admitImpersonated, type Entry } from "./admission.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusal.js";
+import type { ChainTransaction } from "./transaction.js";
 
 /**
  * How a pool takes nonces.
@@ -15,19 +16,23 @@ export const POOL_KINDS = ["queued", "strict"] as const;
 export type PoolKind = (typeof POOL_KINDS)[number];
 
 /**
- * Checks signed bytes and takes them into the pool.
+ * Checks signed bytes, or a transaction of an impersonated sender, and takes it into the pool.
  * @throws ProtocolError or RefusedError for the first check that fails, in the words of such pools.
  */
 export async function admitTo(
   pool: Pool,
   kind: PoolKind,
-  raw: Uint8Array,
+  tx: Uint8Array | ChainTransaction,
   state: StateReader,
   rules: AdmissionRules,
 ): Promise<void> {
   try {
     const view = kind === "strict" ? afterPool(state, pool) : state;
-    const entry = await admit(raw, view, kind === "strict" ? "exact" : "gaps", rules);
+    const nonces = kind === "strict" ? "exact" : "gaps";
+    const entry =
+      tx instanceof Uint8Array
+        ? await admit(tx, view, nonces, rules)
+        : admitImpersonated(tx, view, nonces, rules);
     addTo(pool, kind, entry, state);
   } catch (error) {
     throw reworded(error, kind);

@@ -28,6 +28,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   readonly #codes = new Map<Hex, Uint8Array>();
   #undo: (() => void)[] = [];
   readonly #marks: number[] = [];
+  #contractSender: Hex | undefined;
 
   constructor(base: StateReader) {
     this.#base = base;
@@ -92,6 +93,15 @@ export class Overlay implements StateManagerInterface, StateReader {
     this.#wiped.add(address);
   }
 
+  /**
+   * Lets a contract send the next transaction, as an impersonated account may. EthereumJS asks for a sender's
+   * code to refuse contracts (EIP-3607), before anything else does: that one time it gets a delegation.
+   */
+  allowContractSender(address: Hex): void {
+    const codeHash = this.account(address)?.codeHash ?? EMPTY_CODE_HASH;
+    if (codeHash !== EMPTY_CODE_HASH) this.#contractSender = address;
+  }
+
   // ---- StateManagerInterface ----
 
   async getAccount(address: Address): Promise<Account | undefined> {
@@ -122,7 +132,12 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   async getCode(address: Address): Promise<Uint8Array> {
-    const record = this.account(hexOf(address));
+    const hex = hexOf(address);
+    if (hex === this.#contractSender) {
+      this.#contractSender = undefined;
+      return DELEGATION;
+    }
+    const record = this.account(hex);
     return record === undefined || record.codeHash === EMPTY_CODE_HASH
       ? NO_BYTES
       : this.code(record.codeHash);
@@ -225,6 +240,9 @@ export class StateRootUnavailableError extends Error {
     super("an overlay has no state root: roots are computed when a block is sealed");
   }
 }
+
+/** How the code of a delegated account begins (EIP-7702). */
+const DELEGATION = Uint8Array.of(0xef, 0x01, 0x00);
 
 const EMPTY_ACCOUNT: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 

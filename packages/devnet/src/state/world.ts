@@ -22,7 +22,7 @@ export interface StateMark {
  *
  * The latest state is plain maps. Each applied block leaves a diff of what it overwrote, and so does each change
  * between blocks; a state of the past is the latest one read through the diffs since then. The tries serve the
- * root alone.
+ * root alone, and what was written reaches them only when the root is asked for.
  */
 export class WorldState implements StateReader {
   readonly #accounts = new Map<Hex, AccountRecord>();
@@ -30,6 +30,8 @@ export class WorldState implements StateReader {
   readonly #codes = new Map<Hex, Uint8Array>();
   readonly #trie = new Trie();
   readonly #storageTries = new Map<Hex, Trie>();
+  /** Accounts and slots that were written since the tries were last brought up to date. */
+  readonly #stale = new Map<Hex, Set<Hex>>();
   /** `#diffs[i]` leads from position `#dropped + i + 1` back to position `#dropped + i`. */
   readonly #diffs: Diff[] = [];
   #dropped = 0;
@@ -63,6 +65,8 @@ export class WorldState implements StateReader {
   }
 
   root(): Hex {
+    for (const [address, slots] of this.#stale) this.#updateTries(address, slots);
+    this.#stale.clear();
     return this.#trie.root();
   }
 
@@ -117,10 +121,15 @@ export class WorldState implements StateReader {
 
   /** Applies a block's changes and returns the new root. */
   apply(changes: StateChanges): Hex {
+    this.applyUnrooted(changes);
+    return this.root();
+  }
+
+  /** Applies a block's changes and leaves the root for later: of many blocks in a row, one needs it. */
+  applyUnrooted(changes: StateChanges): void {
     this.#diffs.push(this.#write(changes));
     this.#ends.push(this.#position);
     this.#forgetOld();
-    return this.root();
   }
 
   /** Changes the latest state between two blocks: seen at once, and part of the next block's root. */
@@ -171,29 +180,26 @@ export class WorldState implements StateReader {
       if (record === undefined) this.#accounts.delete(address);
       else this.#accounts.set(address, record);
     }
-    for (const address of new Set([...slots.keys(), ...accounts.keys()])) this.#updateTrie(address);
+    for (const address of accounts.keys()) this.#staleSlotsOf(address);
   }
 
   #write(changes: StateChanges): Diff {
     const diff: Diff = { accounts: new Map(), slots: new Map() };
     for (const [hash, code] of changes.codes) this.#codes.set(hash, code);
-    const touched = new Set<Hex>(changes.accounts.keys());
     for (const address of changes.wiped) {
-      touched.add(address);
       for (const slot of [...(this.#slots.get(address)?.keys() ?? [])]) {
         this.#writeSlot(diff, address, slot, NO_BYTES);
       }
     }
     for (const [address, slots] of changes.slots) {
-      touched.add(address);
       for (const [slot, value] of slots) this.#writeSlot(diff, address, slot, value);
     }
     for (const [address, record] of changes.accounts) {
+      this.#staleSlotsOf(address);
       diff.accounts.set(address, this.#accounts.get(address));
       if (record === undefined) this.#accounts.delete(address);
       else this.#accounts.set(address, record);
     }
-    for (const address of touched) this.#updateTrie(address);
     return diff;
   }
 
@@ -213,7 +219,16 @@ export class WorldState implements StateReader {
     }
     if (value.length === 0) slots.delete(slot);
     else slots.set(slot, value);
-    this.#storageTrie(address).put(hashedKey(slot), value.length === 0 ? NO_BYTES : RLP.encode(value));
+    this.#staleSlotsOf(address).add(slot);
+  }
+
+  #staleSlotsOf(address: Hex): Set<Hex> {
+    let slots = this.#stale.get(address);
+    if (slots === undefined) {
+      slots = new Set();
+      this.#stale.set(address, slots);
+    }
+    return slots;
   }
 
   #storageTrie(address: Hex): Trie {
@@ -225,7 +240,12 @@ export class WorldState implements StateReader {
     return trie;
   }
 
-  #updateTrie(address: Hex): void {
+  #updateTries(address: Hex, slots: ReadonlySet<Hex>): void {
+    const trie = slots.size === 0 ? undefined : this.#storageTrie(address);
+    for (const slot of slots) {
+      const value = this.slot(address, slot);
+      trie?.put(hashedKey(slot), value.length === 0 ? NO_BYTES : RLP.encode(value));
+    }
     const record = this.#accounts.get(address);
     if (record === undefined) {
       this.#trie.put(hashedKey(address), NO_BYTES);

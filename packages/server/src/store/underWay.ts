@@ -144,16 +144,18 @@ export async function notFinal({ pool }: Store, lane: Lane, limit: number): Prom
 export interface TakenNonce {
   readonly id: string;
   readonly waiverNonce: bigint;
+  /** The address in hex. */
+  readonly sender: string;
 }
 
 /** The waiver nonces of what the lane has signed or broadcast, ascending. */
 export async function takenNonces({ pool }: Store, lane: Lane): Promise<TakenNonce[]> {
-  const { rows } = await pool.query<{ id: string; waiver_nonce: string }>(
-    `select id, waiver_nonce from submissions
+  const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
+    `select id, waiver_nonce, encode(sender, 'hex') as sender from submissions
      where chain = $1 and waiver = $2 and state in ('signed', 'broadcast') order by waiver_nonce`,
     [lane.chain, toBuffer(lane.waiver)],
   );
-  return rows.map(({ id, waiver_nonce }) => ({ id, waiverNonce: BigInt(waiver_nonce) }));
+  return rows.map(({ id, waiver_nonce, sender }) => ({ id, waiverNonce: BigInt(waiver_nonce), sender }));
 }
 
 /**

@@ -38,6 +38,8 @@ interface Receipt {
 }
 
 export const CHAIN_ID = 2201;
+/** How many more blocks pass a wrapper over before it is dropped. */
+const HELD_BLOCKS = 2;
 
 /** What a chain of the waiver rules does, as far as a submission service can see it: nonces, blocks, receipts. */
 export class ModelChain {
@@ -53,6 +55,8 @@ export class ModelChain {
   #height = 0;
   readonly #nonces = new Map<Hex, bigint>();
   readonly #receipts = new Map<Hex, Receipt>();
+  /** The block that first passed a wrapper over because its sender's nonce was missing. */
+  readonly #heldSince = new Map<Hex, number>();
   readonly #waiting = new Map<Hex, Wrapper>();
 
   constructor(pool: PoolKind) {
@@ -96,9 +100,21 @@ export class ModelChain {
     return hashTransaction(wrapper);
   }
 
-  /** Makes a block; a wrapper that cannot run any more is dropped, one that cannot run yet waits (D8). */
+  /** Makes a block; a wrapper that cannot run any more is dropped, one that cannot run yet waits a while (D8). */
   mine(): void {
     this.#height++;
+    this.#runAll();
+    for (const wrapper of this.#waiting.values()) {
+      if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
+      const since = this.#heldSince.get(wrapper.hash) ?? this.#height;
+      this.#heldSince.set(wrapper.hash, since);
+      if (this.#height - since < HELD_BLOCKS) continue;
+      this.#waiting.delete(wrapper.hash);
+      this.#heldSince.delete(wrapper.hash);
+    }
+  }
+
+  #runAll(): void {
     for (let ran = true; ran; ) {
       ran = false;
       for (const wrapper of this.#waiting.values()) {

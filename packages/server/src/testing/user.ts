@@ -49,3 +49,9 @@ export function innerOf(user: number, nonce: number | bigint = 0, changes: Chang
 export function hashOf(raw: Hex): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(raw)));
 }
+
+/** The numbers of the first users by address: a lane takes senders in this order. */
+export function usersByAddress(count: number): number[] {
+  const users = Array.from({ length: count }, (_, i) => i + 1);
+  return users.sort((a, b) => (userAddress(a) < userAddress(b) ? -1 : 1));
+}

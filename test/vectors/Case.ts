@@ -1,0 +1,212 @@
+// One case of the vector file and how it is written down.
+import {
+  type Account,
+  type Accounts,
+  accounts,
+  contracts,
+  MARKER,
+  OTHER_USER,
+  type Registry,
+  registry,
+  TOKEN,
+  TRANSFER,
+  USER,
+  USER_NONCE,
+  WAIVER,
+  WAIVER_NONCE,
+} from "./State.js";
+import { addressOf, type Edit, type Fields, gasOf, type Signed, sign } from "./Transaction.js";
+
+export interface Log {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+/** What validators do with the wrapper (D7, D9, D10). */
+export type Expectation =
+  | {
+      readonly verdict: "refused";
+      readonly check: string;
+      readonly reason: string;
+      readonly cause?: string;
+    }
+  | {
+      readonly verdict: "included";
+      readonly waiver: string;
+      readonly sender: string;
+      readonly wrapperHash: string;
+      readonly innerHash: string;
+      readonly status: 0 | 1;
+      readonly wrapperGasUsed: string;
+      readonly innerGasUsed: string;
+      readonly logs: readonly Log[];
+      readonly accounts: Accounts;
+    };
+
+/** What a submission service with this waiver's policy says of the inner transaction alone (D3). */
+export type ServiceExpectation = { readonly transaction: string; readonly waiver: string } & (
+  | { readonly verdict: "accepted"; readonly sender: string; readonly txHash: string }
+  | { readonly verdict: "refused"; readonly code: string; readonly reason: string }
+);
+
+export interface VectorCase {
+  readonly name: string;
+  readonly clause: string;
+  readonly chainId: number;
+  readonly registry: Registry;
+  readonly accounts: Accounts;
+  readonly wrapper: string;
+  readonly expect: Expectation;
+  readonly service?: ServiceExpectation;
+}
+
+export const CHAIN_ID = 2201n;
+
+const word = (hex: string) => hex.replace("0x", "").padStart(64, "0");
+export const transferData = (to: string, amount: bigint) => TRANSFER + word(to) + word(amount.toString(16));
+
+const PLAIN: Fields = {
+  type: 0,
+  chainId: CHAIN_ID,
+  nonce: USER_NONCE,
+  gasPrice: 0n,
+  maxPriorityFeePerGas: 0n,
+  maxFeePerGas: 0n,
+  gasLimit: 100_000n,
+  to: TOKEN,
+  value: 0n,
+  data: transferData(addressOf(OTHER_USER), 7n),
+  accessList: [],
+};
+
+/** What differs from a transaction that keeps every rule. */
+export type Changes = Partial<Fields> & { readonly signer?: number; readonly edit?: Edit };
+
+/** The user's: 7 units of the test token to another user, unless told otherwise. */
+export function innerTx({ signer = USER, edit, ...fields }: Changes = {}): Signed {
+  return sign({ ...PLAIN, ...fields }, signer, edit);
+}
+
+/** The waiver's, around some bytes. */
+export function wrapperTx(data: string, { signer = WAIVER, edit, ...fields }: Changes = {}): Signed {
+  const plain = { ...PLAIN, nonce: WAIVER_NONCE, gasLimit: 1_000_000n, to: MARKER, data };
+  return sign({ ...plain, ...fields }, signer, edit);
+}
+
+export interface Situation {
+  readonly name: string;
+  readonly clause: string;
+  readonly registry?: Registry;
+  readonly accounts?: Accounts;
+  readonly inner?: Changes;
+  /** Instead of the signed inner. */
+  readonly data?: string;
+  readonly wrapper?: Changes;
+}
+
+function build(situation: Situation) {
+  const signedInner = innerTx(situation.inner);
+  const wrapper = wrapperTx(situation.data ?? signedInner.bytes, situation.wrapper);
+  return {
+    inner: signedInner,
+    wrapper,
+    head: {
+      name: situation.name,
+      clause: situation.clause,
+      chainId: Number(CHAIN_ID),
+      registry: situation.registry ?? registry(),
+      accounts: situation.accounts ?? accounts(),
+      wrapper: wrapper.bytes,
+    },
+  };
+}
+
+const PARSE_ERRORS = ["EMPTY_TRANSACTION", "MALFORMED_RLP", "NON_CANONICAL_RLP", "MALFORMED_TRANSACTION"];
+
+function refusedByService(transaction: string, waiver: string, reason: string): ServiceExpectation {
+  // D2: what cannot be decoded is PARSE_ERROR; what decodes and breaks a rule is VALIDATION_FAILED.
+  const code = PARSE_ERRORS.includes(reason) ? "PARSE_ERROR" : "VALIDATION_FAILED";
+  return { transaction, waiver, verdict: "refused", code, reason };
+}
+
+function acceptedByService({ bytes, from, hash }: Signed, waiver: string): ServiceExpectation {
+  return { transaction: bytes, waiver, verdict: "accepted", sender: from, txHash: hash };
+}
+
+/** The validators refuse, and the service says nothing of it: the wrapper is its own, not the user's. */
+export function refused(situation: Situation, check: string, reason: string, cause?: string): VectorCase {
+  return { ...build(situation).head, expect: { verdict: "refused", check, reason, ...(cause && { cause }) } };
+}
+
+/** The validators refuse, and so does the service: by the same reason, unless told otherwise. */
+export function refusedByBoth(
+  situation: Situation,
+  check: string,
+  reason: string,
+  serviceReason = reason,
+): VectorCase {
+  const { head, inner, wrapper } = build(situation);
+  const service = refusedByService(situation.data ?? inner.bytes, wrapper.from, serviceReason);
+  return { ...head, expect: { verdict: "refused", check, reason }, service };
+}
+
+/** The validators refuse for the state of the chain, of which the service's rules on an InnerTx know nothing. */
+export function refusedByChain(situation: Situation, check: string, reason: string): VectorCase {
+  const { head, inner, wrapper } = build(situation);
+  const service = acceptedByService(inner, wrapper.from);
+  return { ...head, expect: { verdict: "refused", check, reason }, service };
+}
+
+export interface Effects {
+  /** 1 unless told otherwise. */
+  readonly status?: 0 | 1;
+  /** Gas of the execution on top of what the calldata costs; or the whole with `gasUsed`. */
+  readonly execution?: bigint;
+  readonly gasUsed?: bigint;
+  readonly logs?: readonly Log[];
+  /** Who receives the value, if it moves. */
+  readonly paid?: string;
+  /** Why the service refuses what the chain takes. */
+  readonly serviceReason?: string;
+}
+
+/** Both nonces go up by one, nobody pays, and the inner has the effects. */
+export function included(situation: Situation, effects: Effects = {}): VectorCase {
+  const { head, inner, wrapper } = build(situation);
+  const { status = 1, logs = [], paid, serviceReason } = effects;
+  const expect: Expectation = {
+    verdict: "included",
+    waiver: wrapper.from,
+    sender: inner.from,
+    wrapperHash: wrapper.hash,
+    innerHash: inner.hash,
+    status,
+    wrapperGasUsed: String(gasOf(wrapper.fields)),
+    innerGasUsed: String(effects.gasUsed ?? gasOf(inner.fields, effects.execution)),
+    logs,
+    accounts: accountsAfter(head.accounts, wrapper.from, inner, paid),
+  };
+  const service =
+    serviceReason === undefined
+      ? acceptedByService(inner, wrapper.from)
+      : refusedByService(inner.bytes, wrapper.from, serviceReason);
+  return { ...head, expect, service };
+}
+
+function accountsAfter(before: Accounts, waiver: string, inner: Signed, paid: string | undefined): Accounts {
+  const after: Record<string, Account> = { ...before };
+  const change = (address: string, nonces: bigint, wei: bigint) => {
+    // Contracts begin at nonce 1 (EIP-161).
+    const untouched = { nonce: address in contracts ? "1" : "0", balance: "0" };
+    const { nonce, balance } = after[address] ?? untouched;
+    after[address] = { nonce: String(BigInt(nonce) + nonces), balance: String(BigInt(balance) + wei) };
+  };
+  change(waiver, 1n, 0n);
+  change(inner.from, 1n, 0n);
+  if (paid !== undefined) {
+    change(inner.from, 0n, -inner.fields.value);
+    change(paid, 0n, inner.fields.value);
+  }
+  return after;
+}

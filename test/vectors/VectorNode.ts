@@ -1,0 +1,146 @@
+// Brings a devnet into the state of a vector, by nothing but transactions that anybody could send.
+import { createDevnet, type Devnet, type DevnetOptions, WaiverRegistry } from "@gas-waiver/devnet";
+import { Interface, type InterfaceAbi } from "ethers";
+import { innerTx, transferData, type VectorCase, wrapperTx } from "./Case.js";
+import {
+  type Accounts,
+  type AllowedTargetJson,
+  contracts,
+  DEPLOYER,
+  MARKER,
+  OTHER_WAIVER,
+  REGISTRY,
+  type Registry,
+  registry,
+  VALIDATOR,
+} from "./State.js";
+import { addressOf, type Fields, sign } from "./Transaction.js";
+
+/** Carries what raises a user's nonce alone, and sends what raises a waiver's alone. No vector names them. */
+const SPARE_WAIVER = OTHER_WAIVER;
+const SPARE_USER = 8;
+const VALIDATORS = [VALIDATOR, VALIDATOR + 1, VALIDATOR + 2];
+const GWEI = 10n ** 9n;
+
+const abi = new Interface(WaiverRegistry.abi as unknown as InterfaceAbi);
+
+export class VectorNode {
+  readonly #devnet: Devnet;
+
+  private constructor(devnet: Devnet) {
+    this.#devnet = devnet;
+  }
+
+  /** A node in the state of a case, that makes blocks when told to. Close it afterwards. */
+  static async create(vector: VectorCase, options: DevnetOptions = {}): Promise<VectorNode> {
+    const node = new VectorNode(await createDevnet({ blockTimeMs: 0, automine: false, ...options }));
+    const called = Object.keys(contracts).some((address) => vector.wrapper.includes(address.slice(2)));
+    if (called && vector.expect.verdict === "included") await node.#deploy();
+    await node.#raiseNonces(vector.accounts);
+    await node.#pay(vector.accounts);
+    await node.#govern(vector.registry);
+    return node;
+  }
+
+  async rpc<T = unknown>(method: string, ...params: unknown[]): Promise<T> {
+    return (await this.#devnet.request({ method, params })) as T;
+  }
+
+  async mine(): Promise<void> {
+    await this.#devnet.mine();
+  }
+
+  async close(): Promise<void> {
+    await this.#devnet.close();
+  }
+
+  async nonceOf(account: number): Promise<bigint> {
+    return BigInt(await this.rpc<string>("eth_getTransactionCount", addressOf(account), "latest"));
+  }
+
+  async #sendAndMine(...transactions: string[]): Promise<void> {
+    for (const bytes of transactions) await this.rpc("eth_sendRawTransaction", bytes);
+    await this.mine();
+  }
+
+  async #paid(account: number, fields: Partial<Fields>): Promise<string> {
+    const plain = innerTx({ nonce: await this.nonceOf(account), gasPrice: GWEI, gasLimit: 10_000_000n });
+    return sign({ ...plain.fields, ...fields }, account).bytes;
+  }
+
+  /** The contracts of the vectors lie where account 13 creates them, one after the other from nonce 0. */
+  async #deploy(): Promise<void> {
+    for (const { name, code } of Object.values(contracts)) {
+      if (name === "test token") continue;
+      // PUSH2 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN: returns the code behind these 10 bytes.
+      const size = ((code.length - 2) / 2).toString(16).padStart(4, "0");
+      const data = `0x61${size}80600a5f395ff3${code.slice(2)}`;
+      await this.#sendAndMine(await this.#paid(DEPLOYER, { to: null, data }));
+    }
+  }
+
+  async #raiseNonces(accounts: Accounts): Promise<void> {
+    const users: number[] = [];
+    const waivers: number[] = [];
+    for (let account = 0; account <= VALIDATOR; account++) {
+      const nonce = Number(accounts[addressOf(account)]?.nonce ?? 0);
+      (account < 10 ? users : waivers).push(...Array<number>(nonce).fill(account));
+    }
+    for (let i = 0; i < Math.max(users.length, waivers.length); i++) {
+      const user = users[i] ?? SPARE_USER;
+      const waiver = waivers[i] ?? SPARE_WAIVER;
+      const data = transferData(addressOf(9), 0n);
+      const inner = innerTx({ signer: user, nonce: await this.nonceOf(user), data });
+      const wrapper = wrapperTx(inner.bytes, {
+        signer: waiver,
+        to: MARKER,
+        nonce: await this.nonceOf(waiver),
+      });
+      await this.#sendAndMine(wrapper.bytes);
+    }
+  }
+
+  async #pay(accounts: Accounts): Promise<void> {
+    for (const [to, { balance }] of Object.entries(accounts)) {
+      if (balance === "0") continue;
+      await this.#sendAndMine(await this.#paid(DEPLOYER, { to, value: BigInt(balance), data: "0x" }));
+    }
+  }
+
+  /** Votes for whatever makes the registry of genesis the vector's. */
+  async #govern(wanted: Registry): Promise<void> {
+    const genesis = registry();
+    for (const waiver of Object.keys(genesis)) {
+      const policy = wanted[waiver];
+      if (policy === undefined) await this.#carry("proposeRevoke", [waiver]);
+      else if (JSON.stringify(policy) !== JSON.stringify(genesis[waiver])) {
+        await this.#carry("proposeUpdate", [waiver, policy.map(targetOf)]);
+      }
+    }
+    for (const [waiver, policy] of Object.entries(wanted)) {
+      if (genesis[waiver] === undefined) {
+        await this.#carry("proposeRegister", [waiver, policy.map(targetOf)]);
+      }
+    }
+  }
+
+  async #carry(method: string, values: unknown[]): Promise<void> {
+    const data = abi.encodeFunctionData(method, values);
+    await this.#sendAndMine(await this.#paid(VALIDATOR, { to: REGISTRY, data }));
+    const count = { to: REGISTRY, data: abi.encodeFunctionData("proposalCount") };
+    const id = BigInt(await this.rpc<string>("eth_call", count, "latest"));
+    const vote = abi.encodeFunctionData("vote", [id, true]);
+    for (const validator of VALIDATORS) {
+      await this.#sendAndMine(await this.#paid(validator, { to: REGISTRY, data: vote }));
+    }
+  }
+}
+
+function targetOf({ address, selectors }: AllowedTargetJson) {
+  return {
+    target: address === "*" ? `0x${"00".repeat(20)}` : address,
+    anyTarget: address === "*",
+    anySelector: selectors === undefined,
+    selectors: selectors ?? [],
+  };
+}

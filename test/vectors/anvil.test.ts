@@ -1,0 +1,113 @@
+// Another EVM (revm, in anvil) runs the inner of every vector as an ordinary transaction of price 0 and has the
+// same status, gas and logs: "executed as the user, keeping the user's from, nonce and call semantics".
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { Transaction } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { generate } from "./generate.js";
+import type { Accounts } from "./State.js";
+
+const { cases, contracts } = generate();
+
+const included = cases.flatMap(({ name, wrapper, accounts, expect: told }) =>
+  told.verdict === "included" ? [{ name, wrapper, accounts, told }] : [],
+);
+
+/** Only for Linux on amd64, where the lock file brings it. */
+function findAnvil(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/bin/anvil");
+  } catch {
+    return undefined;
+  }
+}
+
+const program = findAnvil();
+let anvil: ChildProcess | undefined;
+let url = "";
+
+async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body });
+  const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
+  if (error) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+
+const hex = (value: bigint | number | string) => `0x${BigInt(value).toString(16)}`;
+
+async function start(path: string): Promise<void> {
+  const flags = [
+    "--port",
+    "0",
+    "--chain-id",
+    "2201",
+    "--hardfork",
+    "prague",
+    "--accounts",
+    "1",
+    "--no-mining",
+  ];
+  const fees = ["--block-base-fee-per-gas", "0", "--gas-price", "0", "--disable-min-priority-fee"];
+  const child = spawn(path, [...flags, ...fees], { stdio: ["ignore", "pipe", "ignore"] });
+  anvil = child;
+  url = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+      const [, address] = text.match(/Listening on (\S+)/) ?? [];
+      if (address !== undefined) resolve(`http://${address}`);
+    });
+    child.once("error", reject);
+    child.once("close", () => reject(new Error(`anvil ended: ${text}`)));
+  });
+}
+
+async function layOut(accounts: Accounts): Promise<void> {
+  for (const [address, { code, storage }] of Object.entries(contracts)) {
+    await rpc("anvil_setCode", address, code);
+    await rpc("anvil_setNonce", address, "0x1");
+    for (const [slot, value] of Object.entries(storage)) {
+      await rpc("anvil_setStorageAt", address, slot, `0x${value.slice(2).padStart(64, "0")}`);
+    }
+  }
+  for (const [address, { nonce, balance }] of Object.entries(accounts)) {
+    await rpc("anvil_setBalance", address, hex(balance));
+    await rpc("anvil_setNonce", address, hex(nonce));
+  }
+}
+
+describe.skipIf(program === undefined)("anvil runs the inner with the effects of the vector", () => {
+  beforeAll(() => start(program ?? ""));
+  afterAll(async () => {
+    const child = anvil;
+    if (child === undefined || child.exitCode !== null) return;
+    await new Promise((resolve) => {
+      child.once("close", resolve);
+      child.kill();
+    });
+  });
+
+  it.each(included)("$name", async ({ wrapper, accounts, told }) => {
+    const mark = await rpc("evm_snapshot");
+    await layOut(accounts);
+    const inner = Transaction.from(Transaction.from(wrapper).data);
+    // The wrapper has used a nonce before, where a waiver carries a transaction of its own.
+    await rpc("anvil_setNonce", told.sender, hex(inner.nonce));
+    await rpc("anvil_setBalance", told.sender, hex(accounts[told.sender]?.balance ?? 0));
+    expect(await rpc("eth_sendRawTransaction", inner.serialized)).toBe(told.innerHash);
+    await rpc("evm_mine");
+    expect(await rpc("eth_getTransactionReceipt", told.innerHash)).toMatchObject({
+      status: hex(told.status),
+      gasUsed: hex(told.innerGasUsed),
+      logs: told.logs,
+    });
+    for (const [address, { balance, nonce }] of Object.entries(told.accounts)) {
+      expect(await rpc("eth_getBalance", address, "latest"), address).toBe(hex(balance));
+      if (address === told.waiver && told.waiver !== told.sender) continue;
+      expect(await rpc("eth_getTransactionCount", address, "latest"), address).toBe(hex(nonce));
+    }
+    await rpc("evm_revert", mark);
+  });
+});

@@ -1,0 +1,311 @@
+// What a wrapper that keeps every rule does (D9, D10).
+import { AbiCoder, getCreateAddress, id, zeroPadValue } from "ethers";
+import {
+  type Changes,
+  included,
+  innerTx,
+  type Log,
+  type Situation,
+  transferData,
+  type VectorCase,
+  wrapperTx,
+} from "../Case.js";
+import {
+  accounts,
+  NO_WAIVER,
+  OTHER_USER,
+  OTHER_WAIVER,
+  type Registry,
+  registry,
+  type SmallContract,
+  small,
+  TOKEN,
+  USER,
+  WAIVER,
+} from "../State.js";
+import { addressOf, gasOf } from "../Transaction.js";
+
+/**
+ * Gas of the token's own code for a transfer of a few units to somebody who holds some, and to oneself. Not
+ * counted but measured, since the code is the compiler's; another EVM confirms it (anvil.test.ts).
+ */
+const TOKEN_GAS = { toHolder: 12_633n, toSelf: 5_033n } as const;
+
+const open: Registry = registry([{ address: "*" }]);
+const plain = addressOf(OTHER_USER);
+
+function transferLog(from: string, to: string, amount: bigint): Log {
+  const topics = [id("Transfer(address,address,uint256)"), zeroPadValue(from, 32), zeroPadValue(to, 32)];
+  return { address: TOKEN, topics, data: AbiCoder.defaultAbiCoder().encode(["uint256"], [amount]) };
+}
+
+/** The witness's log: tx.origin, msg.sender, msg.value, the gas price. */
+function witnessLog(sender: string, value = 0n): Log {
+  const data = AbiCoder.defaultAbiCoder().encode(
+    ["address", "address", "uint256", "uint256"],
+    [sender, sender, value, 0n],
+  );
+  return { address: small.witness.address, topics: [], data };
+}
+
+function calling(name: string, contract: SmallContract, inner: Changes = {}, more: Partial<Situation> = {}) {
+  const to = small[contract].address;
+  return { name, clause: "D9, D10", registry: open, inner: { to, data: "0x", ...inner }, ...more };
+}
+
+function transfers(): VectorCase[] {
+  const sender = addressOf(USER);
+  const log = transferLog(sender, plain, 7n);
+  const transfer = (
+    name: string,
+    inner: Changes = {},
+    wrapper: Changes = {},
+    more: Partial<Situation> = {},
+  ) =>
+    included(
+      { name, clause: "D9, D10", inner, wrapper, ...more },
+      { execution: TOKEN_GAS.toHolder, logs: [log] },
+    );
+  const data = transferData(sender, 7n);
+  const least = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
+  return [
+    transfer("token transfer in a legacy inner"),
+    transfer("token transfer in an EIP-2930 inner", { type: 1 }),
+    transfer("token transfer in an EIP-1559 inner", { type: 2 }),
+    transfer("token transfer in an EIP-2930 wrapper", {}, { type: 1 }),
+    transfer("token transfer in an EIP-1559 wrapper", { type: 2 }, { type: 2 }),
+    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: least }),
+    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: least + 50_000n }),
+    transfer("inner gas limit of 10,000,000", { gasLimit: 10_000_000n }, { gasLimit: 11_000_000n }),
+    included(
+      {
+        name: "inner gas limit of 10,000,001, which a service refuses and the chain does not",
+        clause: "D3, D7 14",
+        inner: { gasLimit: 10_000_001n },
+        wrapper: { gasLimit: 11_000_000n },
+      },
+      { execution: TOKEN_GAS.toHolder, logs: [log], serviceReason: "GAS_LIMIT_TOO_HIGH" },
+    ),
+    transfer(
+      "wrapper of a waiver that was just registered",
+      {},
+      { signer: NO_WAIVER, nonce: 0n },
+      {
+        registry: registry(undefined, {
+          [addressOf(NO_WAIVER)]: [{ address: TOKEN, selectors: ["0xa9059cbb"] }],
+        }),
+      },
+    ),
+    transfer("wrapper of the other waiver", {}, { signer: OTHER_WAIVER, nonce: 0n }),
+    included(
+      { name: "token transfer to oneself", clause: "D9, D10", inner: { data } },
+      { execution: TOKEN_GAS.toSelf, logs: [transferLog(sender, sender, 7n)] },
+    ),
+    included(
+      {
+        name: "first transaction of both, with nonce 0",
+        clause: "D9",
+        accounts: accounts({}, {}),
+        inner: { nonce: 0n },
+        wrapper: { nonce: 0n },
+      },
+      { execution: TOKEN_GAS.toHolder, logs: [log] },
+    ),
+  ];
+}
+
+function asTheUser(): VectorCase[] {
+  const gas = { execution: small.witness.gas };
+  const seen = (signer: number, value = 0n) => ({ ...gas, logs: [witnessLog(addressOf(signer), value)] });
+  return [
+    included(calling("tx.origin and msg.sender are the user, the price is 0", "witness"), seen(USER)),
+    included(calling("tx.origin and msg.sender in an EIP-2930 inner", "witness", { type: 1 }), seen(USER)),
+    included(calling("tx.origin and msg.sender in an EIP-1559 inner", "witness", { type: 2 }), seen(USER)),
+    included(
+      calling(
+        "tx.origin and msg.sender with value, which moves from the user",
+        "witness",
+        { value: 10n },
+        {
+          accounts: accounts({ [USER]: 10n, [WAIVER]: 5n }),
+        },
+      ),
+      { ...seen(USER, 10n), paid: small.witness.address },
+    ),
+    included(
+      calling("waiver's own inner, with the nonce after its wrapper's", "witness", {
+        signer: WAIVER,
+        nonce: 4n,
+      }),
+      seen(WAIVER),
+    ),
+    included(
+      calling("inner of the other waiver", "witness", { signer: OTHER_WAIVER, nonce: 0n }),
+      seen(OTHER_WAIVER),
+    ),
+  ];
+}
+
+function failures(): VectorCase[] {
+  const funded = { accounts: accounts({ [USER]: 10n }) };
+  const limit = { gasLimit: 50_000n };
+  const intrinsic = gasOf(innerTx({ to: small.witness.address, data: "0x" }).fields);
+  return [
+    included(calling("inner that reverts", "reverts"), { status: 0, execution: small.reverts.gas }),
+    included(calling("inner that reverts with value, which stays", "reverts", { value: 10n }, funded), {
+      status: 0,
+      execution: small.reverts.gas,
+    }),
+    included(calling("inner that meets an invalid instruction", "invalid instruction", limit), {
+      status: 0,
+      gasUsed: 50_000n,
+    }),
+    included(calling("inner that loops until its gas is used", "endless loop", limit), {
+      status: 0,
+      gasUsed: 50_000n,
+    }),
+    included(
+      calling("inner with exactly its intrinsic gas, and none to run", "witness", { gasLimit: intrinsic }),
+      {
+        status: 0,
+        gasUsed: intrinsic,
+      },
+    ),
+    included(
+      calling("inner one gas short of its execution", "witness", {
+        gasLimit: intrinsic + small.witness.gas - 1n,
+      }),
+      { status: 0, gasUsed: intrinsic + small.witness.gas - 1n },
+    ),
+    included(
+      calling("inner with exactly the gas of its execution", "witness", {
+        gasLimit: intrinsic + small.witness.gas,
+      }),
+      { execution: small.witness.gas, logs: [witnessLog(addressOf(USER))] },
+    ),
+  ];
+}
+
+function effects(): VectorCase[] {
+  const key = `0x${"00".repeat(32)}`;
+  const reads = small["reads storage"];
+  const accessList = [{ address: reads.address, storageKeys: [key] }];
+  return [
+    included(calling("inner that writes storage", "writes storage"), {
+      execution: small["writes storage"].gas,
+    }),
+    included(calling("inner that reads cold storage", "reads storage"), { execution: reads.gas }),
+    included(
+      calling("inner that reads storage of its access list", "reads storage", { type: 1, accessList }),
+      {
+        execution: reads.gas - 2_000n,
+      },
+    ),
+    included(
+      calling("EIP-1559 inner that reads storage of its access list", "reads storage", {
+        type: 2,
+        accessList,
+      }),
+      {
+        execution: reads.gas - 2_000n,
+      },
+    ),
+    included(
+      {
+        ...calling("access list of the wrapper, which warms nothing for the inner", "reads storage"),
+        wrapper: { type: 1, accessList },
+      },
+      { execution: reads.gas },
+    ),
+    withAccount(
+      included(calling("inner that creates a contract in its call", "creates a contract"), {
+        execution: small["creates a contract"].gas,
+      }),
+      getCreateAddress({ from: small["creates a contract"].address, nonce: 1 }).toLowerCase(),
+    ),
+    included(calling("inner to a contract that self-destructs (EIP-6780: it stays)", "self-destructs"), {
+      execution: small["self-destructs"].gas,
+    }),
+  ];
+}
+
+/** A contract that is new has nonce 1 (EIP-161). */
+function withAccount(one: VectorCase, created: string): VectorCase {
+  if (one.expect.verdict !== "included") return one;
+  const after = { ...one.expect.accounts, [created]: { nonce: "1", balance: "0" } };
+  return { ...one, expect: { ...one.expect, accounts: after } };
+}
+
+function withoutCode(): VectorCase[] {
+  const to = (target: string, changes: Changes = {}) => ({ to: target, data: "0x", ...changes });
+  const precompile = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
+  const base = { clause: "D9, D10", registry: open };
+  const ones = `0x${"01".repeat(1_000)}`;
+  return [
+    included({ ...base, name: "inner to an account without code", inner: to(plain) }),
+    included({
+      ...base,
+      name: "inner without data to its own sender, where any target is permitted",
+      inner: to(addressOf(USER)),
+    }),
+    included({ ...base, name: "inner to the waiver that carries it", inner: to(addressOf(WAIVER)) }),
+    included(
+      {
+        ...base,
+        name: "whole balance to an account without code",
+        inner: to(plain, { value: 10n }),
+        accounts: accounts({ [USER]: 10n }),
+      },
+      { paid: plain },
+    ),
+    included(
+      {
+        ...base,
+        name: "value to oneself",
+        inner: to(addressOf(USER), { value: 10n }),
+        accounts: accounts({ [USER]: 10n }),
+      },
+      { paid: addressOf(USER) },
+    ),
+    included(
+      {
+        ...base,
+        name: "value to the waiver",
+        inner: to(addressOf(WAIVER), { value: 4n }),
+        accounts: accounts({ [USER]: 10n }),
+      },
+      { paid: addressOf(WAIVER) },
+    ),
+    included({
+      ...base,
+      name: "calldata whose floor is above its gas (EIP-7623)",
+      inner: to(plain, { data: ones }),
+    }),
+    // 60 and 12 for each word; 15 and 3 for each word.
+    included({ ...base, name: "the precompile SHA-256", inner: to(precompile(2)) }, { execution: 60n }),
+    included(
+      {
+        ...base,
+        name: "the precompile identity, of four words",
+        inner: to(precompile(4), { data: `0x${"00".repeat(128)}` }),
+      },
+      { execution: 27n },
+    ),
+    included(
+      {
+        ...base,
+        name: "the precompile SHA-256 without the gas it needs",
+        inner: to(precompile(2), { gasLimit: 21_059n }),
+      },
+      { status: 0, gasUsed: 21_059n },
+    ),
+  ];
+}
+
+export const executionCases = (): VectorCase[] => [
+  ...transfers(),
+  ...asTheUser(),
+  ...failures(),
+  ...effects(),
+  ...withoutCode(),
+];

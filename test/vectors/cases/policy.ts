@@ -1,0 +1,152 @@
+// AllowedTarget (D4): what a waiver's policy permits, and what it does not.
+import { type Changes, included, refusedByBoth, type VectorCase } from "../Case.js";
+import { type AllowedTargetJson, APPROVE, OTHER_USER, registry, small, TOKEN, TRANSFER } from "../State.js";
+import { addressOf } from "../Transaction.js";
+
+const clause = "D7 9, D4";
+const ANY = "*";
+const witness = small.witness.address;
+const reverts = small.reverts.address;
+const plain = addressOf(OTHER_USER);
+
+type Told = [name: string, policy: readonly AllowedTargetJson[] | undefined, inner: Changes];
+
+function notAllowed(reason: string, cases: readonly Told[]): VectorCase[] {
+  return cases.map(([name, policy, inner]) =>
+    refusedByBoth({ name, clause, registry: registry(policy), inner }, "target and selector", reason),
+  );
+}
+
+/** To an account without code: all the gas is what the calldata costs. */
+function allowed(cases: readonly Told[]): VectorCase[] {
+  return cases.map(([name, policy, inner]) =>
+    included({ name, clause, registry: registry(policy), inner: { to: plain, ...inner } }),
+  );
+}
+
+const onPlain = (...selectors: string[]) => [{ address: plain, selectors }];
+
+const targets = (): VectorCase[] =>
+  notAllowed("TARGET_NOT_ALLOWED", [
+    ["empty policy", [], {}],
+    ["policy that names another contract only", [{ address: witness }], {}],
+    [
+      "policy that names the selector for another contract only",
+      [{ address: witness, selectors: [TRANSFER] }],
+      {},
+    ],
+    ["policy for any calldata of another contract, and no calldata", [{ address: witness }], { data: "0x" }],
+  ]);
+
+const selectors = (): VectorCase[] =>
+  notAllowed("SELECTOR_NOT_ALLOWED", [
+    ["selector that the policy does not name", undefined, { data: `0x70a08231${"00".repeat(32)}` }],
+    ["selector that differs in its last bit", undefined, { data: "0xa9059cba" }],
+    ["selector of zeros where others are named", undefined, { data: "0x00000000" }],
+    ["selector of ones where others are named", undefined, { data: "0xffffffff" }],
+    ["calldata of three bytes where selectors are named", undefined, { data: "0xa9059c" }],
+    ["calldata of one byte where selectors are named", undefined, { data: "0xa9" }],
+    ["no calldata where selectors are named", undefined, { data: "0x" }],
+    [
+      "no calldata where the selector of zeros is named",
+      [{ address: TOKEN, selectors: ["0x00000000"] }],
+      { data: "0x" },
+    ],
+    [
+      "three zero bytes where the selector of zeros is named",
+      [{ address: TOKEN, selectors: ["0x00000000"] }],
+      { data: "0x000000" },
+    ],
+    ["selector where the selector of zeros is named", [{ address: TOKEN, selectors: ["0x00000000"] }], {}],
+    [
+      "selector that is named for another contract",
+      [
+        { address: TOKEN, selectors: [APPROVE] },
+        { address: witness, selectors: [TRANSFER] },
+      ],
+      {},
+    ],
+    ["any contract, but another selector", [{ address: ANY, selectors: [APPROVE] }], {}],
+    [
+      "any contract with selectors, and no calldata",
+      [{ address: ANY, selectors: [TRANSFER] }],
+      { data: "0x" },
+    ],
+    [
+      "any contract with selectors, and calldata of three bytes",
+      [{ address: ANY, selectors: [TRANSFER] }],
+      { data: "0xa9059c" },
+    ],
+    [
+      "any contract with one selector and the contract with another, and a third",
+      [
+        { address: ANY, selectors: [APPROVE] },
+        { address: TOKEN, selectors: ["0x23b872dd"] },
+      ],
+      {},
+    ],
+    ["the right selector behind four bytes", undefined, { data: `0x00000000${TRANSFER.slice(2)}` }],
+  ]);
+
+const permitted = (): VectorCase[] =>
+  allowed([
+    ["calldata of exactly a selector that is named", onPlain(TRANSFER), { data: TRANSFER }],
+    ["calldata of five bytes that begin with a selector", onPlain(TRANSFER), { data: `${TRANSFER}01` }],
+    [
+      "the last of many selectors",
+      onPlain(...Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(8, "0")}`)),
+      { data: "0x00000014" },
+    ],
+    ["the selector of zeros, named", onPlain("0x00000000"), { data: "0x00000000" }],
+    ["the selector of ones, named", onPlain("0xffffffff"), { data: "0xffffffff" }],
+    ["a selector named twice", onPlain(TRANSFER, TRANSFER), { data: TRANSFER }],
+    ["any calldata of a contract, and none", [{ address: plain }], { data: "0x" }],
+    ["any calldata of a contract, and one byte", [{ address: plain }], { data: "0x00" }],
+    ["any calldata of a contract, and three bytes", [{ address: plain }], { data: "0xa9059c" }],
+    ["any calldata of a contract, and a selector", [{ address: plain }], {}],
+    ["any contract and any calldata, and one byte", [{ address: ANY }], { data: "0x00" }],
+    ["any contract and any calldata, and a selector", [{ address: ANY }], {}],
+    ["any contract with the selector", [{ address: ANY, selectors: [TRANSFER] }], {}],
+    [
+      "any contract with another selector, and the contract with this one",
+      [{ address: ANY, selectors: [APPROVE] }, ...onPlain(TRANSFER)],
+      {},
+    ],
+    [
+      "any contract with this selector, and the contract with another one",
+      [{ address: ANY, selectors: [TRANSFER] }, ...onPlain(APPROVE)],
+      {},
+    ],
+    ["a narrow entry beside a wide one of the same contract", [...onPlain(APPROVE), { address: plain }], {}],
+    [
+      "a wide entry beside a narrow one of the same contract",
+      [{ address: plain }, ...onPlain(APPROVE)],
+      { data: "0x" },
+    ],
+    [
+      "two narrow entries of the same contract, which add up",
+      [...onPlain(APPROVE), ...onPlain(TRANSFER)],
+      {},
+    ],
+    ["any contract, and the zero address", [{ address: ANY }], { to: `0x${"00".repeat(20)}`, data: "0x" }],
+  ]);
+
+/** The contract is called, and says no in its own way: the policy judges the call, not what becomes of it. */
+const judgedByPolicyAlone = (): VectorCase[] => [
+  included(
+    {
+      name: "a contract that the policy names and that reverts",
+      clause,
+      registry: registry([{ address: reverts }]),
+      inner: { to: reverts, data: "0x" },
+    },
+    { status: 0, execution: small.reverts.gas },
+  ),
+];
+
+export const policyCases = (): VectorCase[] => [
+  ...targets(),
+  ...selectors(),
+  ...permitted(),
+  ...judgedByPolicyAlone(),
+];

@@ -1,0 +1,38 @@
+import type { VectorCase } from "./Case.js";
+import { decodingCases } from "./cases/decoding.js";
+import { executionCases } from "./cases/execution.js";
+import { orderCases } from "./cases/order.js";
+import { policyCases } from "./cases/policy.js";
+import { ruleCases } from "./cases/rules.js";
+import { wrapperCases } from "./cases/wrapper.js";
+import { type Contract, contracts } from "./State.js";
+
+export interface VectorFile {
+  readonly format: 1;
+  readonly hardfork: "prague";
+  /** Of the service (D3): what an InnerTx is held against beside the policy. */
+  readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
+  readonly contracts: Readonly<Record<string, Contract>>;
+  readonly cases: readonly VectorCase[];
+}
+
+export function generate(): VectorFile {
+  const cases = [
+    ...executionCases(),
+    ...wrapperCases(),
+    ...decodingCases(),
+    ...ruleCases(),
+    ...policyCases(),
+    ...orderCases(),
+  ];
+  return {
+    format: 1,
+    hardfork: "prague",
+    serviceLimits: { maxGasLimit: "10000000", maxDataLength: 131_072 },
+    contracts,
+    cases,
+  };
+}
+
+/** The file's text. */
+export const serialize = (file: VectorFile) => `${JSON.stringify(file, null, 1)}\n`;

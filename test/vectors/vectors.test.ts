@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { REASONS } from "@gas-waiver/protocol";
+import { Transaction } from "ethers";
+import { type Hex, keccak256, parseTransaction, recoverTransactionAddress } from "viem";
+import { describe, expect, it } from "vitest";
+import type { VectorCase } from "./Case.js";
+import { generate, serialize } from "./generate.js";
+
+const folder = join(import.meta.dirname, "../../packages/protocol/vectors");
+const { cases } = generate();
+const valid = cases.flatMap(({ name, wrapper, expect: told, service }) =>
+  told.verdict === "included" && service !== undefined ? [{ name, wrapper, told, service }] : [],
+);
+
+describe("the vector file", () => {
+  // `npm run vectors` writes it.
+  it("is what the generator makes", async () => {
+    await expect(serialize(generate())).toMatchFileSnapshot(join(folder, "wrappers.json"));
+  });
+
+  it("has at least 150 cases, each with a name of its own and bytes of its own in its state", () => {
+    expect(cases.length).toBeGreaterThanOrEqual(150);
+    expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
+    const inputs = cases.map(({ registry, accounts, wrapper }) =>
+      JSON.stringify([registry, accounts, wrapper]),
+    );
+    expect(inputs.filter((input, i) => inputs.indexOf(input) !== i)).toEqual([]);
+  });
+
+  it("names every check of D7, alone and before each later one", () => {
+    const documented = readFileSync(join(import.meta.dirname, "../../docs/protocol.md"), "utf8");
+    const checks = [...documented.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, name = ""]) => name);
+    expect(checks).toHaveLength(14);
+    const told = new Set(cases.map(({ name }) => name));
+    const pairs = checks.flatMap((one, i) => checks.slice(i + 1).map((two) => `${one} before ${two}`));
+    expect(pairs.filter((pair) => !told.has(pair))).toEqual([]);
+    expect([...new Set(cases.flatMap(checkOf))].sort()).toEqual([...checks].sort());
+  });
+
+  it("has every reason that a validator or the rules on an InnerTx can give", () => {
+    const told = new Set(cases.flatMap(reasonsOf));
+    const elsewhere = /^(INVALID_HEX|DATA_TOO_LONG|NONCE_CONFLICT)$/;
+    const reasons = Object.entries(REASONS)
+      .filter(
+        ([reason, code]) => /PARSE_ERROR|VALIDATION_FAILED/.test(code) || /^WRAPPER_|^WAIVER_/.test(reason),
+      )
+      .map(([reason]) => reason)
+      .filter((reason) => !elsewhere.test(reason));
+    expect(reasons.filter((reason) => !told.has(reason))).toEqual([]);
+  });
+
+  it.each(valid)("$name: viem and ethers agree on hashes, signers and fields", async (one) => {
+    const inner = parseTransaction(one.wrapper as Hex).data ?? "0x";
+    expect(inner).toBe(one.service.transaction);
+    for (const [bytes, from, hash] of [
+      [one.wrapper, one.told.waiver, one.told.wrapperHash],
+      [inner, one.told.sender, one.told.innerHash],
+    ] as const) {
+      expect(keccak256(bytes as Hex)).toBe(hash);
+      const serializedTransaction = bytes as Parameters<
+        typeof recoverTransactionAddress
+      >[0]["serializedTransaction"];
+      expect((await recoverTransactionAddress({ serializedTransaction })).toLowerCase()).toBe(from);
+      const parsed = Transaction.from(bytes);
+      expect([parsed.from?.toLowerCase(), parsed.hash, parsed.serialized]).toEqual([from, hash, bytes]);
+    }
+  });
+
+  it("is explained: the README beside it names every field and check", () => {
+    const readme = readFileSync(join(folder, "README.md"), "utf8");
+    const fields = new Set<string>();
+    const collect = (value: unknown) => {
+      if (Array.isArray(value)) value.forEach(collect);
+      else if (typeof value === "object" && value !== null) {
+        for (const [key, child] of Object.entries(value)) {
+          if (!key.startsWith("0x")) fields.add(key);
+          collect(child);
+        }
+      }
+    };
+    collect(generate());
+    expect([...fields].filter((field) => !readme.includes(`\`${field}\``))).toEqual([]);
+  });
+});
+
+function checkOf({ expect: told }: VectorCase): string[] {
+  return told.verdict === "refused" ? [told.check] : [];
+}
+
+function reasonsOf({ expect: told, service }: VectorCase): string[] {
+  return [
+    ...(told.verdict === "refused" ? [told.reason] : []),
+    ...(service?.verdict === "refused" ? [service.reason] : []),
+  ];
+}
