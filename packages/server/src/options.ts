@@ -103,8 +103,9 @@ export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl"> &
  */
 export function resolveOptions(options: ServerOptions): ResolvedOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const rpcUrls = typeof options.rpcUrl === "string" ? [options.rpcUrl] : options.rpcUrl;
-  const resolved = { ...DEFAULTS, ...given, rpcUrls } as ResolvedOptions;
+  const { rpcUrl, ...others } = { ...DEFAULTS, ...given } as ServerOptions;
+  const rpcUrls = typeof rpcUrl === "string" ? [rpcUrl] : rpcUrl;
+  const resolved = { ...others, rpcUrls } as ResolvedOptions;
   const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError(problems);
   return resolved;
