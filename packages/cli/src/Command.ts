@@ -1,5 +1,5 @@
 import { type Environment, readSettings } from "./settings/readSettings.js";
-import type { Alternatives, Settings, Values } from "./settings/Setting.js";
+import type { Agreement, Settings, Values } from "./settings/Setting.js";
 
 /** What a command may use of the process it runs in. */
 export interface Context {
@@ -14,7 +14,7 @@ export interface CommandDefinition<S extends Settings> {
   /** What the help says beyond the command's summary. */
   readonly description: string;
   readonly settings: S;
-  readonly alternatives: readonly Alternatives<keyof S & string>[];
+  readonly agreement: Agreement<S>;
   run(values: Values<S>, context: Context): Promise<void>;
 }
 
@@ -29,10 +29,10 @@ export interface Command {
 }
 
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
-  const { description, settings, alternatives } = definition;
+  const { description, settings, agreement } = definition;
   return {
     description,
     settings,
-    run: (argv, context) => definition.run(readSettings(settings, alternatives, argv, context.env), context),
+    run: (argv, context) => definition.run(readSettings(settings, agreement, argv, context.env), context),
   };
 }

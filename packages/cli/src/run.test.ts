@@ -74,6 +74,15 @@ describe("gas-waiver", () => {
     ]);
   });
 
+  it.each([
+    [["dev", "--port", "8545"], "--port and --rpc-port are both 8545"],
+    [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
+  ])("refuses %j, which contradicts itself", async (argv, problem) => {
+    const { status, err } = await call(argv, running());
+    expect(status).toBe(2);
+    expect(err).toContain(`  - ${problem}`);
+  });
+
   it("lists what serve misses, and what contradicts itself, without a secret in it", async () => {
     const secret = "5ec2e7".repeat(10);
     const env = { GAS_WAIVER_KEYS: secret, DATABASE_URL: `mysql://user:${secret}@db`, GAS_WAIVER_PORT: "x" };

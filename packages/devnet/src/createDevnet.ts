@@ -52,7 +52,8 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
       process.emitWarning(error instanceof Error ? error : String(error));
     },
   });
-  const methods = createMethods(chain, `gas-waiver-devnet/${VERSION}/${crypto.name}`);
+  const clientVersion = `gas-waiver-devnet/${VERSION}/${crypto.name}`;
+  const methods = createMethods({ chain, miner, clientVersion });
   const server = createRpcServer(methods, () => miner.afterRequest());
   return {
     listen: ({ host = DEFAULT_HOST, port = DEFAULT_RPC_PORT } = {}) => server.listen({ host, port }),

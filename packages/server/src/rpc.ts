@@ -114,19 +114,44 @@ async function postBatch(
   calls: readonly RpcCall[],
 ): Promise<RpcOutcome[]> {
   if (calls.length === 0) return [];
+  const patience = createPatience(options);
   try {
     const requests = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
     const response = await fetch(rpcUrl, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(requests.length === 1 ? requests[0] : requests),
-      signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.rpcTimeoutMs)]),
+      signal: patience.signal,
     });
     return outcomesOf(response, await response.text(), calls.length);
   } catch (error) {
     const unavailable = unavailableFor(error);
     return calls.map(() => ({ error: unavailable }));
+  } finally {
+    patience.end();
   }
+}
+
+/**
+ * A signal that ends a call after its time, or with the service. Not AbortSignal.any with AbortSignal.timeout: Node
+ * holds those weakly, and a call whose timer was garbage waited for ever.
+ */
+function createPatience({ rpcTimeoutMs, signal }: Pick<RpcOptions, "rpcTimeoutMs" | "signal">) {
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => controller.abort(new Error(`no answer within ${rpcTimeoutMs} ms`)),
+    rpcTimeoutMs,
+  );
+  const close = () => controller.abort(new Error("the service is shutting down"));
+  if (signal.aborted) close();
+  signal.addEventListener("abort", close);
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", close);
+    },
+  };
 }
 
 function outcomesOf(response: Response, text: string, count: number): RpcOutcome[] {

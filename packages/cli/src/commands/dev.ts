@@ -81,7 +81,12 @@ export const dev = defineCommand({
     "The chain lives in memory and has the fixed accounts of the devnet. The environment is not read: what is\n" +
     `set for a real service does not reach this one. Its API key is ${DEV_API_KEY}.`,
   settings: SETTINGS,
-  alternatives: [],
+  agreement: {
+    check: ({ port: service, rpcPort }) =>
+      service === rpcPort && service !== undefined && service !== 0
+        ? [`--port and --rpc-port are both ${service}: the service and the chain need one each`]
+        : [],
+  },
   async run(values, context) {
     const owned = new Owned();
     try {

@@ -149,7 +149,13 @@ export const serve = defineCommand({
   description:
     "Every flag can be given as the environment variable beside it; a flag wins over its variable.",
   settings: SETTINGS,
-  alternatives: ALTERNATIVES,
+  agreement: {
+    alternatives: ALTERNATIVES,
+    check: ({ rateBurst = DEFAULTS.rateBurst, maxBatchSize = DEFAULTS.maxBatchSize }) =>
+      rateBurst < maxBatchSize
+        ? [`--rate-burst is ${rateBurst}: a batch of --max-batch-size (${maxBatchSize}) could never pass`]
+        : [],
+  },
   async run(values, { print, signal }) {
     const owned = new Owned();
     try {

@@ -38,6 +38,13 @@ export interface Alternatives<Key extends string = string> {
   readonly required: boolean;
 }
 
+/** What must hold between settings, beyond what each says of itself. */
+export interface Agreement<S extends Settings> {
+  readonly alternatives?: readonly Alternatives<keyof S & string>[];
+  /** The problems between values; those that are wrong in themselves are left out. */
+  readonly check?: (values: Partial<Values<S>>) => readonly string[];
+}
+
 /** How a person names the setting: by its flag, or else its variable. */
 export function nameOf({ flag, env }: Setting<unknown>): string {
   return flag === undefined ? (env ?? "") : `--${flag}`;

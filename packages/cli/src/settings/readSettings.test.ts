@@ -38,6 +38,8 @@ const KEYS: Alternatives<keyof typeof SETTINGS> = {
   what: "the key",
   required: true,
 };
+const check = ({ port, size }: Readonly<Record<string, unknown>>) =>
+  port !== undefined && port === size ? ["the port is the size"] : [];
 const KEY = `0x${"11".repeat(32)}`;
 const ENOUGH: Environment = { URL: "http://node", KEYS: KEY };
 
@@ -47,7 +49,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const read = (argv: string[], env: Environment = ENOUGH) => readSettings(SETTINGS, [KEYS], argv, env);
+const read = (argv: string[], env: Environment = ENOUGH) =>
+  readSettings(SETTINGS, { alternatives: [KEYS], check }, argv, env);
 
 function problemsOf(argv: string[], env: Environment = ENOUGH): readonly string[] {
   try {
@@ -127,6 +130,11 @@ describe("readSettings", () => {
     expect(problemsOf(["--key-file", file])).toEqual([
       "--key-file and KEYS are both given: the key comes from one of them",
     ]);
+  });
+
+  it("refuses values that do not fit together, if they are right in themselves", () => {
+    expect(problemsOf(["--size", "80"])).toEqual(["the port is the size"]);
+    expect(problemsOf(["--port", "x", "--size", "80"])).toHaveLength(1);
   });
 
   it("says what is wrong with a file", () => {

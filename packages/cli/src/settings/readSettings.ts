@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import {
+  type Agreement,
   type Alternatives,
   InvalidValueError,
   nameOf,
@@ -16,7 +17,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readSettings<const S extends Settings>(
   settings: S,
-  alternatives: readonly Alternatives<keyof S & string>[],
+  { alternatives = [], check }: Agreement<S>,
   argv: readonly string[],
   env: Environment,
 ): Values<S> {
@@ -35,6 +36,7 @@ export function readSettings<const S extends Settings>(
     }
   }
   problems.push(...alternatives.flatMap((group) => clashes(settings, group, given)));
+  problems.push(...(check?.(values as Partial<Values<S>>) ?? []));
   if (problems.length > 0) throw new UsageError(problems);
   return values as Values<S>;
 }

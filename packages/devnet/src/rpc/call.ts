@@ -4,9 +4,10 @@ import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../chain/block.js";
 import type { Chain } from "../chain/chain.js";
 import { common } from "../evm/common.js";
-import type { Call, CallOutcome } from "../evm/executor.js";
+import type { AccessedAccount, BlockEnvironment, Call, CallOutcome } from "../evm/executor.js";
 import { NO_BYTES, type StateReader } from "../state/reader.js";
 import { invalidParams, RPC_CODES, RpcError } from "./errors.js";
+import { toQuantity } from "./format.js";
 import { address, bytes, hash, object, optional, quantity, show, uint64 } from "./params.js";
 
 /** What eth_call and eth_estimateGas are given. */
@@ -17,8 +18,11 @@ export interface CallRequest {
   readonly value: bigint;
   readonly gasPrice: bigint;
   readonly gas: bigint | undefined;
-  readonly accessList: AccessList | undefined;
+  readonly accessList: readonly AccessedAccount[] | undefined;
 }
+
+/** A call may use so much, also when it asks for more, or an endless loop would hold the node for a minute. */
+export const CALL_GAS_CAP = 100_000_000n;
 
 export function readCallRequest(param: unknown): CallRequest {
   const call = object(param, "the call");
@@ -37,7 +41,7 @@ export function readCallRequest(param: unknown): CallRequest {
   };
 }
 
-function readAccessList(value: unknown): AccessList {
+function readAccessList(value: unknown): AccessedAccount[] {
   if (!Array.isArray(value)) throw invalidParams(`accessList is ${show(value)}, not a list`);
   return value.map((item: unknown) => {
     const entry = object(item, "an entry of accessList");
@@ -56,10 +60,10 @@ export async function runCall(
   request: CallRequest,
   block: SealedBlock,
   state: StateReader,
+  environment: Partial<BlockEnvironment> = {},
 ): Promise<Hex> {
   assertValueCovered(request, state);
-  const gasLimit = request.gas ?? chain.options.blockGasLimit;
-  const outcome = await chain.call(toCall(request, gasLimit), block, state);
+  const outcome = await chain.call(toCall(request, callGas(chain, request)), block, state, { environment });
   assertSucceeded(outcome);
   return bytesToHex(outcome.returnData);
 }
@@ -96,12 +100,45 @@ export async function estimateGas(
   return high > floor ? high : floor;
 }
 
+/** What a call may use: what it asks for, and what a block and the node allow. */
+export function callGas(chain: Chain, { gas }: CallRequest): bigint {
+  const { blockGasLimit } = chain.options;
+  const most = blockGasLimit < CALL_GAS_CAP ? blockGasLimit : CALL_GAS_CAP;
+  return gas !== undefined && gas < most ? gas : most;
+}
+
 function gasCap(chain: Chain, request: CallRequest, state: StateReader): bigint {
-  const limit = request.gas ?? chain.options.blockGasLimit;
-  const cap = limit < chain.options.blockGasLimit ? limit : chain.options.blockGasLimit;
+  const cap = callGas(chain, request);
   if (request.gasPrice === 0n) return cap;
   const affordable = (balanceOf(request.from, state) - request.value) / request.gasPrice;
   return affordable < cap ? affordable : cap;
+}
+
+/**
+ * eth_createAccessList: what the call touches beyond its sender and its target, and what it uses once that is
+ * paid for. A call that fails says so beside its list.
+ */
+export async function createAccessList(
+  chain: Chain,
+  request: CallRequest,
+  block: SealedBlock,
+  state: StateReader,
+) {
+  assertValueCovered(request, state);
+  const gas = callGas(chain, request);
+  const call = { ...toCall(request, gas), reportAccess: true };
+  const first = await chain.call(call, block, state);
+  const own = [request.from, request.to].map((account) => account && bytesToHex(account));
+  const accessList = first.accessed.filter(
+    ({ address: account, storageKeys }) => storageKeys.length > 0 || !own.includes(account),
+  );
+  const { intrinsic } = leastGas({ ...request, accessList });
+  const { executionGasUsed, failure } = await chain.call({ ...call, accessList }, block, state);
+  return {
+    accessList,
+    gasUsed: toQuantity(intrinsic + executionGasUsed),
+    ...(failure !== undefined && { error: failureText(failure) }),
+  };
 }
 
 /** Intrinsic gas and calldata floor of the transaction that the request would become. */
@@ -112,18 +149,21 @@ function leastGas(request: CallRequest): { intrinsic: bigint; floor: bigint } {
     data: request.data,
     gasLimit: 2n ** 53n,
     ...(request.to && { to: new Address(request.to) }),
-    ...(request.accessList && { accessList: request.accessList }),
+    ...(request.accessList && { accessList: toEvmAccessList(request.accessList) }),
   };
   const tx = createTx(fields, { common, freeze: false });
   tx.getSenderAddress = () => from;
   return { intrinsic: tx.getIntrinsicGas(), floor: getCalldataFloorGas(tx, from) };
 }
 
-function toCall({ from, to, data, value, gasPrice }: CallRequest, executionGas: bigint): Call {
-  return { from, to, data, value, gasPrice, executionGas };
+export function toCall(
+  { from, to, data, value, gasPrice, accessList }: CallRequest,
+  executionGas: bigint,
+): Call {
+  return { from, to, data, value, gasPrice, executionGas, accessList };
 }
 
-function assertValueCovered({ from, value }: CallRequest, state: StateReader): void {
+export function assertValueCovered({ from, value }: CallRequest, state: StateReader): void {
   const balance = balanceOf(from, state);
   if (balance >= value) return;
   throw new RpcError(
@@ -135,6 +175,18 @@ function assertValueCovered({ from, value }: CallRequest, state: StateReader): v
 
 function balanceOf(account: Uint8Array, state: StateReader): bigint {
   return state.account(bytesToHex(account))?.balance ?? 0n;
+}
+
+export function toEvmAccessList(list: readonly AccessedAccount[]): AccessList {
+  return list.map(({ address: account, storageKeys }) => ({
+    address: account,
+    storageKeys: [...storageKeys],
+  }));
+}
+
+/** The EVM's word for what went wrong, as geth has it. */
+export function failureText(failure: string): string {
+  return failure === "revert" ? "execution reverted" : failure;
 }
 
 function exceedsAllowance(cap: bigint): RpcError {
@@ -155,7 +207,7 @@ function assertSucceeded({ status, failure, returnData }: CallOutcome): void {
 const ERROR_STRING_SELECTOR = "0x08c379a0";
 
 /** The text of Solidity's Error(string), if that is what was returned. */
-function revertReason(data: Uint8Array): string | undefined {
+export function revertReason(data: Uint8Array): string | undefined {
   if (data.length < 68 || bytesToHex(data.subarray(0, 4)) !== ERROR_STRING_SELECTOR) return undefined;
   const length = Number(BigInt(bytesToHex(data.subarray(36, 68))));
   return new TextDecoder().decode(data.subarray(68, 68 + Math.min(length, data.length - 68)));

@@ -1,0 +1,99 @@
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { CommandFailedError } from "../sentence.js";
+
+export interface Receipt {
+  readonly status: Hex;
+  readonly blockNumber: Hex;
+  readonly logs: readonly { readonly address: Hex; readonly topics: readonly Hex[] }[];
+}
+
+/** The node answered with an error; a call that reverted says why in `revert`. */
+export class NodeError extends Error {
+  override readonly name = "NodeError";
+  readonly revert: Hex | undefined;
+
+  constructor(message: string, revert: Hex | undefined) {
+    super(message);
+    this.revert = revert;
+  }
+}
+
+/** A chain's node over JSON-RPC. What cannot be reached or understood ends the command with a sentence. */
+export class Node {
+  readonly #url: string;
+  readonly #signal: AbortSignal;
+
+  constructor(url: string, signal: AbortSignal) {
+    this.#url = url;
+    this.#signal = signal;
+  }
+
+  /** Runs a call on the latest state. @throws {@link NodeError} */
+  async call(to: Uint8Array, data: Uint8Array): Promise<Hex> {
+    return this.request<Hex>("eth_call", [{ to: bytesToHex(to), data: bytesToHex(data) }, "latest"]);
+  }
+
+  async quantity(method: string, params: readonly unknown[] = []): Promise<bigint> {
+    const result = await this.request<unknown>(method, params);
+    if (typeof result === "string" && /^0x[0-9a-fA-F]+$/.test(result)) return BigInt(result);
+    throw new CommandFailedError(`the node at ${this.#at} answers ${method} with no number`);
+  }
+
+  /** @throws {@link NodeError} or {@link CommandFailedError} */
+  async request<Result>(method: string, params: readonly unknown[]): Promise<Result> {
+    const answer = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
+    if (answer.error !== undefined) throw new NodeError(answer.error.message, revertOf(answer.error.data));
+    return answer.result as Result;
+  }
+
+  async #post(body: object): Promise<Answer> {
+    let response: Response;
+    try {
+      response = await fetch(this.#url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([this.#signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]),
+      });
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw new CommandFailedError(`the node at ${this.#at} cannot be reached: ${causeOf(error)}`);
+    }
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (isAnswer(answer)) return answer;
+    throw new CommandFailedError(
+      `what answers at ${this.#at} is no JSON-RPC node (status ${response.status})`,
+    );
+  }
+
+  /** Without user, password, path and query: they may hold a secret. */
+  get #at(): string {
+    return new URL(this.#url).host;
+  }
+}
+
+const ANSWER_WITHIN_MS = 30_000;
+
+interface Answer {
+  readonly result?: unknown;
+  readonly error?: { readonly message: string; readonly data?: unknown };
+}
+
+function isAnswer(value: unknown): value is Answer {
+  if (typeof value !== "object" || value === null) return false;
+  if ("result" in value) return true;
+  if (!("error" in value) || typeof value.error !== "object" || value.error === null) return false;
+  return "message" in value.error && typeof value.error.message === "string";
+}
+
+/** Nodes put what a call returned into `data`, some of them one level deeper. */
+function revertOf(data: unknown): Hex | undefined {
+  if (typeof data === "string" && /^0x([0-9a-fA-F]{2})*$/.test(data)) return data as Hex;
+  if (typeof data === "object" && data !== null && "data" in data) return revertOf(data.data);
+  return undefined;
+}
+
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error & { cause?: { code?: unknown } };
+  return typeof cause?.code === "string" ? cause.code : message;
+}

@@ -1,0 +1,95 @@
+import {
+  type AllowedTarget,
+  bytesToBigInt,
+  bytesToHex,
+  hexToBytes,
+  REGISTRY_ADDRESS,
+} from "@gas-waiver/protocol";
+import { CommandFailedError } from "../sentence.js";
+import { type Argument, encodeCall, ResultReader, UnexpectedResultError } from "./abi.js";
+import { type Node, NodeError } from "./Node.js";
+import { CHOICES, KINDS, type Proposal, STATUSES } from "./Proposal.js";
+import { sentenceOfRevert } from "./revert.js";
+
+export interface Waiver {
+  readonly address: Uint8Array;
+  readonly targets: readonly AllowedTarget[];
+}
+
+/** Reads the WaiverRegistry of a chain (D12). */
+export class Registry {
+  readonly #node: Node;
+
+  constructor(node: Node) {
+    this.#node = node;
+  }
+
+  async waivers(): Promise<Waiver[]> {
+    const addresses = (await this.#read("listWaivers()")).addresses();
+    const waiver = async (address: Uint8Array) => ({
+      address,
+      targets: (await this.#read("targetsOf(address)", address)).targets(),
+    });
+    return Promise.all(addresses.map(waiver));
+  }
+
+  async validators(): Promise<Uint8Array[]> {
+    return (await this.#read("listValidators()")).addresses();
+  }
+
+  /** By ascending id. */
+  async openProposals(): Promise<Proposal[]> {
+    const ids = (await this.#read("openProposals()")).uints();
+    return Promise.all(ids.sort((a, b) => Number(a - b)).map((id) => this.proposal(id)));
+  }
+
+  /** @throws CommandFailedError if there is no such proposal. */
+  async proposal(id: bigint): Promise<Proposal> {
+    const [head, validators] = await Promise.all([this.#read("getProposal(uint256)", id), this.validators()]);
+    const kind = named(KINDS, head.uint());
+    const status = named(STATUSES, head.uint());
+    const [subject, proposer] = [head.address(), head.address()];
+    head.uint(); // the policy's version
+    const expiresAt = new Date(Number(head.uint()) * 1000);
+    const hasTargets = kind === "register waiver" || kind === "update waiver";
+    const targets = hasTargets ? (await this.#read("proposalTargets(uint256)", id)).targets() : undefined;
+    const votes = await Promise.all(
+      validators.map(async (validator) => {
+        const choice = named(CHOICES, (await this.#read("voteOf(uint256,address)", id, validator)).uint());
+        return { validator, choice };
+      }),
+    );
+    return { id, kind, status, subject, proposer, expiresAt, targets, votes };
+  }
+
+  async #read(signature: string, ...values: readonly Argument[]): Promise<ResultReader> {
+    try {
+      const result = await this.#node.call(REGISTRY_ADDRESS, encodeCall(signature, ...values));
+      // Where there is no code, a call succeeds and returns nothing.
+      if (result === "0x") throw new UnexpectedResultError("nothing");
+      return new ResultReader(hexToBytes(result));
+    } catch (error) {
+      throw asFailure(error);
+    }
+  }
+}
+
+function named<T>(names: readonly T[], index: bigint): T {
+  const name = names[Number(index)];
+  if (name === undefined) throw noRegistry();
+  return name;
+}
+
+const noRegistry = () =>
+  new CommandFailedError(`this chain has no WaiverRegistry at ${bytesToHex(REGISTRY_ADDRESS)}`);
+
+/** What ends a command when the registry or the node refuses. */
+export function asFailure(error: unknown): unknown {
+  if (error instanceof UnexpectedResultError) return noRegistry();
+  if (!(error instanceof NodeError)) return error;
+  if (error.revert !== undefined) return new CommandFailedError(sentenceOfRevert(error.revert));
+  return new CommandFailedError(`the node refuses it: ${error.message}`);
+}
+
+/** The number of a proposal in a topic. */
+export const idOfTopic = (topic: string) => bytesToBigInt(hexToBytes(topic));

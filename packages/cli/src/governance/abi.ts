@@ -1,0 +1,160 @@
+// The ABI of the WaiverRegistry, for exactly the functions, events and errors that governance needs. Written by
+// hand because that is 150 lines, and a library that reads any ABI is a hundred times as much.
+import {
+  type AllowedTarget,
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  crypto,
+  type Hex,
+  hexToBytes,
+} from "@gas-waiver/protocol";
+
+const WORD = 32;
+const text = new TextEncoder();
+
+/** The first four bytes of the hash of a signature: `vote(uint256,bool)`. */
+export function selectorOfSignature(signature: string): Hex {
+  return bytesToHex(crypto.keccak256(text.encode(signature)).subarray(0, 4));
+}
+
+/** The first topic of an event. */
+export function topicOf(signature: string): Hex {
+  return bytesToHex(crypto.keccak256(text.encode(signature)));
+}
+
+/** What a call can have as an argument. Addresses are 20 bytes. */
+export type Argument = bigint | boolean | Uint8Array | readonly AllowedTarget[];
+
+/** Calldata of a function: its selector and its arguments. */
+export function encodeCall(signature: string, ...values: readonly Argument[]): Uint8Array {
+  return concatBytes(hexToBytes(selectorOfSignature(signature)), encodeTuple(values.map(encodeArgument)));
+}
+
+/** An encoded value; a dynamic one lies behind the others, and its offset in its place. */
+interface Encoded {
+  readonly dynamic: boolean;
+  readonly bytes: Uint8Array;
+}
+
+function encodeArgument(value: Argument): Encoded {
+  if (typeof value === "bigint") return word(value);
+  if (typeof value === "boolean") return word(value ? 1n : 0n);
+  if (value instanceof Uint8Array) return word(bytesToBigInt(value));
+  return encodeArray(value.map(encodeTarget));
+}
+
+function word(value: bigint): Encoded {
+  return { dynamic: false, bytes: hexToBytes(`0x${value.toString(16).padStart(2 * WORD, "0")}`) };
+}
+
+function encodeArray(items: readonly Encoded[]): Encoded {
+  return { dynamic: true, bytes: concatBytes(word(BigInt(items.length)).bytes, encodeTuple(items)) };
+}
+
+function encodeTuple(items: readonly Encoded[]): Uint8Array {
+  let tail = items.reduce((length, { dynamic, bytes }) => length + (dynamic ? WORD : bytes.length), 0);
+  const heads: Uint8Array[] = [];
+  const tails: Uint8Array[] = [];
+  for (const { dynamic, bytes } of items) {
+    heads.push(dynamic ? word(BigInt(tail)).bytes : bytes);
+    if (!dynamic) continue;
+    tails.push(bytes);
+    tail += bytes.length;
+  }
+  return concatBytes(...heads, ...tails);
+}
+
+/** `struct AllowedTarget { address target; bool anyTarget; bool anySelector; bytes4[] selectors; }` */
+function encodeTarget({ address, selectors }: AllowedTarget): Encoded {
+  const list = (selectors ?? []).map((selector) => ({
+    dynamic: false,
+    bytes: concatBytes(selector, new Uint8Array(WORD - 4)),
+  }));
+  const target = address === "*" ? 0n : bytesToBigInt(address);
+  const flags = [address === "*", selectors === undefined].map(encodeArgument);
+  return { dynamic: true, bytes: encodeTuple([word(target), ...flags, encodeArray(list)]) };
+}
+
+/** What a contract returned is not what its ABI promises: it is another contract. */
+export class UnexpectedResultError extends Error {
+  override readonly name = "UnexpectedResultError";
+}
+
+/** Reads a returned tuple word by word. Offsets in it count from its own start. */
+export class ResultReader {
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start = 0) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#at = start;
+  }
+
+  uint(): bigint {
+    return bytesToBigInt(this.#take());
+  }
+
+  bool(): boolean {
+    return this.uint() !== 0n;
+  }
+
+  address(): Uint8Array {
+    return this.#take().slice(12);
+  }
+
+  addresses(): Uint8Array[] {
+    return this.#array((items) => items.address());
+  }
+
+  uints(): bigint[] {
+    return this.#array((items) => items.uint());
+  }
+
+  targets(): AllowedTarget[] {
+    return this.#array((items) => items.#tuple().#target());
+  }
+
+  /** The bytes that have not been read. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#at);
+  }
+
+  #target(): AllowedTarget {
+    const target = this.address();
+    const [anyTarget, anySelector] = [this.bool(), this.bool()];
+    const selectors = this.#array((items) => items.#take().slice(0, 4));
+    return { address: anyTarget ? "*" : target, ...(anySelector ? {} : { selectors }) };
+  }
+
+  #array<T>(read: (items: ResultReader) => T): T[] {
+    const list = this.#tuple();
+    const length = list.#small();
+    const items = new ResultReader(this.#bytes, list.#at);
+    const all: T[] = [];
+    // Word by word, so that a length that lies ends with the bytes.
+    while (all.length < length) all.push(read(items));
+    return all;
+  }
+
+  /** Follows an offset. */
+  #tuple(): ResultReader {
+    return new ResultReader(this.#bytes, this.#start + this.#small());
+  }
+
+  #small(): number {
+    const value = this.uint();
+    if (value > BigInt(this.#bytes.length)) throw new UnexpectedResultError(`${value} is past the end`);
+    return Number(value);
+  }
+
+  #take(): Uint8Array {
+    const end = this.#at + WORD;
+    if (end > this.#bytes.length) throw new UnexpectedResultError(`${this.#bytes.length} bytes are too few`);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+}

@@ -1,0 +1,54 @@
+import { bytesToHex, checksumAddress, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { ResultReader, selectorOfSignature } from "./abi.js";
+import { STATUSES } from "./Proposal.js";
+
+const address = (data: ResultReader) => checksumAddress(data.address());
+const when = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
+
+/** The registry's errors as sentences, by signature. */
+const SENTENCES: Readonly<Record<string, (data: ResultReader) => string>> = {
+  "NotValidator(address)": (data) => `${address(data)} is not a validator`,
+  "AlreadyValidator(address)": (data) => `${address(data)} is a validator already`,
+  "LastValidator(address)": (data) => `${address(data)} is the last validator and cannot be removed`,
+  "AlreadyRegistered(address)": (data) =>
+    `${address(data)} is a registered waiver already; propose an update to change its targets`,
+  "NotRegistered(address)": (data) => `${address(data)} is not a registered waiver`,
+  "ZeroAddress()": () => "the zero address can be neither waiver nor validator",
+  "InvalidTarget(uint256)": (data) =>
+    `allowed target ${data.uint()} is refused: it needs an address other than zero, and selectors if it lists any`,
+  "UnknownProposal(uint256)": (data) => `there is no proposal ${data.uint()}`,
+  "ProposalClosed(uint256,uint8)": (data) =>
+    `proposal ${data.uint()} is closed: it was ${STATUSES[Number(data.uint())] ?? "closed"}`,
+  "ProposalPastExpiry(uint256,uint64)": (data) =>
+    `proposal ${data.uint()} has expired: it could be voted on until ${when(data.uint())}`,
+  "AlreadyVoted(uint256,address)": (data) => {
+    const id = data.uint();
+    return `${address(data)} has cast this very vote on proposal ${id} already`;
+  },
+  "NotCarried(uint256,uint256,uint256)": (data) =>
+    `proposal ${data.uint()} has ${data.uint()} yes votes of ${data.uint()} validators, which do not carry it`,
+  // What Solidity's own require says.
+  "Error(string)": (data) => {
+    data.uint();
+    const length = Number(data.uint());
+    return `the registry says: ${new TextDecoder().decode(data.rest().subarray(0, length))}`;
+  },
+};
+
+const BY_SELECTOR = new Map<Hex, (data: ResultReader) => string>(
+  Object.entries(SENTENCES).map(([signature, sentence]) => [selectorOfSignature(signature), sentence]),
+);
+
+/** What a revert of the registry says, as a sentence. */
+export function sentenceOfRevert(data: Hex): string {
+  const bytes = hexToBytes(data);
+  const sentence = BY_SELECTOR.get(bytesToHex(bytes.subarray(0, 4)));
+  try {
+    if (sentence !== undefined) return sentence(new ResultReader(bytes.subarray(4)));
+  } catch {
+    // Too short for its own arguments: said as it is.
+  }
+  return bytes.length === 0
+    ? "the registry refuses it without a reason"
+    : `the registry refuses it with ${data}`;
+}
