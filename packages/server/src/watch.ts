@@ -85,12 +85,20 @@ async function takeBackStuck(
   const suspects = stale.filter(({ id }) => waiting.has(id));
   if (suspects.length === 0) return new Set();
   const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
-  const dropped = suspects.filter((_, i) => !known[i]).map(({ id }) => id);
-  const stuck = await saveRequeued(store, held, dropped, 0);
+  const dropped = suspects.filter((_, i) => !known[i]);
+  const ids = new Set(
+    dropped.flatMap((first) => inFront.filter((other) => isBehind(first, other)).map(({ id }) => id)),
+  );
+  const stuck = await saveRequeued(store, held, [...ids], 0);
   if (stuck.length > 0) {
     log.info({ ids: stuck.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
   }
-  return new Set(dropped);
+  return ids;
+}
+
+/** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
+function isBehind(first: UnderWay, other: UnderWay): boolean {
+  return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
 }
 
 async function deliverAgain(held: Lane, again: readonly UnderWay[], delivery: Delivery): Promise<void> {

@@ -11,6 +11,7 @@ import { common } from "../evm/common.js";
 import type { BlockEnvironment, Log, Outcome } from "../evm/executor.js";
 import { EMPTY_ROOT, listRoot } from "../state/trie.js";
 import { BLOOM_BYTES, bloomOf } from "./bloom.js";
+import { packTransactions, type Unpacked, unpackTransactions } from "./packing.js";
 import type { ChainTransaction } from "./transaction.js";
 
 /** D10: a wrapper stands directly before its inner, and both are transactions of the block. */
@@ -42,21 +43,39 @@ export interface Included {
 export class SealedBlock {
   readonly number: number;
   readonly hash: Hex;
-  readonly transactions: readonly Included[];
   /** The header as RLP, of which `hash` is the hash. */
   readonly headerBytes: Uint8Array;
   /** The filter over the block's logs; undefined when it has none. */
   readonly logsBloom: Uint8Array | undefined;
   #timestamp: bigint | undefined;
+  #transactions: readonly Included[] | Uint8Array;
+  #unpacked: WeakRef<readonly Included[]> | undefined;
 
   /** @param number has to be the header's. */
   constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[]) {
     this.number = number;
     this.hash = bytesToHex(crypto.keccak256(headerBytes));
-    this.transactions = transactions;
+    this.#transactions = transactions;
     this.headerBytes = headerBytes;
     const hasLogs = transactions.some(({ receipt }) => receipt.logs.length > 0);
     this.logsBloom = hasLogs ? headerBytes.subarray(BLOOM_AT, BLOOM_AT + BLOOM_BYTES) : undefined;
+  }
+
+  /** Decoded each time where they are packed, unless somebody still has what was decoded before. */
+  get transactions(): readonly Included[] {
+    if (!(this.#transactions instanceof Uint8Array)) return this.#transactions;
+    let transactions = this.#unpacked?.deref();
+    if (transactions === undefined) {
+      transactions = includedOf(unpackTransactions(this.#transactions));
+      this.#unpacked = new WeakRef(transactions);
+    }
+    return transactions;
+  }
+
+  /** Keeps the transactions as bytes from now on, for a block that is seldom read any more. */
+  pack(): void {
+    if (this.#transactions instanceof Uint8Array || this.#transactions.length === 0) return;
+    this.#transactions = packTransactions(this.#transactions);
   }
 
   /** In seconds since 1970. */
@@ -89,6 +108,7 @@ export class BlockDraft {
   readonly #included: Included[] = [];
   #gasUsed = 0n;
   #logs = 0;
+  #roots = { transactions: EMPTY_ROOT, receipts: EMPTY_ROOT };
 
   get gasUsed(): bigint {
     return this.#gasUsed;
@@ -119,6 +139,15 @@ export class BlockDraft {
     this.#included.push({ tx, role, receipt });
   }
 
+  /** Works out what does not need the state, for {@link seal} to be short. @param pause lets others run. */
+  async prepare(pause: () => Promise<void>): Promise<void> {
+    const transactions = listRoot(this.#included.map(({ tx }) => tx.raw));
+    await pause();
+    this.#roots = { transactions, receipts: listRoot(this.#included.map(encodeReceipt)) };
+    await pause();
+  }
+
+  /** After {@link prepare}. */
   seal(environment: BlockEnvironment, parentHash: Hex, stateRoot: Hex): SealedBlock {
     const bloom = new Uint8Array(256);
     for (const { receipt } of this.#included) {
@@ -133,11 +162,20 @@ export class BlockDraft {
       gasUsed: this.#gasUsed,
       mixHash: environment.prevRandao,
       stateRoot: hexToBytes(stateRoot),
-      transactionsTrie: hexToBytes(listRoot(this.#included.map(({ tx }) => tx.raw))),
-      receiptTrie: hexToBytes(listRoot(this.#included.map(encodeReceipt))),
+      transactionsTrie: hexToBytes(this.#roots.transactions),
+      receiptTrie: hexToBytes(this.#roots.receipts),
       logsBloom: bloom,
     });
   }
+}
+
+/** The transactions with their places in the block worked out. */
+export function includedOf(unpacked: readonly Unpacked[]): readonly Included[] {
+  const draft = new BlockDraft();
+  for (const { tx, role, outcome, effectiveGasPrice } of unpacked) {
+    draft.add(tx, role, outcome, effectiveGasPrice);
+  }
+  return draft.included;
 }
 
 export function sealedBlock(transactions: readonly Included[], data: HeaderData): SealedBlock {

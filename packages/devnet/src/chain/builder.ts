@@ -27,8 +27,8 @@ export interface BuiltBlock {
 /** So many blocks an inner ahead of its sender's nonce may hold its waiver's lane, before it is dropped. */
 const HELD_BLOCKS = 20n;
 
-/** So often a long block lets the event loop serve others. */
-const YIELD_EVERY = 32;
+/** How long a block in the making may keep the event loop to itself, in ms. */
+const TURN_MS = 8;
 
 /**
  * Runs what waits in the pool on top of a state.
@@ -47,7 +47,7 @@ export async function buildBlock(
   const draft = new BlockDraft();
   const ready = pool.signers();
   const waiting = new Map<Hex, Hex[]>();
-  let ran = 0;
+  let turn = performance.now();
   for (let signer = ready.shift(); signer !== undefined; signer = ready.shift()) {
     const entry = pool.get(signer, nonceOf(state, signer));
     if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
@@ -61,9 +61,16 @@ export async function buildBlock(
       ready.push(...(waiting.get(account) ?? []));
       waiting.delete(account);
     }
-    if (++ran % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - turn < TURN_MS) continue;
+    await serveOthers();
+    turn = performance.now();
   }
+  await draft.prepare(serveOthers);
   return { draft, state };
+}
+
+function serveOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Whether an inner is ahead of its sender's nonce, which a waiver's own wrapper raises just before it runs. */

@@ -49,6 +49,7 @@ export class Chain {
   readonly #executor: Executor;
   readonly #journal: Journal | undefined;
   readonly #listeners = new Set<(block: SealedBlock) => void>();
+  readonly #preparations = new Set<(number: number) => Promise<void>>();
   readonly #removalListeners = new Set<(block: SealedBlock) => void>();
   readonly #stepListeners = new Set<(step: ChainStep) => void>();
   readonly #snapshots = new Snapshots();
@@ -221,6 +222,12 @@ export class Chain {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Asks before each block, which may still put something into the pool. @returns how to stop. */
+  beforeBlock(prepare: (number: number) => Promise<void>): () => void {
+    this.#preparations.add(prepare);
+    return () => this.#preparations.delete(prepare);
+  }
+
   /** Waits for a block that is being built. */
   async settled(): Promise<void> {
     await this.#building;
@@ -235,6 +242,7 @@ export class Chain {
 
   async #build(): Promise<SealedBlock> {
     const parent = this.head;
+    for (const prepare of this.#preparations) await prepare(parent.number + 1);
     const environment = this.#environmentAfter(parent);
     const { pool, options: rules } = this;
     const { draft, state } = await buildBlock(this.#world, environment, {

@@ -8,6 +8,9 @@ export interface Located {
   readonly included: Included;
 }
 
+/** So many blocks keep their transactions as objects; those of older ones are bytes that are decoded when asked for. */
+const UNPACKED_BLOCKS = 32;
+
 /** The sealed blocks, found by number, by hash, and by the hashes of their transactions. */
 export class Ledger {
   readonly #blocks: SealedBlock[];
@@ -27,6 +30,7 @@ export class Ledger {
 
   append(block: SealedBlock): void {
     this.#blocks.push(block);
+    this.#blocks[this.#blocks.length - 1 - UNPACKED_BLOCKS]?.pack();
     this.#numbers.set(block.hash, block.number);
     block.transactions.forEach(({ tx }, index) => {
       this.#places.set(tx.hash, { block: block.number, index });

@@ -1,5 +1,4 @@
-import { RLP } from "@ethereumjs/rlp";
-import { bytesToHex, crypto, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, crypto, encodeRlp, type Hex } from "@gas-waiver/protocol";
 
 // A Merkle Patricia trie in memory, synchronous, that keeps only the nodes in use and remembers each node's
 // reference until something below it changes. A block that touches 1,000 of 50,000 accounts so hashes only
@@ -45,7 +44,7 @@ export class Trie {
 
   root(): Hex {
     if (this.#root === undefined) return EMPTY_ROOT;
-    return bytesToHex(crypto.keccak256(RLP.encode(encodeNode(this.#root))));
+    return bytesToHex(crypto.keccak256(encodeRlp(encodeNode(this.#root))));
   }
 }
 
@@ -53,7 +52,7 @@ export class Trie {
 export function listRoot(items: readonly Uint8Array[]): Hex {
   const trie = new Trie();
   items.forEach((item, index) => {
-    trie.put(RLP.encode(index), item);
+    trie.put(encodeRlp(BigInt(index)), item);
   });
   return trie.root();
 }
@@ -151,7 +150,7 @@ function branch(): Branch {
 function referenceOf(node: Node): Encoded {
   if (node.reference !== undefined) return node.reference;
   const encoded = encodeNode(node);
-  const bytes = RLP.encode(encoded);
+  const bytes = encodeRlp(encoded);
   node.reference = bytes.length < 32 ? encoded : crypto.keccak256(bytes);
   return node.reference;
 }

@@ -1,8 +1,8 @@
 import { type NestedUint8Array, RLP } from "@ethereumjs/rlp";
 import { bigIntToBytes, bytesToBigInt, bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { BlockDraft, type Included, type Role, SealedBlock } from "../chain/block.js";
+import { includedOf, SealedBlock } from "../chain/block.js";
 import type { JournalEntry } from "../chain/journal.js";
-import type { Log } from "../evm/executor.js";
+import { type Packed, packIncluded, unpackIncluded } from "../chain/packing.js";
 import type { StateChanges } from "../state/overlay.js";
 import { type AccountRecord, NO_BYTES } from "../state/reader.js";
 
@@ -12,8 +12,6 @@ export const KIND = { genesis: 0, block: 1, patch: 2, rollBack: 3 } as const;
 
 /** Items of a decoded list; what is of the wrong shape counts as empty, since a checksum stands for the rest. */
 type Item = Uint8Array | NestedUint8Array | undefined;
-
-const ROLES: readonly Role[] = ["ordinary", "wrapper", "inner"];
 
 export function encodeGenesis(chainId: bigint, genesis: SealedBlock): Uint8Array {
   return record(KIND.genesis, [bigIntToBytes(chainId), genesis.headerBytes]);
@@ -27,7 +25,7 @@ export function decodeGenesis(payload: Uint8Array): { chainId: bigint; genesis: 
 export function encodeBlock(block: SealedBlock, changes: StateChanges): Uint8Array {
   return record(KIND.block, [
     block.headerBytes,
-    block.transactions.map(encodeIncluded),
+    block.transactions.map(packIncluded),
     encodeChanges(changes),
   ]);
 }
@@ -49,19 +47,16 @@ export function decodeEntry(payload: Uint8Array): JournalEntry {
   const fields = fieldsOf(payload);
   if (payload[0] === KIND.patch) return { kind: "patch", changes: decodeChanges(fields[0]) };
   const header = bytes(fields[0]);
-  const draft = new BlockDraft();
-  for (const item of list(fields[1])) addIncluded(draft, list(item));
+  const transactions = includedOf(list(fields[1]).map((item) => unpackIncluded(list(item))));
   const number = Number(bytesToBigInt(bytes((RLP.decode(header) as NestedUint8Array)[8])));
   return {
     kind: "block",
-    block: new SealedBlock(number, header, draft.included),
+    block: new SealedBlock(number, header, transactions),
     changes: decodeChanges(fields[2]),
   };
 }
 
-type Encodable = Uint8Array | string | readonly Encodable[];
-
-function record(kind: number, fields: readonly Encodable[]): Uint8Array {
+function record(kind: number, fields: Packed): Uint8Array {
   const body = RLP.encode(fields as Parameters<typeof RLP.encode>[0]);
   const payload = new Uint8Array(1 + body.length);
   payload[0] = kind;
@@ -73,47 +68,7 @@ function fieldsOf(payload: Uint8Array): NestedUint8Array {
   return list(RLP.decode(payload.subarray(1)));
 }
 
-function encodeIncluded({ tx, role, receipt }: Included): Encodable {
-  return [
-    tx.raw,
-    hexToBytes(tx.hash),
-    hexToBytes(tx.sender),
-    Uint8Array.of(ROLES.indexOf(role), receipt.status),
-    bigIntToBytes(receipt.gasUsed),
-    bigIntToBytes(receipt.effectiveGasPrice),
-    receipt.logs.map(({ address, topics, data }) => [address, topics, data]),
-    receipt.created ?? NO_BYTES,
-    receipt.failure ?? "",
-  ];
-}
-
-/** The draft works out again what follows from the rest: cumulative gas, log indices, blooms. */
-function addIncluded(draft: BlockDraft, fields: NestedUint8Array): void {
-  const [raw, hash, sender, marks, gasUsed, price, logs, created, failure] = fields;
-  const [role = 0, status = 0] = bytes(marks);
-  const createdAddress = bytes(created);
-  const failureText = Buffer.from(bytes(failure)).toString();
-  draft.add(
-    { raw: bytes(raw), hash: bytesToHex(bytes(hash)), sender: bytesToHex(bytes(sender)) },
-    ROLES[role] ?? "ordinary",
-    {
-      status: status === 1 ? 1 : 0,
-      gasUsed: bytesToBigInt(bytes(gasUsed)),
-      logs: list(logs).map(decodeLog),
-      returnData: NO_BYTES,
-      failure: failureText === "" ? undefined : failureText,
-      created: createdAddress.length === 0 ? undefined : createdAddress,
-    },
-    bytesToBigInt(bytes(price)),
-  );
-}
-
-function decodeLog(item: Item): Log {
-  const [address, topics, data] = list(item);
-  return { address: bytes(address), topics: list(topics).map(bytes), data: bytes(data) };
-}
-
-function encodeChanges({ accounts, wiped, slots, codes }: StateChanges): Encodable {
+function encodeChanges({ accounts, wiped, slots, codes }: StateChanges): Packed {
   return [
     [...accounts].map(([address, account]) => [
       hexToBytes(address),

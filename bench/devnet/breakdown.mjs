@@ -1,0 +1,122 @@
+// Where the time of the engine goes. Prints microseconds per transaction as JSON.
+//
+//   node breakdown.mjs <wrapped|plain> <transactions>
+//
+// Recovering, executing and sealing are timed where they happen; decoding and the policy are small and
+// synchronous, so they are run again by themselves. What is left is the pool, the other rules and the ledger.
+import { BlockDraft } from "../../packages/devnet/dist/chain/block.js";
+import { policyVerdict, policyVersion } from "../../packages/devnet/dist/chain/registry.js";
+import { decodeForEvm } from "../../packages/devnet/dist/chain/transaction.js";
+import { ethereumJsExecutor } from "../../packages/devnet/dist/evm/executor.js";
+import { createDevnet } from "../../packages/devnet/dist/index.js";
+import { WorldState } from "../../packages/devnet/dist/state/world.js";
+import {
+  crypto,
+  decodeInnerTx,
+  decodeTransaction,
+  hexToBytes,
+  recoverSender,
+} from "../../packages/protocol/dist/index.js";
+import { LOADS } from "./load.mjs";
+import { BLOCK } from "./shape.mjs";
+
+const [kind, count] = process.argv.slice(2);
+const raws = LOADS[kind](0, Number(count));
+const ms = { recover: 0, execute: 0, seal: 0 };
+
+timed(crypto, "recover", "recover");
+timed(BlockDraft.prototype, "seal", "seal");
+// The state's root, and the maps that it is made of.
+const world = timed(WorldState.prototype, "apply", "seal");
+const open = ethereumJsExecutor.open;
+ethereumJsExecutor.open = async (state, block) => {
+  const execution = await open.call(ethereumJsExecutor, state, block);
+  const run = execution.transaction.bind(execution);
+  execution.transaction = async (tx) => {
+    const start = performance.now();
+    const outcome = await run(tx);
+    ms.execute += performance.now() - start;
+    return outcome;
+  };
+  return execution;
+};
+
+const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
+// What is compiled during the first blocks would be somebody else's time later on.
+const warm = Math.min(BLOCK * 4, raws.length / 2);
+for (let i = 0; i < warm; i += BLOCK) await block(raws.slice(i, Math.min(i + BLOCK, warm)));
+for (const name of Object.keys(ms)) ms[name] = 0;
+const start = performance.now();
+for (let i = warm; i < raws.length; i += BLOCK) await block(raws.slice(i, i + BLOCK));
+const total = performance.now() - start;
+await devnet.close();
+
+const measured = raws.slice(warm);
+const parts = { decode: timeOf(decode), recover: ms.recover };
+if (kind === "wrapped") parts.policy = timeOf(policy(measured));
+Object.assign(parts, { execute: ms.execute, seal: ms.seal });
+const known = Object.values(parts).reduce((sum, part) => sum + part, 0);
+const perTransaction = (part) => (part * 1000) / measured.length;
+console.log(
+  JSON.stringify({
+    kind,
+    transactions: measured.length,
+    total: perTransaction(total),
+    ...Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, perTransaction(part)])),
+    rest: perTransaction(total - known),
+  }),
+);
+
+async function block(some) {
+  for (const raw of some) await devnet.request({ method: "eth_sendRawTransaction", params: [raw] });
+  await devnet.mine();
+}
+
+/** Adds the time of a synchronous method to a part. @returns the latest object that it was called on. */
+function timed(owner, method, part) {
+  const run = owner[method];
+  const seen = {};
+  owner[method] = function (...args) {
+    seen.latest = this;
+    const start = performance.now();
+    try {
+      return run.apply(this, args);
+    } finally {
+      ms[part] += performance.now() - start;
+    }
+  };
+  return seen;
+}
+
+function timeOf(run) {
+  const start = performance.now();
+  for (const raw of raws.slice(warm)) run(raw);
+  return performance.now() - start;
+}
+
+/** Text to bytes, the protocol's strict decoding, and the form that the EVM runs. */
+function decode(raw) {
+  const bytes = hexToBytes(raw);
+  if (kind === "wrapped") {
+    const { data } = decodeTransaction(bytes);
+    decodeInnerTx(data);
+    decodeForEvm(data);
+  } else {
+    decodeTransaction(bytes);
+    decodeForEvm(bytes);
+  }
+}
+
+/** Both readings: on admission, and when the block is built. */
+function policy(some) {
+  const waivers = new Map(
+    some.slice(0, 2).map((raw, i) => [i, recoverSender(decodeTransaction(hexToBytes(raw)))]),
+  );
+  const { to, data } = decodeInnerTx(decodeTransaction(hexToBytes(some[0])).data);
+  return () => {
+    for (let i = 0; i < 2; i++) {
+      policyVersion(world.latest, waivers.get(i));
+      policyVerdict(world.latest, waivers.get(i), to, data);
+    }
+  };
+}

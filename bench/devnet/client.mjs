@@ -1,0 +1,76 @@
+// The load generator: batches of eth_sendRawTransaction over connections that stay open, and a block whenever
+// one is full. Prints its result as JSON.
+//
+//   node client.mjs <url> <wrapped|plain> <transactions> <to warm up with>
+import { Agent, request } from "node:http";
+import { LOADS, signersOf } from "./load.mjs";
+import { BATCH, BLOCK, CONNECTIONS } from "./shape.mjs";
+
+const [url, kind, count, warm] = process.argv.slice(2);
+const total = Number(count);
+const warmUp = Number(warm);
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+
+/** Texts before the clock runs: what is measured is the node. */
+const batches = [];
+for (let from = 0; from < warmUp + total; from += BATCH) {
+  const raws = LOADS[kind](from, Math.min(BATCH, warmUp + total - from));
+  batches.push(
+    JSON.stringify(
+      raws.map((raw, id) => ({ jsonrpc: "2.0", id, method: "eth_sendRawTransaction", params: [raw] })),
+    ),
+  );
+}
+const nonces = () => Promise.all(signersOf(kind).map((account) => nonceOf(account)));
+await run(batches.splice(0, warmUp / BATCH));
+const before = await nonces();
+const start = performance.now();
+await run(batches);
+const ms = performance.now() - start;
+
+const after = await nonces();
+const used = after.reduce((sum, nonce, i) => sum + nonce - before[i], 0);
+// A wrapped one uses two: its waiver's and its user's.
+const wanted = kind === "wrapped" ? 2 * total : total;
+if (used !== wanted) throw new Error(`${used} nonces were used, not ${wanted}: some did not run`);
+agent.destroy();
+console.log(JSON.stringify({ kind, transactions: total, ms, perSecond: (total / ms) * 1000 }));
+
+/** A block at a time: its batches together, each over its own connection, then the block. */
+async function run(all) {
+  for (let i = 0; i < all.length; i += BLOCK / BATCH) {
+    await Promise.all(all.slice(i, i + BLOCK / BATCH).map(send));
+    await call("evm_mine");
+  }
+}
+
+async function send(body) {
+  const answers = JSON.parse(await post(body));
+  for (const { error } of answers) if (error) throw new Error(`refused: ${error.message}`);
+}
+
+async function nonceOf(account) {
+  return Number(await call("eth_getTransactionCount", account, "latest"));
+}
+
+async function call(method, ...params) {
+  const { result, error } = JSON.parse(await post(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })));
+  if (error) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+
+function post(body) {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (part) => {
+        text += part;
+      });
+      response.on("end", () => resolve(text));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}

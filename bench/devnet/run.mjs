@@ -1,0 +1,103 @@
+// npm run bench:devnet: how fast the devnet is, with anvil beside it. See --help.
+import { writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { setUp } from "../../scripts/setup.mjs";
+import { startAnvil } from "./anvil.mjs";
+import { readOptions, USAGE } from "./options.mjs";
+import { runToEnd, startNode } from "./programs.mjs";
+import { figuresOf, printReport } from "./report.mjs";
+import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
+
+/** The long run: this many times the transactions of a round, at most 100,000. */
+const LONG = 20;
+const LONGEST = 100_000;
+
+async function main() {
+  let options;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const { transactions, rounds } = options;
+  const interrupted = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
+  await setUp({ signal: interrupted.signal });
+  const results = await measure({ transactions, rounds, signal: interrupted.signal });
+  const report = {
+    when: new Date().toISOString(),
+    node: process.version,
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    load: { transactions, rounds, batch: BATCH, block: BLOCK, connections: CONNECTIONS, warmUp: WARM_UP },
+    ...results,
+    figures: figuresOf(results),
+  };
+  printReport(report);
+  if (options.json !== undefined) {
+    await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
+    console.log(`\nwritten to ${options.json}`);
+  }
+  return 0;
+}
+
+/** Everything takes turns within a round, so that what else the machine does hits all alike. */
+async function measure({ transactions, rounds, signal }) {
+  const count = String(transactions);
+  const warm = String(WARM_UP);
+  const engine = (kind) =>
+    runToEnd("engine.mjs", [kind, count, count, warm], { signal, node: ["--expose-gc"] });
+  const http = async (start, kind) => {
+    const node = await start();
+    try {
+      return await runToEnd("client.mjs", [node.url, kind, count, warm], { signal });
+    } finally {
+      await node.close();
+    }
+  };
+  const kinds = {
+    engineWrapped: () => engine("wrapped"),
+    enginePlain: () => engine("plain"),
+    httpWrapped: () => http(startNode, "wrapped"),
+    httpPlain: () => http(startNode, "plain"),
+    anvilPlain: () => http(startAnvil, "plain"),
+  };
+  const runs = Object.fromEntries(Object.keys(kinds).map((name) => [name, []]));
+  for (let round = 1; round <= rounds; round++) {
+    for (const [name, run] of Object.entries(kinds)) {
+      const result = await run();
+      runs[name].push(result);
+      progress(`round ${round}/${rounds}  ${name}  ${Math.round(result.perSecond)} tx/s`);
+    }
+  }
+  progress("where the engine's time goes …");
+  const breakdown = {
+    wrapped: await runToEnd("breakdown.mjs", ["wrapped", count], { signal }),
+    plain: await runToEnd("breakdown.mjs", ["plain", count], { signal }),
+  };
+  const long = Math.min(LONGEST, LONG * transactions);
+  progress(`one engine over ${long} wrapped transfers …`);
+  const growth = await runToEnd("engine.mjs", ["wrapped", String(long), slicesUpTo(long), "0"], {
+    signal,
+    node: ["--expose-gc"],
+  });
+  return { runs, breakdown, growth };
+}
+
+function slicesUpTo(long) {
+  return [2_000, 10_000, 50_000, LONGEST]
+    .filter((end) => end < long)
+    .concat(long)
+    .join(",");
+}
+
+function progress(line) {
+  console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+}
+
+process.exitCode = await main();
