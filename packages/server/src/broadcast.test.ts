@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { meaningOf } from "./broadcast.js";
-import { RpcError, RpcUnavailableError } from "./chain.js";
+import { RpcError, RpcUnavailableError } from "./rpc.js";
 
 const said = (message: string, data?: unknown) =>
   meaningOf({ error: new RpcError(-32_000, message, data) }).kind;
@@ -56,7 +56,7 @@ describe("what a node's answer to a broadcast means", () => {
 
   it("a refusal keeps its own name only where it says something of the user's account", () => {
     const refusal = (reason: string) => meaningOf({ error: new RpcError(-32_000, "words", { reason }) });
-    expect(refusal("NONCE_TOO_LOW")).toEqual({ kind: "refused", reason: "NONCE_TOO_LOW", said: "words" });
+    expect(refusal("NONCE_TOO_LOW")).toMatchObject({ kind: "inner too late" });
     expect(refusal("INSUFFICIENT_BALANCE")).toMatchObject({ reason: "INSUFFICIENT_BALANCE" });
     expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "NODE_REFUSED" });
   });

@@ -1,5 +1,5 @@
 import { isReason, type Reason } from "@gas-waiver/protocol";
-import { RpcError, type RpcOutcome } from "./chain.js";
+import { RpcError, type RpcOutcome } from "./rpc.js";
 
 /**
  * What a node's answer to eth_sendRawTransaction means.
@@ -12,12 +12,16 @@ import { RpcError, type RpcOutcome } from "./chain.js";
  * - `waiver unusable`: no wrapper of this waiver is taken; nothing is wrong with the InnerTx.
  * - `refused`: it refuses this InnerTx for good, by the rule named.
  * - `inner too early`: the user's earlier transaction is missing.
+ * - `inner too late`: the user's nonce is used: by this InnerTx or by another transaction; the chain tells.
  * - `disputed`: it answered an error that we do not know; whether it has the wrapper must be looked up.
  * - `ambiguous`: it may have the wrapper. The same bytes are sent again, never another nonce.
  */
 export type SendMeaning =
-  | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "occupied" | "inner too early" }
-  | { readonly kind: "not now" | "waiver unusable" | "disputed" | "ambiguous"; readonly said: string }
+  | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "inner too early" | "inner too late" }
+  | {
+      readonly kind: "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
+      readonly said: string;
+    }
   | { readonly kind: "refused"; readonly reason: Reason; readonly said: string };
 
 type Kind = SendMeaning["kind"];
@@ -28,10 +32,11 @@ const BY_REASON: Partial<Record<Reason, Kind>> = {
   WRAPPER_NONCE_GAP: "nonce gap",
   WAIVER_NOT_REGISTERED: "waiver unusable",
   NONCE_GAP: "inner too early",
+  NONCE_TOO_LOW: "inner too late",
 };
 
 /** Refusals that say something of the user's account, and so keep their own name. */
-const OWN_NAME: ReadonlySet<Reason> = new Set(["NONCE_TOO_LOW", "INSUFFICIENT_BALANCE"]);
+const OWN_NAME: ReadonlySet<Reason> = new Set(["INSUFFICIENT_BALANCE"]);
 
 /** By wording, first match: geth, erigon, nethermind, anvil, and CometBFT-based nodes. */
 const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [

@@ -1,18 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { crypto } from "@gas-waiver/protocol";
-import { createChain } from "./chain.js";
+import { bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
+import { expireOldWork } from "./expiry.js";
+import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
+import { createMetricsApp } from "./http/metrics.js";
 import { createIntake } from "./intake.js";
-import { type Lane, startLane } from "./lane.js";
-import { createLog } from "./log.js";
-import { resolveOptions, type ServerOptions } from "./options.js";
+import { isUsable, openLaneBoard } from "./laneBoard.js";
+import { createLaneSet } from "./laneSet.js";
+import { createLog, type Logger } from "./log.js";
+import { createMetrics } from "./metrics.js";
+import { openNotices } from "./notices.js";
+import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
 import { createResults } from "./results.js";
+import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
 import { countSubmissions } from "./store/chains.js";
-import { openStore } from "./store/Store.js";
+import { registerLane } from "./store/lease.js";
+import { openStore, type Store } from "./store/Store.js";
 
 /** The running service. */
 export interface Server {
@@ -20,9 +29,16 @@ export interface Server {
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port cannot be had. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
+  /** Opens `GET /metrics` for Prometheus on a port of its own. */
+  listenMetrics(address: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ url: string; port: number }>;
+  /** Starts the lanes of new waiver keys, and stops those of keys that are gone. */
+  setWaiverKeys(keys: readonly Uint8Array[]): Promise<void>;
   /**
-   * Stops accepting, answers the lines that wait, finishes the lanes' steps, closes the store. Called again, it
-   * resolves with the first call.
+   * Takes nothing more, finishes what is signed, hands the lanes over, answers the lines that wait, closes the
+   * store: within `shutdownMs` and a moment. Called again, it resolves with the first call.
    */
   close(): Promise<void>;
 }
@@ -35,56 +51,142 @@ export interface Server {
 export async function createServer(given: ServerOptions): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
-  const closing = new AbortController();
-  const chain = createChain({ ...options, signal: closing.signal });
   const store = await openStore(options, log);
   try {
-    const earlierSubmissions = await countSubmissions(store);
-    const { chainRef, confirmed } = await findServedChain({ chain, store, options });
-    const results = createResults(store, log);
-    const laneDependencies = { store, chain, results, log, options, chainRef, owner: randomUUID() };
-    const lanes: Lane[] = [];
-    const startLanes = () => lanes.push(...options.waiverKeys.map((key) => startLane(key, laneDependencies)));
-    const confirmation = confirmed
-      ? Promise.resolve(true)
-      : confirmServedChain({ chain, store, options }, log, closing.signal);
-    const started = confirmation.then((ours) => ours && startLanes());
-    const wakeLanes = () => {
-      for (const lane of lanes) lane.wake();
-    };
-    const intake = createIntake({ store, results, options, log, chainRef, wakeLanes });
-    const version = await readVersion();
-    const health = { status: "ok", version, chainId: options.chainId } as const;
-    const app = createApp({ store, intake, options, health, log });
-    log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
-    const shutDown = async () => {
-      intake.close();
-      await app.close();
-      closing.abort();
-      await started;
-      await Promise.all(lanes.map((lane) => lane.stop()));
-      results.close();
-      await store.close();
-    };
-    let closed: Promise<void> | undefined;
-    return {
-      earlierSubmissions,
-      async listen({ host, port }) {
-        try {
-          const url = await app.listen({ host, port });
-          return { url, port: portOf(app.server.address()) ?? port };
-        } catch (error) {
-          throw new StartError(listenProblem(error, host, port), { cause: error });
-        }
-      },
-      close() {
-        closed ??= shutDown();
-        return closed;
-      },
-    };
+    return await build(options, store, log);
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+async function build(options: ResolvedOptions, store: Store, log: Logger): Promise<Server> {
+  const ending = new AbortController();
+  const chain = createChain(createRpc({ ...options, signal: ending.signal }));
+  const earlierSubmissions = await countSubmissions(store);
+  const { chainRef, confirmed } = await findServedChain({ chain, store, options });
+  const relay = await startRelay({ options, store, log, chain, chainRef });
+  // Nothing is sent to a chain that may not be ours.
+  const confirmation = confirmed
+    ? Promise.resolve(true)
+    : confirmServedChain({ chain, store, options }, log, ending.signal);
+  let keys = options.waiverKeys;
+  const started = confirmation.then((ours) => (ours ? relay.lanes.setKeys(keys) : undefined));
+  const version = await readVersion();
+  const health = { status: "ok", version, chainId: options.chainId } as const;
+  const { intake, metrics } = relay;
+  const app = createApp({ store, intake, options, health, log, metrics });
+  const metricsApp = createMetricsApp(metrics);
+  log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
+  const shutDown = async () => {
+    relay.intake.refuse();
+    // Calls to a node that does not answer are given up in time; what is signed stays signed.
+    const limit = setTimeout(() => ending.abort(), options.shutdownMs);
+    if (!confirmed) ending.abort();
+    await started;
+    await relay.lanes.stop();
+    clearTimeout(limit);
+    ending.abort();
+    relay.intake.end();
+    await Promise.all([app.close(), metricsApp.close()]);
+    await relay.close();
+    await store.close();
+  };
+  let closed: Promise<void> | undefined;
+  return {
+    earlierSubmissions,
+    listen: (address) => listen(app, address),
+    listenMetrics: (address) => listen(metricsApp, address),
+    async setWaiverKeys(fresh) {
+      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
+      keys = fresh;
+      await started;
+      await relay.lanes.setKeys(fresh);
+    },
+    close() {
+      closed ??= shutDown();
+      return closed;
+    },
+  };
+}
+
+interface RelayParts {
+  readonly options: ResolvedOptions;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly chain: Chain;
+  readonly chainRef: number;
+}
+
+/** What takes submissions and carries them: everything between HTTP and the chain. */
+async function startRelay({ options, store, log, chain, chainRef }: RelayParts) {
+  const replica = randomUUID();
+  const own = options.waiverKeys.map((key) => privateKeyToAddress(key));
+  for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
+  const notices = openNotices({
+    store,
+    log,
+    replica,
+    onResult: (id, notice) => results.hear(id, notice),
+    onWork: () => lanes.wake(),
+  });
+  const metrics = createMetrics(() =>
+    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: isUsable(lane) })),
+  );
+  const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
+  const lanes = createLaneSet({ store, chain, results, metrics, log, options, chainRef, replica });
+  const board = openLaneBoard({
+    store,
+    chainRef,
+    log,
+    ownWaivers: () => own,
+    tellWork(owners) {
+      lanes.wake();
+      notices.tellWork(owners);
+    },
+  });
+  const expiry = expireOldWork({ options, store, log, chainRef, results });
+  const heads =
+    options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, () => lanes.look());
+  const wakeLanes = (waivers: readonly Uint8Array[]) => {
+    lanes.wake(waivers);
+    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
+  };
+  const chooseLane = () => board.choose();
+  const intake = createIntake({
+    store,
+    results,
+    metrics,
+    options,
+    log,
+    chainRef,
+    replica,
+    chooseLane,
+    wakeLanes,
+  });
+  return {
+    intake,
+    lanes,
+    metrics,
+    async close() {
+      heads?.close();
+      expiry.close();
+      await board.close();
+      results.close();
+      await notices.close();
+    },
+  };
+}
+
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+) {
+  try {
+    const url = await app.listen({ host, port });
+    return { url, port: portOf(app.server.address()) ?? port };
+  } catch (error) {
+    throw new StartError(listenProblem(error, host, port), { cause: error });
   }
 }
 

@@ -1,8 +1,7 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import { meaningOf, type SendMeaning } from "./broadcast.js";
-import type { LaneDependencies } from "./lane.js";
-import { settleUsed } from "./settle.js";
-import { saveBroadcast, saveFailed, saveRequeued } from "./store/advance.js";
+import type { LaneContext } from "./lane.js";
+import { fail, settle } from "./settle.js";
+import { saveBroadcast, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import type { UnderWay } from "./store/underWay.js";
 import type { Failure } from "./submission.js";
@@ -24,11 +23,22 @@ export class UndeliveredError extends Error {
 /** How often the same unknown error is heard before it counts as a refusal. */
 const DISPUTES = 3;
 /** When what the node would not take yet is looked at again. */
-const REQUEUE_MS = { "nonce gap": 50, "inner too early": 250, "waiver unusable": 1_000 } as const;
+const REQUEUE_MS = {
+  "nonce gap": 50,
+  "inner too early": 250,
+  "inner too late": 0,
+  "waiver unusable": 1_000,
+} as const;
 
 type Answered = { readonly submission: UnderWay; readonly meaning: SendMeaning };
 
-export function createDelivery(dependencies: LaneDependencies): Delivery {
+/** The lane's breaker, and where its state is shown. */
+export interface LaneBreaker {
+  succeed(): Promise<void>;
+  fail(severity: "once" | "at once", why: string): Promise<void>;
+}
+
+export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker): Delivery {
   const { chain } = dependencies;
   // How often the node answered a wrapper with an error that we do not know.
   const disputes = new Map<string, number>();
@@ -52,7 +62,7 @@ export function createDelivery(dependencies: LaneDependencies): Delivery {
         const outcome = outcomes[i];
         if (outcome) answered.push(await settleDispute({ submission, meaning: meaningOf(outcome) }));
       }
-      await save(held, answered, dependencies);
+      await save(held, answered, dependencies, breaker);
     },
   };
 }
@@ -61,59 +71,43 @@ export function createDelivery(dependencies: LaneDependencies): Delivery {
 async function save(
   held: Lane,
   answered: readonly Answered[],
-  dependencies: LaneDependencies,
+  dependencies: LaneContext,
+  breaker: LaneBreaker,
 ): Promise<void> {
-  const { store, results, log } = dependencies;
-  const idsOf = (kind: SendMeaning["kind"]) =>
-    answered.filter(({ meaning }) => meaning.kind === kind).map(({ submission }) => submission.id);
+  const { store, results, metrics } = dependencies;
+  for (const { meaning } of answered) metrics.sent(meaning.kind);
+  const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
+  const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
   results.publish(await saveBroadcast(store, held, idsOf("accepted")), () => ({ state: "broadcast" }));
-  await saveRefused(held, answered, dependencies);
-  for (const kind of ["nonce gap", "inner too early", "waiver unusable"] as const) {
+  await fail(held, refusals(answered), dependencies);
+  for (const kind of ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const) {
     await saveRequeued(store, held, idsOf(kind), REQUEUE_MS[kind]);
   }
-  const tooLow = answered.filter(({ meaning }) => meaning.kind === "nonce too low");
-  await settleUsed(
-    held,
-    tooLow.map(({ submission }) => submission),
-    dependencies,
-  );
-  const unusable = answered.find(({ meaning }) => meaning.kind === "waiver unusable");
-  if (unusable)
-    log.error(
-      { waiver: bytesToHex(held.waiver), said: said(unusable) },
-      "the node takes no wrapper of this waiver",
-    );
+  const used = of("nonce too low").map(({ submission }) => submission);
+  await settle(held, used, dependencies);
+  const unusable = of("waiver unusable")[0];
+  if (unusable) await breaker.fail("at once", `the node takes no wrapper of this waiver: ${said(unusable)}`);
+  else if (of("accepted").length > 0) await breaker.succeed();
   const left = answered.filter(({ submission, meaning }) => isLeft(submission, meaning));
-  if (left[0]) {
-    const { meaning } = left[0];
-    throw new UndeliveredError(
-      `${left.length} wrapper(s) were not delivered: ${meaning.kind}: ${said(left[0])}`,
-    );
+  if (left[0] === undefined) return;
+  const why = `${left[0].meaning.kind}: ${said(left[0])}`;
+  // Nodes that are away are away for every lane: only what concerns this lane counts against it.
+  if (left.some(({ meaning }) => meaning.kind === "occupied" || meaning.kind === "disputed")) {
+    await breaker.fail("once", `the node does not take this waiver's wrappers: ${why}`);
   }
+  throw new UndeliveredError(`${left.length} wrapper(s) were not delivered: ${why}`);
 }
 
 /** Must the same bytes be sent again? What was broadcast before is sent again by the watcher. */
 function isLeft(submission: UnderWay, { kind }: SendMeaning): boolean {
-  const stays = ["occupied", "not now", "disputed", "ambiguous", "waiver unusable", "nonce too low"];
+  const stays = ["occupied", "not now", "disputed", "ambiguous", "nonce too low"];
   return submission.state === "signed" && stays.includes(kind);
 }
 
-async function saveRefused(
-  held: Lane,
-  answered: readonly Answered[],
-  { store, results, log }: LaneDependencies,
-): Promise<void> {
-  const refused = new Map<string, Failure & { id: string }>();
-  for (const { submission, meaning } of answered) {
-    if (meaning.kind !== "refused") continue;
-    const message = `the chain's node refuses it: ${meaning.said}`;
-    refused.set(submission.id, { id: submission.id, reason: meaning.reason, message });
-    log.info({ id: submission.id, said: meaning.said }, "the node refuses a submission");
-  }
-  const failed = await saveFailed(store, held, [...refused.values()]);
-  results.publish(failed, (id) => {
-    const { reason = "NODE_REFUSED", message = "" } = refused.get(id) ?? {};
-    return { state: "failed", reason, message };
+function refusals(answered: readonly Answered[]): (Failure & { id: string })[] {
+  return answered.flatMap(({ submission: { id }, meaning }) => {
+    if (meaning.kind !== "refused") return [];
+    return [{ id, reason: meaning.reason, message: `the chain's node refuses it: ${meaning.said}` }];
   });
 }
 

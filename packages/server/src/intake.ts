@@ -1,5 +1,6 @@
 import {
   assertInnerTx,
+  bytesToHex,
   compilePolicy,
   type InnerTxRules,
   ProtocolError,
@@ -11,6 +12,7 @@ import {
 import { v7 as uuidv7 } from "uuid";
 import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
 import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
@@ -29,22 +31,30 @@ export interface Intake {
    * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
    */
   submit(caller: Caller, transactions: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
-  /** Refuses what comes, and answers the lines that wait. */
-  close(): void;
+  /** Refuses what comes from now on. */
+  refuse(): void;
+  /** Answers the lines that wait with what is known. */
+  end(): void;
 }
 
 export interface IntakeDependencies {
   readonly store: Store;
   readonly results: Results;
+  readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly chainRef: number;
-  /** Tells the lanes that there is work. */
-  wakeLanes(): void;
+  /** Names this replica. */
+  readonly replica: string;
+  /** The lane for a sender that has nothing under way: 20 bytes. */
+  chooseLane(): Uint8Array;
+  /** Tells whoever works these lanes that there is work. */
+  wakeLanes(waivers: readonly Uint8Array[]): void;
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { store, results, options, chainRef, wakeLanes } = dependencies;
+  const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
+  const place = { chain: chainRef, origin: replica };
   const rules: InnerTxRules = {
     chainId: BigInt(options.chainId),
     maxGasLimit: options.maxGasLimit,
@@ -52,35 +62,44 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     policy: compilePolicy(options.allowedTargets),
     policyName: "the policy of this service's waiver",
   };
-  const closing = new AbortController();
+  const ending = new AbortController();
+  let refusing = false;
   const admission = createAdmission(dependencies);
   return {
     async submit(caller, transactions, wait) {
-      if (closing.signal.aborted) throw shuttingDown();
+      if (refusing) throw shuttingDown();
       const leave = await storeErrors(() => admission.enter(caller, transactions.length));
       try {
         const examined = transactions.map((text) => examine(text, caller, rules));
-        const applicants = examined.flatMap((e) => ("applicant" in e ? [e.applicant] : []));
-        const lines = awaitLines({ store, results, options, wait, closing: closing.signal });
+        const applicants = giveLanes(
+          examined.flatMap((e) => ("applicant" in e ? [e.applicant] : [])),
+          chooseLane,
+        );
+        const lines = awaitLines({ store, results, metrics, options, wait, closing: ending.signal });
         // Before the write: no news can be missed.
         lines.expect(applicants.map(({ id }) => id));
-        const acceptances = await storeErrors(() => acceptAll(store, chainRef, applicants)).catch((error) => {
+        const acceptances = await storeErrors(() => acceptAll(store, place, applicants)).catch((error) => {
           lines.cancel();
           throw error;
         });
-        if (acceptances.length > 0) wakeLanes();
+        const taken = acceptances.flatMap((a) => (a.kind === "accepted" ? [a.waiver] : []));
+        metrics.accepted(taken.length);
+        if (taken.length > 0) wakeLanes(taken);
         const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
         return lines.stream(examined.map((e, index) => entryOf(e, index, outcomes)));
       } finally {
         leave();
       }
     },
-    close: () => closing.abort(),
+    refuse() {
+      refusing = true;
+    },
+    end: () => ending.abort(),
   };
 }
 
 type Examined = { readonly id: string } & (
-  | { readonly applicant: Applicant }
+  | { readonly applicant: Omit<Applicant, "waiver"> }
   | { readonly error: ProtocolError }
 );
 
@@ -96,6 +115,20 @@ function examine(text: string, caller: Caller, rules: InnerTxRules): Examined {
     if (error instanceof ProtocolError) return { id, error };
     throw error;
   }
+}
+
+/** A lane for every sender: all of a request's transactions of one sender go to the same. */
+function giveLanes(
+  applicants: readonly Omit<Applicant, "waiver">[],
+  chooseLane: () => Uint8Array,
+): Applicant[] {
+  const lanes = new Map<string, Uint8Array>();
+  return applicants.map((applicant) => {
+    const sender = bytesToHex(applicant.sender);
+    const waiver = lanes.get(sender) ?? chooseLane();
+    lanes.set(sender, waiver);
+    return { ...applicant, waiver };
+  });
 }
 
 /** What is known of an examined transaction once the store has answered. */
@@ -122,13 +155,13 @@ const ACCEPT_TRIES = 3;
 /** A rival that fails between the write and the look at it makes way: then the write is done again. */
 async function acceptAll(
   store: Store,
-  chainRef: number,
+  place: { readonly chain: number; readonly origin: string },
   applicants: readonly Applicant[],
 ): Promise<Acceptance[]> {
   if (applicants.length === 0) return [];
   for (let tries = 1; ; tries++) {
     try {
-      return await accept(store, chainRef, applicants);
+      return await accept(store, place, applicants);
     } catch (error) {
       if (!(error instanceof RivalGoneError) || tries === ACCEPT_TRIES) throw error;
     }

@@ -1,254 +1,220 @@
-import { decodeInnerTx, hashTransaction, privateKeyToAddress, signWrapperTx } from "@gas-waiver/protocol";
+import { bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
+import { assign } from "./assign.js";
+import { createBreaker } from "./breaker.js";
 import type { Chain } from "./chain.js";
-import { createDelivery, type Delivery } from "./deliver.js";
+import { createDelivery, type LaneBreaker } from "./deliver.js";
 import type { Logger } from "./log.js";
+import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
-import { freeNonces, type Plan, planSender } from "./plan.js";
+import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
-import { type SignedSubmission, saveFailed, saveRequeued, saveSigned } from "./store/advance.js";
-import { type Lane as HeldLane, LaneLostError, releaseLease, takeLease } from "./store/lease.js";
-import { nextQueued, noncesUnderWay, postpone, type QueuedSubmission } from "./store/queue.js";
+import { createDoubts, type Doubts } from "./settle.js";
+import { setBreaker, setLaneState } from "./store/lanes.js";
+import { type Lane as HeldLane, LaneLostError, type Lease, releaseLease, takeLease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
-import { firstOpenNonce, type TakenNonce, takenNonces, underWay } from "./store/underWay.js";
-import { follow } from "./watch.js";
+import { takenNonces, underWay } from "./store/underWay.js";
+import { sweep } from "./sweep.js";
+import { createWatcher } from "./watch.js";
 
 /** What a lane works with. */
 export interface LaneDependencies {
   readonly store: Store;
   readonly chain: Chain;
   readonly results: Results;
+  readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
-  readonly owner: string;
+  readonly replica: string;
+}
+
+/** The same, and what one lane remembers. */
+export interface LaneContext extends LaneDependencies {
+  readonly doubts: Doubts;
 }
 
 /** One waiver key's lane: the only place that gives out its nonces. */
 export interface Lane {
+  /** 20 bytes. */
   readonly waiver: Uint8Array;
   /** There may be work. */
   wake(): void;
-  /** Finishes the step under way and hands the lease over. */
+  /** There is a new block. */
+  look(): void;
+  /** Takes nothing new, finishes the step under way and hands the lease over. */
   stop(): Promise<void>;
 }
 
-/** Submissions in one step, and wrappers that may be under way at once. */
+/** Submissions in one step. */
 const BATCH = 100;
-const MAX_IN_FLIGHT = 1_000;
 /** How long the lane rests without news. */
 const IDLE_MS = 250;
-/** When a submission ahead of its turn is looked at again. */
-const EARLY_MS = 250;
 const MAX_BACKOFF_MS = 1_000;
+/** A lane that fails is left alone: after so many failures in a row, and for so long. */
+const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 
 /**
  * Starts the lane of a waiver key. Its life is one loop, while it holds the lease:
  *
- * 1. send what is signed and was not taken yet: the same bytes;
- * 2. only when nothing is left of that, take what is queued, give it the lowest free nonces, sign, store;
- * 3. send that, in nonce order, as one batch.
+ * 1. after the start, a takeover or a failure: send what is signed, the same bytes; nothing new before all of it
+ *    is delivered;
+ * 2. take what is queued, give it the lowest free nonces, sign, store: while the batch before is on the wire;
+ * 3. send it, in nonce order, as one batch.
  *
  * The watcher runs beside it and settles what blocks hold. Both write through guarded transitions, so neither can
  * undo what the other did.
  */
-export function startLane(waiverKey: Uint8Array, dependencies: LaneDependencies): Lane {
-  const { store, log, options, chainRef, owner } = dependencies;
+export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane {
   const waiver = privateKeyToAddress(waiverKey);
-  const delivery = createDelivery(dependencies);
+  const log = given.log.child({ waiver: bytesToHex(waiver) });
+  const dependencies: LaneContext = { ...given, log, doubts: createDoubts() };
+  const { store, options, chainRef, replica } = dependencies;
+  const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
+  const delivery = createDelivery(dependencies, shownBreaker(breaker, waiver, dependencies));
+  const lease = keepLease({ chain: chainRef, waiver, owner: replica }, dependencies);
   const pause = createPause();
+  const watchPause = createPause();
   let stopping = false;
-  let held: HeldLane | undefined;
+  // Something may be signed that was not delivered: it goes first.
+  let doubtful = true;
+  let sending: Promise<void> = Promise.resolve();
 
+  /** One step; returns how long to rest. */
+  const step = async ({ lane, state }: Lease): Promise<number> => {
+    if (state === "stopped") return IDLE_MS;
+    if (doubtful) {
+      const left = await underWay(store, lane, { state: "signed", limit: options.maxInFlight });
+      await delivery.send(lane, left);
+      doubtful = false;
+    }
+    if (breaker.state === "open") return IDLE_MS;
+    const limit = breaker.state === "probing" ? 1 : BATCH;
+    const { signed, again } = await assign(lane, waiverKey, limit, dependencies);
+    await sending;
+    sending = delivery.send(lane, signed);
+    // The next step, or the rest, begins at once; a failure is seen when the step after waits for it.
+    sending.catch(() => pause.wake());
+    if (signed.length > 0) return breaker.state === "closed" ? 0 : await sending.then(() => 0);
+    await sending;
+    if (state === "draining") await retireIfDone(lane, dependencies);
+    return again ? 0 : IDLE_MS;
+  };
   const work = async () => {
     let failures = 0;
     while (!stopping) {
       let restMs = IDLE_MS;
       try {
-        held = await takeLease(store, { chain: chainRef, waiver, owner }, options.leaseMs);
-        if (held) restMs = (await step(held, waiverKey, dependencies, delivery)) ? 0 : IDLE_MS;
+        const held = await lease.hold();
+        if (held) restMs = await step(held);
+        else doubtful = true;
         failures = 0;
       } catch (error) {
+        doubtful = true;
+        sending = Promise.resolve();
         failures++;
         restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
+        if (error instanceof LaneLostError) lease.lose();
         logFailure(log, error, "lane");
       }
       if (restMs > 0) await pause.rest(restMs, failures === 0);
     }
+    await sending.catch(() => {});
   };
-  const watchPause = createPause();
+  const watcher = createWatcher(dependencies, delivery);
   const watch = async () => {
+    let sweptAt = Number.NEGATIVE_INFINITY;
     while (!stopping) {
+      const held = lease.current();
       try {
-        if (held) await follow(held, dependencies, delivery);
+        if (held && held.state !== "stopped") {
+          if (performance.now() - sweptAt >= options.sweepIntervalMs) {
+            await sweep(held.lane, dependencies);
+            sweptAt = performance.now();
+          }
+          await watcher.look(held.lane);
+        }
       } catch (error) {
+        if (error instanceof LaneLostError) lease.lose();
         logFailure(log, error, "watcher");
       }
-      await watchPause.rest(options.pollIntervalMs, false);
+      await watchPause.rest(options.pollIntervalMs, true);
     }
   };
   const loops = Promise.all([work(), watch()]);
   return {
     waiver,
     wake: () => pause.wake(),
+    look: () => watchPause.wake(),
     async stop() {
       stopping = true;
       pause.end();
       watchPause.end();
       await loops;
+      const held = lease.current();
       if (held) {
-        await releaseLease(store, held).catch((error: unknown) => logFailure(log, error, "lane"));
+        await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lane"));
       }
     },
   };
 }
 
-function logFailure(log: Logger, error: unknown, who: string): void {
+function logFailure(log: LaneDependencies["log"], error: unknown, who: string): void {
   const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   if (error instanceof LaneLostError) log.warn({ err }, `${who}: the lane has another owner`);
   else log.warn({ err }, `${who}: tries again`);
 }
 
-/** One step of the lane. True if there may be more to do at once. */
-async function step(
-  held: HeldLane,
-  waiverKey: Uint8Array,
-  dependencies: LaneDependencies,
-  delivery: Delivery,
-): Promise<boolean> {
-  const { store } = dependencies;
-  const unsent = await underWay(store, held, { state: "signed", limit: MAX_IN_FLIGHT });
-  await delivery.send(held, unsent);
-  const assigned = await assign(held, waiverKey, dependencies);
-  if (assigned === 0) return false;
-  await delivery.send(held, await underWay(store, held, { state: "signed", limit: MAX_IN_FLIGHT }));
-  return true;
-}
-
-/** Gives queued submissions their waiver nonces and wrappers; says how many. */
-async function assign(
-  held: HeldLane,
-  waiverKey: Uint8Array,
-  { store, chain, options, results }: LaneDependencies,
-): Promise<number> {
-  const taken = await takenNonces(store, held);
-  const room = Math.min(BATCH, MAX_IN_FLIGHT - taken.length);
-  if (room <= 0) return 0;
-  const queued = await nextQueued(store, held.chain, room);
-  if (queued.length === 0 && taken.length === 0) return 0;
-  const { plans, waiverNonce } = await planAll(held, queued, { store, chain, options });
-  const failures = new Map(plans.flatMap((plan) => plan.failed.map((f) => [f.id, f] as const)));
-  const failed = await saveFailed(store, held, [...failures.values()]);
-  results.publish(failed, (id) => {
-    const { reason = "NODE_REFUSED", message = "" } = failures.get(id) ?? {};
-    return { state: "failed", reason, message };
-  });
-  await postpone(
-    store,
-    held,
-    plans.flatMap((plan) => plan.early.map(({ id }) => id)),
-    EARLY_MS,
-  );
-  const ready = plans.flatMap((plan) => plan.ready).slice(0, room);
-  const first = await firstOpenNonce(store, held, waiverNonce);
-  if (await fillHoles(store, held, first, taken, ready.length)) return 1;
-  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
-  const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
-  return (await saveSigned(store, held, signed)).length;
-}
-
-/** What each sender's submissions are to do, by the chain's nonces and what is under way. */
-async function planAll(
-  held: HeldLane,
-  queued: readonly QueuedSubmission[][],
-  { store, chain, options }: Pick<LaneDependencies, "store" | "chain" | "options">,
-): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
-  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
-  // Before the chain is asked: what is settled in between counts as under way and as used, never as neither.
-  const underWayOf = await noncesUnderWay(store, held.chain, senders);
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
-  const plans = queued.map((ofSender, i) => {
-    const sender = Buffer.from(senders[i] ?? []).toString("hex");
-    return planSender(
-      ofSender,
-      onChain[i] ?? 0n,
-      underWayOf.get(sender) ?? new Set(),
-      options.nonceGapTimeoutMs,
-    );
-  });
-  return { plans, waiverNonce };
-}
-
-/**
- * A waiver nonce below a taken one that nothing will take would hold up everything above it. Then the highest of
- * the lane are queued again, to come back under the missing nonces; a user's nonce lets an InnerTx run only once.
- * With them go their senders' others above the hole, or a user's later nonce would come before the earlier.
- */
-async function fillHoles(
-  store: Store,
-  held: HeldLane,
-  first: bigint,
-  taken: readonly TakenNonce[],
-  ready: number,
-): Promise<boolean> {
-  const highest = taken.at(-1)?.waiverNonce ?? first;
-  const above = taken.filter(({ waiverNonce }) => waiverNonce >= first).length;
-  const holes = Number(highest - first) + 1 - above;
-  const missing = Math.min(holes - ready, above);
-  if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
-  const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
-  const ids = taken
-    .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))
-    .map(({ id }) => id);
-  return (await saveRequeued(store, held, ids, 0)).length > 0;
-}
-
-function sign(
-  { id, innerRaw }: QueuedSubmission,
-  waiverNonce: bigint,
-  waiverKey: Uint8Array,
-  { verificationGas }: ResolvedOptions,
-): SignedSubmission {
-  const wrapper = signWrapperTx(decodeInnerTx(innerRaw), waiverKey, { nonce: waiverNonce, verificationGas });
-  return { id, waiverNonce, wrapperRaw: wrapper.raw, wrapperHash: hashTransaction(wrapper) };
-}
-
-/** A rest that ends early when there is news, or for good. */
-function createPause() {
-  let wakeUp: (() => void) | undefined;
-  let news = false;
-  let ended = false;
+/** The lease of a lane, taken and renewed in time; the writes themselves are guarded by its epoch. */
+function keepLease(lane: Omit<HeldLane, "epoch">, { store, options }: LaneDependencies) {
+  let held: Lease | undefined;
+  let renewAt = Number.NEGATIVE_INFINITY;
   return {
-    /** Resolves after `ms`, or at once with news if `wakeable`. */
-    rest(ms: number, wakeable: boolean): Promise<void> {
-      if (ended || (news && wakeable)) {
-        news = false;
-        return Promise.resolve();
+    current: () => held,
+    lose() {
+      held = undefined;
+      renewAt = Number.NEGATIVE_INFINITY;
+    },
+    async hold(): Promise<Lease | undefined> {
+      const now = performance.now();
+      if (now >= renewAt) {
+        held = await takeLease(store, lane, options.leaseMs);
+        renewAt = now + options.leaseMs / 3;
       }
-      return new Promise((resolve) => {
-        const done = () => {
-          clearTimeout(timer);
-          wakeUp = undefined;
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        wakeUp = () => {
-          if (wakeable || ended) {
-            news = false;
-            done();
-          }
-        };
-      });
-    },
-    wake() {
-      news = true;
-      wakeUp?.();
-    },
-    end() {
-      ended = true;
-      wakeUp?.();
+      return held;
     },
   };
+}
+
+/** The breaker, with its state where every replica sees it. */
+function shownBreaker(
+  breaker: ReturnType<typeof createBreaker>,
+  waiver: Uint8Array,
+  { store, log, chainRef }: LaneDependencies,
+): LaneBreaker {
+  return {
+    async succeed() {
+      if (!breaker.succeed()) return;
+      await setBreaker(store, chainRef, waiver, 0, undefined);
+      log.info("the lane's breaker is closed: the node takes its wrappers again");
+    },
+    async fail(severity, why) {
+      const forMs = breaker.fail(severity);
+      if (forMs === undefined) return;
+      await setBreaker(store, chainRef, waiver, forMs, why);
+      log.error({ why, forMs }, "the lane's breaker is open");
+    },
+  };
+}
+
+/** A draining lane that has nothing left is over. */
+async function retireIfDone(held: HeldLane, { store, log, chainRef }: LaneDependencies): Promise<void> {
+  const { rows } = await store.pool.query(
+    "select from submissions where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') limit 1",
+    [chainRef, held.waiver],
+  );
+  if (rows.length > 0 || (await takenNonces(store, held)).length > 0) return;
+  await setLaneState(store, chainRef, held.waiver, "retired", "drained");
+  log.info("the lane is drained and retired");
 }

@@ -8,6 +8,7 @@ import {
   type ResultLine,
   type Wait,
 } from "@gas-waiver/protocol";
+import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import { type Notice, noticeOf, type Results } from "./results.js";
 import { findSubmissions } from "./store/lookup.js";
@@ -24,6 +25,7 @@ export type Entry = { readonly index: number; readonly id: string } & (
 export interface LinesOptions {
   readonly store: Store;
   readonly results: Results;
+  readonly metrics: Metrics;
   readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;
   readonly wait: Wait;
   /** Ends the waiting: the service shuts down. */
@@ -41,7 +43,7 @@ export interface Lines {
 
 /** Collects the lines of one request. */
 export function awaitLines(request: LinesOptions): Lines {
-  const { store, results, options, wait, closing } = request;
+  const { store, results, metrics, options, wait, closing } = request;
   const heard = new Map<string, Notice>();
   const unsubscribes: (() => void)[] = [];
   let wakeUp: () => void = () => {};
@@ -78,6 +80,13 @@ export function awaitLines(request: LinesOptions): Lines {
       wakeUp = done;
     });
 
+  const startedAt = performance.now();
+  async function* counted(lines: AsyncGenerator<ResultLine>): AsyncGenerator<ResultLine> {
+    for await (const line of lines) {
+      metrics.answered(line.success ? "OK" : line.error.code, (performance.now() - startedAt) / 1_000);
+      yield line;
+    }
+  }
   async function* generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
     const deadline = Date.now() + options.requestTimeoutMs;
     try {
@@ -113,7 +122,7 @@ export function awaitLines(request: LinesOptions): Lines {
     expect,
     cancel,
     stream(entries) {
-      const lines = generate(entries);
+      const lines = counted(generate(entries));
       const leave = lines.return.bind(lines);
       // A generator that was left before its first line runs no `finally`.
       lines.return = (value) => {

@@ -23,7 +23,8 @@ function problemsOf(changes: Partial<Record<keyof ServerOptions, unknown>>): rea
 
 describe("the options of the service", () => {
   it("have the documented defaults (D22), also where undefined is given", () => {
-    expect(resolveOptions(GOOD)).toEqual({ ...GOOD, ...DEFAULTS });
+    const { rpcUrl, ...others } = GOOD;
+    expect(resolveOptions(GOOD)).toEqual({ ...others, rpcUrls: [rpcUrl], ...DEFAULTS });
     expect(problemsOf({ maxBatchSize: undefined, leaseMs: undefined })).toEqual([]);
     expect(DEFAULTS).toMatchObject({
       maxBatchSize: 100,
@@ -41,8 +42,8 @@ describe("the options of the service", () => {
     ["rpcUrl", "ftp://node", /rpcUrl/],
     ["rpcUrl", "node:8545", /rpcUrl/],
     ["rpcUrl", "", /rpcUrl/],
-    ["waiverKeys", [], /exactly one/],
-    ["waiverKeys", [GOOD.waiverKeys[0], GOOD.waiverKeys[0]], /exactly one/],
+    ["waiverKeys", [], /is empty/],
+    ["waiverKeys", [GOOD.waiverKeys[0], GOOD.waiverKeys[0]], /same key twice/],
     ["waiverKeys", [new Uint8Array(31)], /waiverKeys\[0\]/],
     ["waiverKeys", [new Uint8Array(32)], /waiverKeys\[0\]/],
     ["apiKeys", [], /nobody/],

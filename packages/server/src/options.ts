@@ -14,8 +14,10 @@ import { InvalidOptionsError } from "./errors.js";
 export interface ServerOptions {
   /** The network's chain id: 988 mainnet, 2201 testnet and devnet (D27). */
   readonly chainId: number;
-  /** The chain node's JSON-RPC over HTTP. */
-  readonly rpcUrl: string;
+  /** The chain's JSON-RPC over HTTP: one node, or several in the order of preference. */
+  readonly rpcUrl: string | readonly string[];
+  /** The chain's JSON-RPC over WebSocket: new blocks are heard of at once. Without it they are asked for. */
+  readonly rpcWsUrl?: string;
   /** The waivers' private keys, 32 bytes each; one lane a key. */
   readonly waiverKeys: readonly Uint8Array[];
   /** The bearer keys that may submit. */
@@ -49,6 +51,16 @@ export interface ServerOptions {
   readonly rpcTimeoutMs?: number;
   /** How often the watcher asks for a new block. */
   readonly pollIntervalMs?: number;
+  /** Blocks on top of an inclusion until it counts as final: as deep as a reorg may go. 0 where blocks are final at once. */
+  readonly reorgDepth?: number;
+  /** Wrappers of one waiver that may wait for a block at once. */
+  readonly maxInFlight?: number;
+  /** After how long without a broadcast a submission is given up for good. */
+  readonly maxQueueMs?: number;
+  /** How often the store is held against the chain. */
+  readonly sweepIntervalMs?: number;
+  /** How long the end may take: for the lines that wait and the wrappers that are signed. */
+  readonly shutdownMs?: number;
   /** After how long without a block a broadcast wrapper is sent again. */
   readonly resendAfterMs?: number;
   /** How long a lane stays its owner's without a sign of life. */
@@ -71,13 +83,19 @@ export const DEFAULTS = {
   verificationGas: DEFAULT_VERIFICATION_GAS,
   rpcTimeoutMs: 5_000,
   pollIntervalMs: 200,
+  reorgDepth: 0,
+  maxInFlight: 1_000,
+  maxQueueMs: 600_000,
+  sweepIntervalMs: 60_000,
+  shutdownMs: 3_000,
   resendAfterMs: 5_000,
   leaseMs: 3_000,
   logLevel: "info",
 } as const satisfies Partial<ServerOptions>;
 
 type Defaulted = { readonly [K in keyof typeof DEFAULTS]: NonNullable<ServerOptions[K]> };
-export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted> & Defaulted;
+export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl"> &
+  Defaulted & { readonly rpcUrls: readonly string[] };
 
 /**
  * Fills in the defaults and checks everything.
@@ -85,7 +103,9 @@ export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted> & Defaulted;
  */
 export function resolveOptions(options: ServerOptions): ResolvedOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const resolved = { ...DEFAULTS, ...given } as ResolvedOptions;
+  const { rpcUrl, ...others } = { ...DEFAULTS, ...given } as ServerOptions;
+  const rpcUrls = typeof rpcUrl === "string" ? [rpcUrl] : rpcUrl;
+  const resolved = { ...others, rpcUrls } as ResolvedOptions;
   const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError(problems);
   return resolved;
@@ -93,12 +113,20 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
 
 function identityProblems(options: ResolvedOptions): string[] {
   const problems: string[] = [];
-  if (!/^https?:$/.test(protocolOf(options.rpcUrl))) {
-    // Not the value: a node's URL may hold a secret.
+  // Not the values: a node's URL may hold a secret.
+  if (options.rpcUrls.length === 0) problems.push("rpcUrl is empty");
+  if (options.rpcUrls.some((url) => !/^https?:$/.test(protocolOf(url)))) {
     problems.push("rpcUrl is not an http:// or https:// URL");
   }
-  if (options.waiverKeys.length !== 1) {
-    problems.push(`waiverKeys holds ${options.waiverKeys.length} keys; the service takes exactly one`);
+  if (options.rpcWsUrl !== undefined && !/^wss?:$/.test(protocolOf(options.rpcWsUrl))) {
+    problems.push("rpcWsUrl is not a ws:// or wss:// URL");
+  }
+  if (options.waiverKeys.length === 0) problems.push("waiverKeys is empty: nothing could be wrapped");
+  if (
+    new Set(options.waiverKeys.map((key) => Buffer.from(key).toString("hex"))).size <
+    options.waiverKeys.length
+  ) {
+    problems.push("waiverKeys holds the same key twice");
   }
   options.waiverKeys.forEach((key, i) => {
     if (!isPrivateKey(key)) problems.push(`waiverKeys[${i}] is not a private key of 32 bytes`);
@@ -133,6 +161,11 @@ const WHOLE_NUMBERS = {
   maxDataLength: 0,
   rpcTimeoutMs: 1,
   pollIntervalMs: 1,
+  reorgDepth: 0,
+  maxInFlight: 1,
+  maxQueueMs: 1,
+  sweepIntervalMs: 10,
+  shutdownMs: 1,
   resendAfterMs: 1,
   leaseMs: 300,
 } as const;

@@ -5,16 +5,17 @@ import type { Failure } from "./submission.js";
 export interface Plan {
   /** To be sent now, in the order of the sender's nonces. */
   readonly ready: readonly QueuedSubmission[];
+  /** Their nonce is used already: by themselves, or by another transaction. The chain tells. */
+  readonly late: readonly QueuedSubmission[];
   /** Ahead of their turn. */
   readonly early: readonly QueuedSubmission[];
   readonly failed: readonly (Failure & { readonly id: string })[];
 }
 
 /**
- * Sorts what one sender has queued, in the order of its nonces, by the nonce whose turn it is.
- * @param next the account's next nonce, by the chain.
- * @param underWay the sender's nonces that are signed or broadcast. They may lie above one that is queued: it was
- * taken back.
+ * Sorts what one sender has queued, in the order of its nonces.
+ * @param next the account's next nonce on the chain.
+ * @param underWay the sender's nonces that are signed or broadcast.
  */
 export function planSender(
   queued: readonly QueuedSubmission[],
@@ -23,18 +24,22 @@ export function planSender(
   nonceGapTimeoutMs: number,
 ): Plan {
   const ready: QueuedSubmission[] = [];
+  const late: QueuedSubmission[] = [];
   const early: QueuedSubmission[] = [];
   const failed: (Failure & { id: string })[] = [];
-  let turn = next;
+  const after = (nonce: bigint) => {
+    let turn = nonce;
+    while (underWay.has(turn)) turn++;
+    return turn;
+  };
+  let turn = after(next);
   for (const submission of queued) {
     const { id, senderNonce, ageMs } = submission;
-    while (underWay.has(turn)) turn++;
     if (senderNonce < next) {
-      const message = `nonce ${senderNonce} is already used: the sender's next is ${next}`;
-      failed.push({ id, reason: "NONCE_TOO_LOW", message });
+      late.push(submission);
     } else if (senderNonce === turn) {
       ready.push(submission);
-      turn++;
+      turn = after(turn + 1n);
     } else if (ageMs < nonceGapTimeoutMs) {
       early.push(submission);
     } else {
@@ -42,7 +47,7 @@ export function planSender(
       failed.push({ id, reason: "NONCE_GAP", message });
     }
   }
-  return { ready, early, failed };
+  return { ready, late, early, failed };
 }
 
 /** The lowest `count` waiver nonces from `first` on that are not taken. */

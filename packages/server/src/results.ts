@@ -1,4 +1,5 @@
 import type { Logger } from "./log.js";
+import type { Moved } from "./store/lease.js";
 import { findSubmissions } from "./store/lookup.js";
 import type { Store } from "./store/Store.js";
 import type { Failure, Submission } from "./submission.js";
@@ -11,11 +12,16 @@ export type Notice =
 
 export type Listener = (id: string, notice: Notice) => void;
 
-/** Carries news from the lanes to the lines that wait for it. */
+/** Carries news from the lanes to the lines that wait for it, on whichever replica. */
 export interface Results {
-  publish(ids: readonly string[], noticeOf: (id: string) => Notice): void;
+  /** Tells what became of these, after the commit. */
+  publish(moved: readonly Moved[], noticeOf: (id: string) => Notice): void;
   /** Calls the listener for news of these ids, maybe more than once for the same, until the returned function is called. */
   subscribe(ids: readonly string[], listener: Listener): () => void;
+  /** News of this replica's submissions that another one told. */
+  hear(id: string, notice: Notice): void;
+  /** How many submissions are waited for. */
+  readonly waiting: number;
   close(): void;
 }
 
@@ -36,11 +42,22 @@ export function noticeOf(submission: Submission): Notice | undefined {
 
 const POLL_MS = 1_000;
 
+export interface ResultsDependencies {
+  readonly store: Store;
+  readonly log: Logger;
+  /** Names this replica. */
+  readonly replica: string;
+  /** How news reaches the replica that took a submission. */
+  tellOthers(
+    news: readonly { readonly origin: string; readonly id: string; readonly notice: Notice }[],
+  ): void;
+}
+
 /**
- * News of this process's lanes comes at once; the store is asked now and then for the rest (a lane that another
- * process has, a write whose confirmation was lost).
+ * News of this replica's lanes comes at once, that of others' by notification; the store is asked now and then
+ * for whatever was lost on the way.
  */
-export function createResults(store: Store, log: Logger): Results {
+export function createResults({ store, log, replica, tellOthers }: ResultsDependencies): Results {
   const listeners = new Map<string, Set<Listener>>();
   const tell = (id: string, notice: Notice) => {
     for (const listener of listeners.get(id) ?? []) listener(id, notice);
@@ -57,8 +74,15 @@ export function createResults(store: Store, log: Logger): Results {
     poll().catch((error: Error) => log.debug({ err: error.message }, "waiting lines could not be looked up"));
   }, POLL_MS);
   return {
-    publish(ids, notice) {
-      for (const id of ids) if (listeners.has(id)) tell(id, notice(id));
+    publish(moved, noticeFor) {
+      for (const { id } of moved) if (listeners.has(id)) tell(id, noticeFor(id));
+      const others = moved.filter(({ origin }) => origin !== replica);
+      if (others.length > 0)
+        tellOthers(others.map(({ id, origin }) => ({ id, origin, notice: noticeFor(id) })));
+    },
+    hear: tell,
+    get waiting() {
+      return listeners.size;
     },
     subscribe(ids, listener) {
       for (const id of ids) {

@@ -1,8 +1,9 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
-import { type Chain, RpcUnavailableError } from "./chain.js";
+import type { Chain } from "./chain.js";
 import { StartError } from "./errors.js";
 import type { Logger } from "./log.js";
 import type { ResolvedOptions } from "./options.js";
+import { RpcUnavailableError } from "./rpc.js";
 import { adoptChain, type ChainIdentity, lastChain } from "./store/chains.js";
 import type { Store } from "./store/Store.js";
 
@@ -32,13 +33,13 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   try {
     identity = await chain.identity();
   } catch (error) {
-    const message = `the chain's node at ${originOf(options.rpcUrl)} cannot be used: ${(error as Error).message}`;
+    const message = `the chain's node at ${originOf(options.rpcUrls)} cannot be used: ${(error as Error).message}`;
     if (last === undefined || !(error instanceof RpcUnavailableError))
       throw new StartError(message, { cause: error });
     assertChainId(last.identity, options, "the store");
     return { chainRef: last.chainRef, confirmed: false };
   }
-  assertChainId(identity, options, `the node at ${originOf(options.rpcUrl)}`);
+  assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
   if (last === undefined) return { chainRef: await adoptChain(store, identity), confirmed: true };
   if (isSame(last.identity, identity)) return { chainRef: last.chainRef, confirmed: true };
   if (options.newChain === "refuse") throw new StartError(otherChain(last.identity, identity));
@@ -98,6 +99,6 @@ function assertChainId({ chainId }: ChainIdentity, options: ResolvedOptions, who
 }
 
 /** A node's URL may hold a secret in its path or query. */
-function originOf(url: string): string {
-  return new URL(url).origin;
+function originOf(urls: readonly string[]): string {
+  return urls.map((url) => new URL(url).origin).join(", ");
 }

@@ -1,78 +1,157 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { LaneDependencies } from "./lane.js";
+import type { Receipt } from "./chain.js";
+import type { LaneContext, LaneDependencies } from "./lane.js";
 import { saveFailed, saveIncluded, saveRequeued } from "./store/advance.js";
+import { countForeignUses, setLaneState } from "./store/lanes.js";
 import type { Lane } from "./store/lease.js";
-import type { UnderWay } from "./store/underWay.js";
+import type { Failure } from "./submission.js";
+
+/** A submission whose fate the chain is to tell. */
+export interface Suspect {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+  /** How often it was signed: 0 if no wrapper can ever have carried it. */
+  readonly signings: number;
+  /** Undefined for a queued one. */
+  readonly waiverNonce?: bigint;
+}
 
 /**
- * Settles submissions whose waiver nonce the chain has used, by their receipts. One without a receipt was
- * displaced: another wrapper of the same key has its nonce, or the user has used theirs elsewhere.
+ * Some nodes tell of a new nonce before they know the receipt that goes with it. So what contradicts a wrapper of
+ * ours must still hold after a while before it counts.
  */
-export async function settleUsed(
-  held: Lane,
-  used: readonly UnderWay[],
-  dependencies: LaneDependencies,
-): Promise<void> {
-  if (used.length === 0) return;
-  const { store, chain, results } = dependencies;
-  const receipts = await chain.receipts(used.map((s) => s.innerHash));
-  const included = used.flatMap(({ id }, i) => {
+export interface Doubts {
+  /** True if the same was said of the submission at least {@link CONFIRM_MS} ago. */
+  isConfirmed(id: string, fate: Fate["kind"]): boolean;
+}
+
+const CONFIRM_MS = 2_000;
+/** Doubts older than this are about submissions that are long settled. */
+const FORGET_MS = 600_000;
+
+export function createDoubts(now: () => number = () => performance.now()): Doubts {
+  const doubts = new Map<string, { readonly fate: Fate["kind"]; readonly since: number }>();
+  return {
+    isConfirmed(id, fate) {
+      const at = now();
+      const doubt = doubts.get(id);
+      if (doubt?.fate === fate) return at - doubt.since >= CONFIRM_MS;
+      for (const [other, { since }] of doubts) if (at - since > FORGET_MS) doubts.delete(other);
+      doubts.set(id, { fate, since: at });
+      return false;
+    },
+  };
+}
+
+/** What the chain says of a suspect. */
+export type Fate =
+  /** The InnerTx is in a block. */
+  | { readonly kind: "included"; readonly receipt: Receipt }
+  /** The sender has used the nonce for another transaction: the InnerTx can never run. */
+  | { readonly kind: "overtaken"; readonly next: bigint }
+  /** The waiver's nonce was used for another wrapper; the InnerTx can still run. */
+  | { readonly kind: "displaced" }
+  | { readonly kind: "open" };
+
+/** Asks one node at one moment what became of the suspects, in their order. */
+export async function fatesOf(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  { chain }: Pick<LaneDependencies, "chain">,
+): Promise<Fate[]> {
+  if (suspects.length === 0) return [];
+  const addresses = [waiver, ...suspects.map((s) => s.sender)];
+  const { nonces, receipts } = await chain.survey(
+    addresses,
+    suspects.map((s) => s.innerHash),
+  );
+  const [waiverNext = 0n, ...senderNext] = nonces;
+  return suspects.map(({ senderNonce, waiverNonce }, i) => {
     const receipt = receipts[i];
-    return receipt ? [{ id, ...receipt, reverted: !receipt.succeeded }] : [];
+    const next = senderNext[i] ?? 0n;
+    if (receipt) return { kind: "included", receipt };
+    if (senderNonce < next) return { kind: "overtaken", next };
+    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "displaced" };
+    return { kind: "open" };
+  });
+}
+
+/** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */
+export async function settle(
+  held: Lane,
+  suspects: readonly Suspect[],
+  dependencies: LaneContext,
+): Promise<void> {
+  if (suspects.length === 0) return;
+  const { store, results, options, doubts } = dependencies;
+  const fates = await fatesOf(held.waiver, suspects, dependencies);
+  const judged = suspects.map((suspect, i) => ({ suspect, fate: fates[i] ?? { kind: "open" as const } }));
+  const included = judged.flatMap(({ suspect: { id }, fate }) => {
+    if (fate.kind !== "included") return [];
+    const { succeeded, ...block } = fate.receipt;
+    return [{ id, ...block, reverted: !succeeded }];
   });
   const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
-  results.publish(await saveIncluded(store, held, included), (id) => ({
+  results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({
     state: "included",
     reverted: reverted.get(id) === true,
   }));
-  await settleDisplaced(
+  const isSure = ({ id, signings }: Suspect, fate: Fate) =>
+    signings === 0 || doubts.isConfirmed(id, fate.kind);
+  const overtaken = judged.flatMap(({ suspect, fate }) => {
+    if (fate.kind !== "overtaken" || !isSure(suspect, fate)) return [];
+    const { id, senderNonce } = suspect;
+    const message = `nonce ${senderNonce} is already used: the sender's next is ${fate.next}`;
+    return [{ id, reason: "NONCE_TOO_LOW" as const, message }];
+  });
+  await fail(held, overtaken, dependencies);
+  await requeueDisplaced(
     held,
-    used.filter((_, i) => receipts[i] === undefined),
+    judged.flatMap(({ suspect, fate }) =>
+      fate.kind === "displaced" && isSure(suspect, fate) ? [suspect] : [],
+    ),
     dependencies,
   );
 }
 
-/**
- * The sender's nonce decides: if it has moved on, the InnerTx can never run; else it is queued again. The nonces
- * are read after the receipts, and the receipts once more after the nonces, so that a block in between does not
- * count as a displacement.
- */
-async function settleDisplaced(
+/** Ends submissions for good, and says so. */
+export async function fail(
   held: Lane,
-  displaced: readonly UnderWay[],
-  { store, chain, results, log }: LaneDependencies,
+  failed: readonly (Failure & { readonly id: string })[],
+  { store, results }: LaneContext,
+): Promise<void> {
+  const byId = new Map(failed.map((failure) => [failure.id, failure]));
+  results.publish(await saveFailed(store, held, failed), (id) => {
+    const { reason = "NODE_REFUSED", message = "" } = byId.get(id) ?? {};
+    return { state: "failed", reason, message };
+  });
+}
+
+/** So many times something else may use the key before the lane stops instead of fighting. */
+const FOREIGN_USES = 2;
+
+/** They go out again under other nonces. That a nonce was used by something else is counted, named, and at last an end. */
+async function requeueDisplaced(
+  held: Lane,
+  displaced: readonly Suspect[],
+  { store, log }: LaneContext,
 ): Promise<void> {
   if (displaced.length === 0) return;
-  const [waiverNonce = 0n, ...senderNonces] = await chain.nonces([
-    held.waiver,
-    ...displaced.map((s) => s.sender),
-  ]);
-  const receipts = await chain.receipts(displaced.map((s) => s.innerHash));
-  const surely = displaced
-    .map((submission, i) => ({ submission, next: senderNonces[i] ?? 0n, receipt: receipts[i] }))
-    .filter(({ submission, receipt }) => receipt === undefined && submission.waiverNonce < waiverNonce);
-  if (surely.length === 0) return;
-  log.error(
-    {
-      waiver: bytesToHex(held.waiver),
-      nonces: surely.map(({ submission }) => Number(submission.waiverNonce)),
-    },
-    "the waiver's nonces were used by other wrappers: does something else hold its key?",
+  const waiver = bytesToHex(held.waiver);
+  const nonces = displaced.map(({ waiverNonce }) => waiverNonce?.toString());
+  const requeued = await saveRequeued(
+    store,
+    held,
+    displaced.map(({ id }) => id),
+    0,
   );
-  const overtaken = new Map(
-    surely
-      .filter(({ submission, next }) => submission.senderNonce < next)
-      .map(({ submission: { id, senderNonce }, next }) => {
-        const message = `nonce ${senderNonce} was used by another transaction: the sender's next is ${next}`;
-        return [id, { id, reason: "NONCE_TOO_LOW", message } as const];
-      }),
-  );
-  const failed = await saveFailed(store, held, [...overtaken.values()]);
-  results.publish(failed, (id) => ({
-    state: "failed",
-    reason: "NONCE_TOO_LOW",
-    message: overtaken.get(id)?.message ?? "",
-  }));
-  const again = surely.map(({ submission }) => submission.id).filter((id) => !overtaken.has(id));
-  await saveRequeued(store, held, again, 0);
+  if (requeued.length === 0) return;
+  const uses = await countForeignUses(store, held.chain, held.waiver, 1);
+  log.error({ waiver, nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  if (uses < FOREIGN_USES) return;
+  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
+  await setLaneState(store, held.chain, held.waiver, "stopped", reason);
+  log.fatal({ waiver, reason }, "the lane stops; open it again when nothing else holds the key");
 }

@@ -4,26 +4,28 @@ import type { Certainty, Reason } from "@gas-waiver/protocol";
  * The life of a submission:
  *
  *     queued ──► signed ──► broadcast ──► included
- *       ▲  │       │  │         │ │
+ *       ▲  │       │  │         │ │  ◄──── (a reorg)
  *       │  └───────┼──┼─────────┼─┴─────► failed
  *       └──────────┴──┘◄────────┘
  *
- * - `queued`: accepted by one durable write. From here on it reaches a final state, whatever happens.
+ * - `queued`: accepted by one durable write, and given to a lane. From here on it reaches a final state, whatever
+ *   happens.
  * - `signed`: it carries a waiver nonce and its WrapperTx is stored. Only now may the bytes be sent, and only
  *   these bytes, however often: a node that has seen them says so.
  * - `broadcast`: a node took the wrapper.
- * - `included`: the InnerTx is in a block, with whatever status. Final.
+ * - `included`: the InnerTx is in a block, with whatever status; final once the block is deep enough. A queued one
+ *   gets here if the chain has its InnerTx already: by another relay, or from before a backup of the store.
  * - `failed`: a rule refuses it for good. Final; the same InnerTx may be submitted again (D18).
  *
  * Backwards, to `queued`, goes only what surely will not land under its waiver nonce: the node has refused the
  * wrapper, or the chain has used that nonce for another one. The user's own nonce lets an InnerTx run at most
- * once, however many wrappers carry it.
+ * once, however many wrappers carry it. Backwards, to `broadcast`, goes what a reorg took out of its block.
  */
 export const TRANSITIONS = {
-  queued: ["signed", "failed"],
+  queued: ["signed", "included", "failed"],
   signed: ["broadcast", "included", "queued", "failed"],
   broadcast: ["included", "queued", "failed"],
-  included: [],
+  included: ["broadcast"],
   failed: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -67,7 +69,7 @@ export type Submission = Common &
   (
     | { readonly state: "queued" }
     | ({ readonly state: "signed" | "broadcast" } & Wrapped)
-    | ({ readonly state: "included" } & Wrapped & Inclusion)
+    | ({ readonly state: "included" } & Inclusion & Partial<Wrapped>)
     | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
   );
 

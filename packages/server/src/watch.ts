@@ -1,44 +1,64 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { type Delivery, UndeliveredError } from "./deliver.js";
-import type { LaneDependencies } from "./lane.js";
-import { settleUsed } from "./settle.js";
-import { saveRequeued } from "./store/advance.js";
+import type { LaneContext } from "./lane.js";
+import { settle } from "./settle.js";
+import { saveFinal, saveReorged, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { type UnderWay, underWay } from "./store/underWay.js";
+import { notFinal, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
 
-/** Receipts asked for at once. */
-const BATCH = 200;
-
-/**
- * Looks at the chain once: settles what the waiver's nonce has passed, and sends again what has waited too long
- * for a block (a pool may forget).
- */
-export async function follow(held: Lane, dependencies: LaneDependencies, delivery: Delivery): Promise<void> {
-  const { store, chain, options } = dependencies;
-  const waiting = await underWay(store, held, { limit: 1 });
-  if (waiting.length === 0) return;
-  const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-  await settleUsed(
-    held,
-    await underWay(store, held, { belowNonce: waiverNonce, limit: BATCH }),
-    dependencies,
-  );
-  const sentBeforeMs = options.resendAfterMs;
-  const stale = await underWay(store, held, { state: "broadcast", sentBeforeMs, limit: BATCH });
-  const stuck = await takeBackStuck(held, stale, dependencies);
-  try {
-    await delivery.send(
-      held,
-      stale.filter(({ id }) => !stuck.has(id)),
-    );
-  } catch (error) {
-    // What cannot be delivered now is sent again on the next look.
-    if (!(error instanceof UndeliveredError)) throw error;
-  }
+/** Follows the chain for one lane. */
+export interface Watcher {
+  /** Looks at the chain once. */
+  look(held: Lane): Promise<void>;
 }
 
-/** All that a lane may have under way. */
-const ALL = 10_000;
+/** Submissions that are asked for at once. */
+const BATCH = 200;
+/** Blocks that pass the lane's lowest wrapper over before it is sent again: the pool may have forgotten it. */
+const PASSED_OVER = 2n;
+
+/**
+ * Settles what the waiver's nonce has passed; sends again what waits too long for a block, as a pool may forget;
+ * and notices when a block with something of ours goes away.
+ */
+export function createWatcher(dependencies: LaneContext, delivery: Delivery): Watcher {
+  const { store, chain, options } = dependencies;
+  // The lowest waiver nonce that waits, and the block since which it does.
+  let waiting: { nonce: bigint; since: bigint } | undefined;
+  const isPassedOver = (nonce: bigint, block: bigint) => {
+    if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
+    return block - waiting.since >= PASSED_OVER;
+  };
+  const sendAgain = async (held: Lane, block: bigint, waiverNonce: bigint) => {
+    const lowest = await underWay(store, held, { state: "broadcast", limit: BATCH });
+    const forgotten = lowest[0]?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
+    const sentBeforeMs = options.resendAfterMs;
+    const again = forgotten
+      ? lowest
+      : await underWay(store, held, { state: "broadcast", sentBeforeMs, limit: BATCH });
+    if (forgotten) waiting = undefined;
+    const stuck = await takeBackStuck(held, again, dependencies);
+    await deliverAgain(
+      held,
+      again.filter(({ id }) => !stuck.has(id)),
+      delivery,
+    );
+  };
+  return {
+    async look(held) {
+      const inBlocks = options.reorgDepth > 0 ? await notFinal(store, held, BATCH) : [];
+      const [first] = await underWay(store, held, { limit: 1 });
+      if (first === undefined && inBlocks.length === 0) return;
+      const block = await chain.blockNumber();
+      await checkBlocks(held, inBlocks, block, dependencies);
+      if (first === undefined) return;
+      const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+      const passed = await underWay(store, held, { belowNonce: waiverNonce, limit: BATCH });
+      await settle(held, passed, dependencies);
+      await sendAgain(held, block, waiverNonce);
+    },
+  };
+}
 
 /**
  * Takes back what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper
@@ -48,11 +68,11 @@ const ALL = 10_000;
 async function takeBackStuck(
   held: Lane,
   stale: readonly UnderWay[],
-  { store, chain, log }: LaneDependencies,
+  { store, chain, options, log }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
   const senders = new Map(stale.map(({ sender }) => [bytesToHex(sender), sender]));
-  const inFront = await underWay(store, held, { limit: ALL });
+  const inFront = await underWay(store, held, { limit: options.maxInFlight });
   const nonces = await chain.nonces([...senders.values()]);
   const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
   const waiting = new Set<string>();
@@ -66,15 +86,52 @@ async function takeBackStuck(
   if (suspects.length === 0) return new Set();
   const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
   const dropped = suspects.filter((_, i) => !known[i]);
-  const ids = dropped.flatMap((first) =>
-    inFront.filter((other) => isBehind(first, other)).map(({ id }) => id),
+  const ids = new Set(
+    dropped.flatMap((first) => inFront.filter((other) => isBehind(first, other)).map(({ id }) => id)),
   );
-  const stuck = await saveRequeued(store, held, [...new Set(ids)], 0);
-  if (stuck.length > 0) log.info({ ids: stuck }, "submissions wait for their senders' earlier ones");
-  return new Set(ids);
+  const stuck = await saveRequeued(store, held, [...ids], 0);
+  if (stuck.length > 0) {
+    log.info({ ids: stuck.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
+  }
+  return ids;
 }
 
 /** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
 function isBehind(first: UnderWay, other: UnderWay): boolean {
   return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
+}
+
+async function deliverAgain(held: Lane, again: readonly UnderWay[], delivery: Delivery): Promise<void> {
+  try {
+    await delivery.send(held, again);
+  } catch (error) {
+    // What cannot be delivered now is sent again on a later look.
+    if (!(error instanceof UndeliveredError)) throw error;
+  }
+}
+
+/** Blocks that are not final yet: still there, deep enough, or gone. */
+async function checkBlocks(
+  held: Lane,
+  inBlocks: readonly Unsettled[],
+  head: bigint,
+  { store, chain, options, log }: LaneContext,
+): Promise<void> {
+  if (inBlocks.length === 0) return;
+  const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];
+  const hashes = await chain.blockHashes(heights);
+  const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
+  const isThere = ({ blockNumber, blockHash }: Unsettled) => {
+    const hash = hashOf.get(blockNumber);
+    return hash !== undefined && bytesEqual(hash, blockHash);
+  };
+  const depth = BigInt(options.reorgDepth);
+  const deep = inBlocks.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
+  await saveFinal(store, held, deep);
+  // A node that is behind does not have the block yet: only another block in its place counts.
+  const gone = inBlocks.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
+  if (gone.length === 0) return;
+  const ids = gone.map(({ id }) => id);
+  log.warn({ ids, head: head.toString() }, "a reorg took blocks away; their submissions are followed again");
+  await saveReorged(store, held, ids);
 }

@@ -2,6 +2,7 @@ import { type Health, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
 import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
+import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
@@ -17,6 +18,7 @@ export interface AppDependencies {
   readonly options: ResolvedOptions;
   readonly health: Health;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
@@ -24,8 +26,15 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
-export function createApp({ store, intake, options, health, log }: AppDependencies): FastifyInstance {
-  const answerError = createErrorHandler(log, options.maxBodyBytes);
+export function createApp({
+  store,
+  intake,
+  options,
+  health,
+  log,
+  metrics,
+}: AppDependencies): FastifyInstance {
+  const answerError = createErrorHandler(log, options.maxBodyBytes, metrics);
   const app = fastify({
     bodyLimit: options.maxBodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -1,6 +1,7 @@
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../log.js";
+import type { Metrics } from "../metrics.js";
 import { RateExceededError, type RateState } from "./limit.js";
 
 /** When a request that was refused for want of room, or of the store, may be tried again. */
@@ -41,11 +42,12 @@ function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number)
 }
 
 /** Answers a request refused whole (D21). */
-export function createErrorHandler(log: Logger, bodyLimit: number) {
+export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Metrics) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = protocolErrorOf(error, bodyLimit);
     if (refusal.reason === "INTERNAL_ERROR")
       log.error({ err: error, route: request.routeOptions.url }, "a request failed");
+    metrics.refused(refusal.reason);
     if (refusal.code === "UNAUTHORIZED") reply.header("www-authenticate", "Bearer");
     if (refusal.code === "QUEUE_FULL" || refusal.code === "UNAVAILABLE")
       reply.header("retry-after", RETRY_AFTER_SECONDS);

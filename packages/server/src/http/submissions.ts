@@ -55,11 +55,12 @@ function recordOf(submission: Submission): SubmissionRecord {
 }
 
 function wrapperOf(submission: Submission): Partial<SubmissionRecord> {
-  if (submission.state === "queued" || submission.state === "failed") return {};
+  if (submission.state === "queued" || submission.wrapperHash === undefined) return {};
+  const { wrapperHash, waiver, waiverNonce } = submission;
   return {
-    wrapperHash: bytesToHex(submission.wrapperHash),
-    waiver: bytesToHex(submission.waiver),
-    waiverNonce: submission.waiverNonce.toString(),
+    wrapperHash: bytesToHex(wrapperHash),
+    ...(waiver && { waiver: bytesToHex(waiver) }),
+    ...(waiverNonce !== undefined && { waiverNonce: waiverNonce.toString() }),
   };
 }
 

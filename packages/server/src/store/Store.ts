@@ -11,6 +11,8 @@ export type Queryable = Pick<pg.Pool, "query">;
 /** The open store. Queries go through `pool`; each transition has a file of its own beside this one. */
 export interface Store {
   readonly pool: pg.Pool;
+  /** For a connection beside the pool's. */
+  readonly connection: pg.ClientConfig;
   close(): Promise<void>;
 }
 
@@ -24,23 +26,23 @@ export async function openStore(
   log: Logger,
 ): Promise<Store> {
   const { databaseUrl, dataDir } = options;
-  if (databaseUrl !== undefined) return connect({ connectionString: databaseUrl }, log, async () => {});
+  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, log);
   if (dataDir === undefined) throw new StartError("neither a database URL nor a data folder is set");
   await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
   const embedded = await startEmbeddedPostgres(dataDir, log);
-  return connect(embedded.connection, log, () => embedded.stop());
+  return connectStore(embedded.connection, log, () => embedded.stop());
 }
 
-async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Promise<void>): Promise<Store> {
-  const pool = new pg.Pool({
-    ...config,
-    max: 10,
-    connectionTimeoutMillis: 3_000,
-    query_timeout: 10_000,
-    application_name: "gas-waiver",
-  });
+/** Connects to a database that runs, and brings its schema up to date. */
+export async function connectStore(
+  config: pg.PoolConfig,
+  log: Logger,
+  stopServer: () => Promise<void> = async () => {},
+): Promise<Store> {
+  const connection = { ...config, connectionTimeoutMillis: 3_000, application_name: "gas-waiver" };
+  const pool = new pg.Pool({ ...connection, max: 10, query_timeout: 10_000 });
   let closing = false;
   // The pool ends before its connections do: what the stopping database says to them is no news.
   pool.on("error", (error) => {
@@ -53,7 +55,7 @@ async function connect(config: pg.PoolConfig, log: Logger, stopServer: () => Pro
   };
   try {
     await migrate(pool);
-    return { pool, close };
+    return { pool, connection, close };
   } catch (error) {
     await close();
     if (error instanceof StartError) throw error;

@@ -11,6 +11,7 @@ let postgres: TestPostgres;
 let databaseUrl: string;
 let store: Store;
 let lane: Lane;
+let place: { chain: number; origin: string };
 beforeAll(async () => {
   postgres = await TestPostgres.start();
 });
@@ -19,6 +20,7 @@ beforeEach(async () => {
   databaseUrl = await postgres.createDatabase();
   store = await openStore({ databaseUrl }, silent);
   lane = await laneIn(store);
+  place = { chain: lane.chain, origin: lane.owner };
 });
 afterEach(() => store.close());
 
@@ -39,7 +41,7 @@ describe("accepting", () => {
   it("takes each InnerTx once, also twice in one batch (D18)", async () => {
     const first = applicantOf(1);
     const other = applicantOf(2);
-    const answers = await accept(store, lane.chain, [first, again(first), other]);
+    const answers = await accept(store, place, [first, again(first), other]);
     expect(told(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
     expect(await countRows()).toBe(2);
   });
@@ -49,7 +51,7 @@ describe("accepting", () => {
     async (state) => {
       const applicant = applicantOf(1);
       const id = await submissionIn(state, store, lane, applicant);
-      const [answer] = await accept(store, lane.chain, [again(applicant)]);
+      const [answer] = await accept(store, place, [again(applicant)]);
       expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
     },
   );
@@ -58,8 +60,8 @@ describe("accepting", () => {
     const applicant = applicantOf(1);
     const failed = await submissionIn("failed", store, lane, applicant);
     const retry = again(applicant);
-    expect(told(await accept(store, lane.chain, [retry]))).toEqual(["accepted"]);
-    expect(told(await accept(store, lane.chain, [again(applicant)]))).toEqual([`known ${retry.id}`]);
+    expect(told(await accept(store, place, [retry]))).toEqual(["accepted"]);
+    expect(told(await accept(store, place, [again(applicant)]))).toEqual([`known ${retry.id}`]);
     expect(retry.id).not.toBe(failed);
     expect(await countRows()).toBe(2);
   });
@@ -71,17 +73,17 @@ describe("accepting", () => {
       [first, rival],
       [applicantOf(2, 0, { gasLimit: 90_000n }), applicantOf(2, 0)],
     ] as const) {
-      const answers = await accept(store, lane.chain, [one, two, again(two)]);
+      const answers = await accept(store, place, [one, two, again(two)]);
       expect(told(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
     }
     await STEPS.failed(store, lane, first.id);
-    expect(told(await accept(store, lane.chain, [again(rival)]))).toEqual(["accepted"]);
+    expect(told(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
   });
 
   it("keeps a nonce of 2^64-2 and an InnerTx without a selector as they are", async () => {
     const applicant = { ...applicantOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
-    await accept(store, lane.chain, [applicant]);
-    const [answer] = await accept(store, lane.chain, [again(applicant)]);
+    await accept(store, place, [applicant]);
+    const [answer] = await accept(store, place, [again(applicant)]);
     expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
   });
 
@@ -94,7 +96,7 @@ describe("accepting", () => {
         const answers = await Promise.all(
           Array.from({ length: 10 }, (_, i) => {
             const mine = batch.map(again);
-            return accept(stores[i % 4] ?? store, lane.chain, i % 2 ? mine : mine.reverse());
+            return accept(stores[i % 4] ?? store, place, i % 2 ? mine : mine.reverse());
           }),
         );
         expect(answers.flat().filter(({ kind }) => kind === "accepted")).toHaveLength(100);

@@ -12,37 +12,45 @@ export interface Applicant {
   readonly senderNonce: bigint;
   readonly target: Uint8Array;
   readonly selector: Uint8Array | undefined;
+  /** The lane it goes to, unless its sender has something under way in another: 20 bytes. */
+  readonly waiver: Uint8Array;
 }
 
 /**
- * `accepted`: it is a submission now. `known`: the same InnerTx is one already (D18). `conflict`: another
- * InnerTx has the sender's nonce (D20).
+ * `accepted`: it is a submission now, in this lane. `known`: the same InnerTx is one already (D18). `conflict`:
+ * another InnerTx has the sender's nonce (D20).
  */
 export type Acceptance =
-  | { readonly kind: "accepted" }
+  | { readonly kind: "accepted"; readonly waiver: Uint8Array }
   | { readonly kind: "known"; readonly submission: Submission }
   | { readonly kind: "conflict"; readonly with: Submission };
 
 /**
  * Accepts what can be accepted, in one durable write (D19): the only handover of the service. One answer for
- * each applicant, in order.
+ * each applicant, in order. A sender stays in the lane that it has something under way in, so that its nonces
+ * stay in order.
  */
 export async function accept(
   { pool }: Store,
-  chain: number,
+  { chain, origin }: { readonly chain: number; readonly origin: string },
   applicants: readonly Applicant[],
 ): Promise<Acceptance[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    `insert into submissions (chain, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector)
-     select $1, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector
-     from unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[], $6::bytea[], $7::numeric[], $8::bytea[],
-                 $9::bytea[]) with ordinality
-            as a (id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector, place)
+  const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
+    `insert into submissions (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector,
+                              waiver)
+     select $1, $2, a.id, a.key_id, a.inner_hash, a.inner_raw, a.sender, a.nonce, a.target, a.selector,
+            coalesce((select s.waiver from submissions s
+                      where s.chain = $1 and s.sender = a.sender and s.state in ('queued', 'signed', 'broadcast')
+                      limit 1), a.waiver)
+     from unnest($3::uuid[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::numeric[], $9::bytea[],
+                 $10::bytea[], $11::bytea[]) with ordinality
+       as a (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place)
      -- Two requests that hold the same InnerTxs wait for each other in one order only, and so never in a circle.
-     order by sender, sender_nonce, place
-     on conflict do nothing returning id`,
+     order by a.sender, a.nonce, a.place
+     on conflict do nothing returning id, waiver`,
     [
       chain,
+      origin,
       applicants.map((a) => a.id),
       applicants.map((a) => a.keyId),
       applicants.map((a) => toBuffer(a.innerHash)),
@@ -51,13 +59,15 @@ export async function accept(
       applicants.map((a) => a.senderNonce.toString()),
       applicants.map((a) => toBuffer(a.target)),
       applicants.map((a) => a.selector && toBuffer(a.selector)),
+      applicants.map((a) => toBuffer(a.waiver)),
     ],
   );
-  const accepted = new Set(rows.map(({ id }) => id));
+  const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
   const rivals = await findRivals({ pool }, chain, others);
   return applicants.map((applicant) => {
-    if (accepted.has(applicant.id)) return { kind: "accepted" };
+    const waiver = accepted.get(applicant.id);
+    if (waiver) return { kind: "accepted", waiver };
     const rival = rivals.get(applicant.id);
     // The one that stood in the way has failed in between: for the caller that is a passing conflict.
     if (rival === undefined) throw new RivalGoneError();

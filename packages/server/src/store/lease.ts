@@ -1,3 +1,4 @@
+import type { LaneState } from "./lanes.js";
 import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./Store.js";
 
@@ -15,32 +16,47 @@ export class LaneLostError extends Error {
   override readonly name = "LaneLostError";
 }
 
+/** Makes a lane known to the store. One that was drained, retired or stopped stays so until it is opened. */
+export async function registerLane(
+  { pool }: Store,
+  { chain, waiver }: Pick<Lane, "chain" | "waiver">,
+): Promise<void> {
+  await pool.query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [
+    chain,
+    toBuffer(waiver),
+  ]);
+}
+
+/** A lane's lease, and what the lane may do now. */
+export interface Lease {
+  readonly lane: Lane;
+  readonly state: LaneState;
+}
+
 /**
  * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner
- * changes. Undefined if another owner holds it.
+ * changes. Undefined if another owner holds it, or if the lane is retired.
  */
 export async function takeLease(
   { pool }: Store,
   lane: Omit<Lane, "epoch">,
   leaseMs: number,
-): Promise<Lane | undefined> {
-  const { rows } = await pool.query<{ epoch: string }>(
-    `insert into lanes as l (chain, waiver, owner, epoch, lease_until)
-     values ($1, $2, $3, 1, now() + $4 * interval '1 millisecond')
-     on conflict (chain, waiver) do update
-       set owner = excluded.owner, lease_until = excluded.lease_until,
-           epoch = l.epoch + case when l.owner = excluded.owner then 0 else 1 end
-       where l.owner = excluded.owner or l.lease_until < now()
-     returning epoch`,
+): Promise<Lease | undefined> {
+  const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
+    `update lanes
+     set lease_until = now() + $4 * interval '1 millisecond',
+         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3
+     where chain = $1 and waiver = $2 and state <> 'retired' and (owner = $3 or lease_until < now())
+     returning epoch, state`,
     [lane.chain, toBuffer(lane.waiver), lane.owner, leaseMs],
   );
-  return rows[0] && { ...lane, epoch: BigInt(rows[0].epoch) };
+  return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }
 
 /** Hands the lane over: the next owner need not wait for the lease to run out. */
 export async function releaseLease({ pool }: Store, lane: Lane): Promise<void> {
   await pool.query(
-    "update lanes set lease_until = '-infinity' where chain = $1 and waiver = $2 and owner = $3 and epoch = $4",
+    "update lanes set lease_until = '-infinity', owner = null where chain = $1 and waiver = $2 and owner = $3 and epoch = $4",
     [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch],
   );
 }
@@ -58,6 +74,12 @@ export function heldBy(lane: Lane): [number, Buffer, string, bigint] {
   return [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch];
 }
 
+/** A submission that took a step, and the replica whose clients wait for it. */
+export interface Moved {
+  readonly id: string;
+  readonly origin: string;
+}
+
 /**
  * Runs a guarded write ($1 to $4 are {@link heldBy}) on these submissions, and returns those that it changed: the
  * others were no longer in the state that the write expects.
@@ -69,14 +91,14 @@ export async function writeAsOwner(
   ids: readonly string[],
   sql: string,
   parameters: readonly unknown[] = [],
-): Promise<string[]> {
+): Promise<Moved[]> {
   if (ids.length === 0) return [];
-  const { rows } = await pool.query<{ id: string }>(
-    `with ${HELD} ${sql} and exists (select from held) returning id`,
+  const { rows } = await pool.query<Moved>(
+    `with ${HELD} ${sql} and exists (select from held) returning id, origin`,
     [...heldBy(lane), ids, ...parameters],
   );
   if (rows.length === 0) await assertHeld(lane, pool);
-  return rows.map(({ id }) => id);
+  return rows;
 }
 
 async function assertHeld(lane: Lane, db: Queryable): Promise<void> {

@@ -44,7 +44,7 @@ export function submissionOf(row: SubmissionRow): Submission {
       if (wrapped) return { ...common, state: row.state, ...wrapped };
       break;
     case "included":
-      if (wrapped && row.block_number !== null && row.block_hash !== null && row.gas_used !== null) {
+      if (row.block_number !== null && row.block_hash !== null && row.gas_used !== null) {
         const block = { blockNumber: BigInt(row.block_number), blockHash: row.block_hash };
         const gasUsed = BigInt(row.gas_used);
         return {

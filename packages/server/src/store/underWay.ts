@@ -6,6 +6,7 @@ import type { Store } from "./Store.js";
 export interface UnderWay {
   readonly id: string;
   readonly state: "signed" | "broadcast";
+  readonly signings: number;
   readonly waiverNonce: bigint;
   readonly wrapperRaw: Uint8Array;
   readonly wrapperHash: Uint8Array;
@@ -16,6 +17,7 @@ export interface UnderWay {
 
 interface UnderWayRow {
   id: string;
+  signings: number;
   state: "signed" | "broadcast";
   waiver_nonce: string;
   wrapper_raw: Buffer;
@@ -36,7 +38,7 @@ export interface UnderWayFilter {
 /** What the lane has signed or broadcast, in the order of its waiver nonces. */
 export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilter): Promise<UnderWay[]> {
   const { rows } = await pool.query<UnderWayRow>(
-    `select id, state, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
+    `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
      from submissions
      where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')
        and ($3::submission_state is null or state = $3)
@@ -55,12 +57,86 @@ export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilt
   return rows.map((row) => ({
     id: row.id,
     state: row.state,
+    signings: row.signings,
     waiverNonce: BigInt(row.waiver_nonce),
     wrapperRaw: row.wrapper_raw,
     wrapperHash: row.wrapper_hash,
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
+  }));
+}
+
+/** A submission that is not finished, as the sweep sees it. */
+export interface ActiveSubmission {
+  readonly id: string;
+  readonly state: "queued" | "signed" | "broadcast";
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+  readonly signings: number;
+  readonly waiverNonce?: bigint;
+}
+
+interface ActiveRow {
+  id: string;
+  state: ActiveSubmission["state"];
+  inner_hash: Buffer;
+  sender: Buffer;
+  sender_nonce: string;
+  signings: number;
+  waiver_nonce: string | null;
+}
+
+/** What a lane has not finished, by id from `after` on. */
+export async function activeSubmissions(
+  { pool }: Store,
+  lane: Pick<Lane, "chain" | "waiver">,
+  after: string,
+  limit: number,
+): Promise<ActiveSubmission[]> {
+  const { rows } = await pool.query<ActiveRow>(
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from submissions
+     where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
+     order by id limit $4`,
+    [lane.chain, toBuffer(lane.waiver), after, limit],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    state: row.state,
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+    signings: row.signings,
+    ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
+  }));
+}
+
+/** A submission that is in a block which may still go away. */
+export interface Unsettled {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+}
+
+/** What the lane has in blocks that are not final, from the lowest block on. */
+export async function notFinal({ pool }: Store, lane: Lane, limit: number): Promise<Unsettled[]> {
+  const { rows } = await pool.query<{
+    id: string;
+    inner_hash: Buffer;
+    block_number: string;
+    block_hash: Buffer;
+  }>(
+    `select id, inner_hash, block_number, block_hash from submissions
+     where chain = $1 and waiver = $2 and state = 'included' and final_at is null order by block_number limit $3`,
+    [lane.chain, toBuffer(lane.waiver), limit],
+  );
+  return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
+    id,
+    innerHash,
+    blockNumber: BigInt(block_number),
+    blockHash,
   }));
 }
 

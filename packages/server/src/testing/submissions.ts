@@ -2,9 +2,16 @@ import { randomUUID } from "node:crypto";
 import { decodeInnerTx, hashTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { type Applicant, accept } from "../store/accept.js";
-import { saveBroadcast, saveFailed, saveIncluded, saveRequeued, saveSigned } from "../store/advance.js";
+import {
+  saveBroadcast,
+  saveFailed,
+  saveIncluded,
+  saveReorged,
+  saveRequeued,
+  saveSigned,
+} from "../store/advance.js";
 import { adoptChain } from "../store/chains.js";
-import { type Lane, takeLease } from "../store/lease.js";
+import { type Lane, type Moved, registerLane, takeLease } from "../store/lease.js";
 import type { Store } from "../store/Store.js";
 import type { SubmissionState } from "../submission.js";
 import { CHAIN_ID } from "./ModelChain.js";
@@ -17,9 +24,11 @@ export const bytes = (length: number, fill: number) => new Uint8Array(length).fi
 /** A chain in the store and a lane on it that is ours for a long time. */
 export async function laneIn(store: Store): Promise<Lane> {
   const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
-  const lane = await takeLease(store, { chain, waiver: hexToBytes(WAIVER), owner: randomUUID() }, 3_600_000);
-  if (lane === undefined) throw new Error("the lane is somebody else's");
-  return lane;
+  const waiver = hexToBytes(WAIVER);
+  await registerLane(store, { chain, waiver });
+  const lease = await takeLease(store, { chain, waiver, owner: randomUUID() }, 3_600_000);
+  if (lease === undefined) throw new Error("the lane is somebody else's");
+  return lease.lane;
 }
 
 /** A user's transfer that asks to be taken. */
@@ -34,22 +43,37 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
     senderNonce: tx.nonce,
     target: tx.to ?? bytes(20, 0),
     selector: tx.data.subarray(0, 4),
+    waiver: hexToBytes(WAIVER),
   };
 }
 
+type Step = (store: Store, lane: Lane, id: string, waiverNonce?: bigint) => Promise<string[]>;
+
+const idsOf = async (moved: Promise<Moved[]>) => (await moved).map(({ id }) => id);
+
 /** Every step that a lane can take, by the state that it leads to. */
-export const STEPS: Readonly<
-  Record<SubmissionState, (store: Store, lane: Lane, id: string, waiverNonce?: bigint) => Promise<string[]>>
-> = {
-  queued: (store, lane, id) => saveRequeued(store, lane, [id], 0),
+export const STEPS: Readonly<Record<SubmissionState, Step>> = {
+  queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], 0)),
   signed: (store, lane, id, waiverNonce = 0n) =>
-    saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) }]),
-  broadcast: (store, lane, id) => saveBroadcast(store, lane, [id]),
+    idsOf(
+      saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) }]),
+    ),
+  // From `signed` by the node's answer, from `included` by a reorg.
+  broadcast: async (store, lane, id) => [
+    ...(await idsOf(saveBroadcast(store, lane, [id]))),
+    ...(await idsOf(saveReorged(store, lane, [id]))),
+  ],
   included: (store, lane, id) =>
-    saveIncluded(store, lane, [
-      { id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false },
-    ]),
-  failed: (store, lane, id) => saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no" }]),
+    idsOf(
+      saveIncluded(
+        store,
+        lane,
+        [{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false }],
+        false,
+      ),
+    ),
+  failed: (store, lane, id) =>
+    idsOf(saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no" }])),
 };
 
 /** How a submission gets from `queued` to a state. */
@@ -69,7 +93,7 @@ export async function submissionIn(
   applicant: Applicant,
   waiverNonce = 0n,
 ): Promise<string> {
-  await accept(store, lane.chain, [applicant]);
+  await accept(store, { chain: lane.chain, origin: lane.owner }, [applicant]);
   for (const step of WAY[state]) await STEPS[step](store, lane, applicant.id, waiverNonce);
   return applicant.id;
 }

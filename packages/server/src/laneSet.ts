@@ -1,0 +1,48 @@
+import { bytesEqual, privateKeyToAddress } from "@gas-waiver/protocol";
+import { type Lane, type LaneDependencies, startLane } from "./lane.js";
+import { registerLane } from "./store/lease.js";
+
+/** The lanes of the keys that this replica has. */
+export interface LaneSet {
+  readonly waivers: readonly Uint8Array[];
+  /** Starts the lanes of new keys, and stops those whose key is gone: their leases go to whoever else has the key. */
+  setKeys(keys: readonly Uint8Array[]): Promise<void>;
+  /** There may be work for these, or for any. */
+  wake(waivers?: readonly Uint8Array[]): void;
+  /** There is a new block. */
+  look(): void;
+  stop(): Promise<void>;
+}
+
+export function createLaneSet(dependencies: LaneDependencies): LaneSet {
+  const { store, chainRef } = dependencies;
+  let lanes: Lane[] = [];
+  const find = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
+  const add = async (key: Uint8Array) => {
+    const waiver = privateKeyToAddress(key);
+    if (find(waiver)) return;
+    await registerLane(store, { chain: chainRef, waiver });
+    lanes.push(startLane(key, dependencies));
+  };
+  return {
+    get waivers() {
+      return lanes.map(({ waiver }) => waiver);
+    },
+    async setKeys(keys) {
+      for (const key of keys) await add(key);
+      const wanted = keys.map((key) => privateKeyToAddress(key));
+      const gone = lanes.filter(({ waiver }) => !wanted.some((known) => bytesEqual(known, waiver)));
+      lanes = lanes.filter((lane) => !gone.includes(lane));
+      await Promise.all(gone.map((lane) => lane.stop()));
+    },
+    wake(waivers) {
+      for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
+    },
+    look() {
+      for (const lane of lanes) lane.look();
+    },
+    async stop() {
+      await Promise.all(lanes.map((lane) => lane.stop()));
+    },
+  };
+}
