@@ -5,10 +5,11 @@ import { startMiner } from "./chain/miner.js";
 import type { Dropped } from "./chain/pool.js";
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./constants.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
+import { startBadDays } from "./faults/startBadDays.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
 import { call } from "./rpc/dispatch.js";
 import { createMethods } from "./rpc/methods.js";
-import { createRpcServer, type ListeningAt } from "./rpc/server.js";
+import { createRpcServer, type ListeningAt, type RpcServer } from "./rpc/server.js";
 import { type Restored, StateFolder } from "./storage/stateFolder.js";
 
 const VERSION = "0.1.0";
@@ -39,7 +40,7 @@ export interface Devnet {
 
 /**
  * Starts a chain, in memory or in a folder; it makes blocks at once, and serves after `listen`.
- * @throws InvalidDevnetOptionsError with every problem listed, or StateFolderError.
+ * @throws InvalidDevnetOptionsError or InvalidFaultsError with every problem listed, or StateFolderError.
  */
 export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const resolved = resolveOptions(options);
@@ -53,8 +54,17 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     },
   });
   const clientVersion = `gas-waiver-devnet/${VERSION}/${crypto.name}`;
-  const methods = createMethods({ chain, miner, clientVersion });
-  const server = createRpcServer(methods, () => miner.afterRequest());
+  const badDays = startBadDays(chain, miner, {
+    stateDir: folder?.folder,
+    cutSockets: () => server.cutSockets(),
+  });
+  const methods = badDays.join(createMethods({ chain, miner, clientVersion }));
+  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), badDays.faults);
+  await badDays.begin(resolved.faults).catch(async (error: unknown) => {
+    await miner.close();
+    folder?.close();
+    throw error;
+  });
   return {
     listen: ({ host = DEFAULT_HOST, port = DEFAULT_RPC_PORT } = {}) => server.listen({ host, port }),
     async request({ method, params }) {

@@ -5,6 +5,8 @@ export { NODE_REASONS, type NodeReason, RefusedError } from "./chain/refusal.js"
 export * from "./constants.js";
 export { TestToken, WaiverRegistry } from "./contracts/artifacts.js";
 export { createDevnet, type Devnet } from "./createDevnet.js";
+export type { FaultSettings } from "./faults/FaultSettings.js";
+export { InvalidFaultsError, parseFaults } from "./faults/readFaultSettings.js";
 export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
 export { RPC_CODES, RpcError } from "./rpc/errors.js";
 export type { ListeningAt } from "./rpc/server.js";

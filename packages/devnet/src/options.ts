@@ -1,4 +1,5 @@
 import { POOL_KINDS, type PoolKind } from "./chain/poolKind.js";
+import type { FaultSettings } from "./faults/FaultSettings.js";
 
 /** How a devnet behaves. Everything has a default. */
 export interface DevnetOptions {
@@ -26,13 +27,15 @@ export interface DevnetOptions {
   readonly now?: () => number;
   /** A folder that keeps the chain over restarts; it is created if it is not there. Default: memory only. */
   readonly stateDir?: string;
+  /** What goes wrong from the start, as `devnet_setFaults` takes it. Default: nothing. */
+  readonly faults?: FaultSettings;
 }
 
 /** With a default where there is one. */
 export type ResolvedDevnetOptions = Required<Omit<DevnetOptions, OptionsWithoutDefault>> &
   Pick<DevnetOptions, OptionsWithoutDefault>;
 
-const WITHOUT_DEFAULT = ["stateDir"] as const;
+const WITHOUT_DEFAULT = ["stateDir", "faults"] as const;
 type OptionsWithoutDefault = (typeof WITHOUT_DEFAULT)[number];
 
 const DEFAULTS: ResolvedDevnetOptions = {

@@ -1,6 +1,8 @@
 import { isIP } from "node:net";
-import fastify, { type FastifyInstance } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { WebSocketServer } from "ws";
+import { type Delivery, exchange } from "../faults/exchange.js";
+import type { Faults } from "../faults/Faults.js";
 import type { Connection } from "./connection.js";
 import { answer } from "./dispatch.js";
 import { RPC_CODES } from "./errors.js";
@@ -25,21 +27,35 @@ export interface ListeningAt {
   readonly port: number;
 }
 
-/** @param afterRequest runs after each request or batch and before its answer goes out. */
-export function createRpcServer(methods: Methods, afterRequest: () => Promise<void>): RpcServer {
+/**
+ * @param afterRequest runs after each request or batch and before its answer goes out.
+ * @param faults may spoil what clients ask for; while none is set, nothing of them is in the way.
+ */
+export function createRpcServer(
+  methods: Methods,
+  afterRequest: () => Promise<void>,
+  faults: Faults,
+): RpcServer {
   const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
   allowBrowsers(app);
   // Everything is taken as text: what is not JSON gets a JSON-RPC error, whatever type it claims to be.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  const spoiled = faults.around(methods);
   const respond = async (text: string, connection?: Connection) => {
-    const response = await answer(methods, text, connection);
+    const response = await answer(faults.active ? spoiled : methods, text, connection);
     await afterRequest();
     return response;
   };
-  const sockets = acceptSockets(app, respond);
+  const deliver = async (text: string, connection?: Connection): Promise<Delivery> =>
+    faults.active
+      ? exchange(faults, text, (whole) => respond(whole, connection))
+      : { kind: "answer", response: await respond(text, connection) };
+  const sockets = acceptSockets(app, deliver);
   app.post("/", async (request, reply) => {
-    const response = await respond(typeof request.body === "string" ? request.body : "");
+    const delivery = await deliver(typeof request.body === "string" ? request.body : "");
+    if (delivery.kind !== "answer") return spoil(delivery, request, reply);
+    const { response } = delivery;
     if (response === undefined) return reply.code(204).send();
     return reply.type("application/json").send(JSON.stringify(response));
   });
@@ -70,16 +86,36 @@ export function createRpcServer(methods: Methods, afterRequest: () => Promise<vo
   };
 }
 
+/** A bad day over HTTP. A client that gets silence waits until it gives up, or until the server closes. */
+function spoil(
+  delivery: Exclude<Delivery, { kind: "answer" }>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  if (delivery.kind === "other") return reply.code(delivery.status).type("text/html").send(delivery.body);
+  reply.hijack();
+  if (delivery.kind === "reset") request.raw.socket.resetAndDestroy();
+  return reply;
+}
+
 /** Takes upgrades on the HTTP server. @returns the open sockets, of which those that end take leave themselves. */
 function acceptSockets(
   app: FastifyInstance,
-  respond: (text: string, connection: Connection) => ReturnType<typeof answer>,
+  deliver: (text: string, connection: Connection) => Promise<Delivery>,
 ): ReadonlySet<RpcSocket> {
   const sockets = new Set<RpcSocket>();
   const upgrades = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: BODY_LIMIT });
   app.server.on("upgrade", (request, stream, head) => {
     upgrades.handleUpgrade(request, stream, head, (webSocket) => {
-      const socket = new RpcSocket(webSocket, { answer: respond });
+      const socket = new RpcSocket(webSocket, {
+        async answer(text) {
+          const delivery = await deliver(text, socket);
+          if (delivery.kind === "answer") return delivery.response;
+          // A WebSocket has no status: what HTTP would answer with one breaks the connection.
+          if (delivery.kind === "reset" || delivery.kind === "other") socket.cut();
+          return undefined;
+        },
+      });
       sockets.add(socket);
       webSocket.on("close", () => sockets.delete(socket));
     });

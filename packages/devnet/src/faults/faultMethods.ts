@@ -1,0 +1,149 @@
+import {
+  type AllowedTarget,
+  type Hex,
+  InvalidAllowedTargetError,
+  parseAllowedTargets,
+} from "@gas-waiver/protocol";
+import type { Chain } from "../chain/chain.js";
+import type { Miner } from "../chain/miner.js";
+import { DEVNET_CHAIN_ID } from "../constants.js";
+import { invalidParams } from "../rpc/errors.js";
+import type { Methods, Params } from "../rpc/method.js";
+import { show } from "../rpc/params.js";
+import type { FaultSettings } from "./FaultSettings.js";
+import type { Faults } from "./Faults.js";
+import { type Action, type Governance, InvalidChangeError, type RegistryChange } from "./Governance.js";
+import { InvalidFaultsError, isAddress, readFaultSettings } from "./readFaultSettings.js";
+
+export interface FaultMethodDependencies {
+  readonly chain: Chain;
+  readonly miner: Miner;
+  readonly faults: Faults;
+  readonly governance: Governance;
+  /** Where the chain is kept, for the status. */
+  readonly stateDir: string | undefined;
+  /** The names of the node's methods. */
+  readonly methodNames: () => readonly string[];
+  /** @returns how many there were. */
+  readonly cutSockets: () => number;
+}
+
+/** The controls of bad days. Numbers are plain JSON numbers; no fault ever touches these methods. */
+export function faultMethods(dependencies: FaultMethodDependencies): Methods {
+  const { chain, miner, faults, governance, methodNames, cutSockets } = dependencies;
+  return {
+    devnet_status: () => statusOf(dependencies),
+    devnet_setFaults: async ([given]) => {
+      await clearly(() => setFaults(readFaultSettings(given ?? {}, methodNames()), faults, governance));
+      return statusOf(dependencies).faults;
+    },
+    devnet_clearFaults: async () => {
+      await setFaults({}, faults, governance);
+      return true;
+    },
+    devnet_stopMining: () => {
+      miner.pause();
+      return true;
+    },
+    devnet_resumeMining: () => {
+      miner.resume();
+      return true;
+    },
+    devnet_evictPool: ([count]) => evict(chain, faults, count),
+    devnet_cutSockets: () => cutSockets(),
+    devnet_revokeWaiver: (params) => change("revoke", governance, params),
+    devnet_registerWaiver: (params) => change("register", governance, params),
+  };
+}
+
+/** Replaces what was set before; what was scheduled before is taken back. */
+export async function setFaults(
+  settings: FaultSettings,
+  faults: Faults,
+  governance: Governance,
+): Promise<void> {
+  const { revoke = [], register = [] } = settings;
+  const late = [...revoke, ...register].filter(({ block }) => block <= governance.head);
+  if (late.length > 0) {
+    const blocks = late.map(({ block }) => block).join(", ");
+    throw new InvalidChangeError(
+      `block ${blocks} cannot be changed any more: the latest is ${governance.head}`,
+    );
+  }
+  faults.set(settings);
+  governance.cancel();
+  for (const { waiver, block } of revoke) await governance.plan("revoke", waiver, block);
+  for (const { waiver, block } of register) await governance.plan("register", waiver, block);
+}
+
+function statusOf({ chain, miner, faults, governance, stateDir }: FaultMethodDependencies) {
+  const { number, hash } = chain.head;
+  return {
+    chainId: Number(DEVNET_CHAIN_ID),
+    genesis: chain.ledger.byNumber(0)?.hash ?? null,
+    head: { number, hash },
+    mining: { stopped: miner.paused, blockTimeMs: miner.blockTimeMs, automine: miner.automine },
+    pool: { kind: chain.poolKind, waiting: chain.pool.size },
+    stateDir: stateDir ?? null,
+    faults: {
+      active: faults.active,
+      settings: faults.settings,
+      ...faults.counts,
+      registry: governance.changes,
+    },
+  };
+}
+
+/** What was asked for wrongly is the caller's to know. */
+async function clearly<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof InvalidFaultsError || error instanceof InvalidChangeError) {
+      throw invalidParams(error.message);
+    }
+    throw error;
+  }
+}
+
+/** Forgets so many waiting transactions, by the seed's choice, or all of them. @returns their hashes. */
+function evict({ pool }: Chain, faults: Faults, count: unknown): Hex[] {
+  const waiting = pool.entries();
+  const all = count === undefined || count === null || count === "all";
+  if (!all && !(Number.isInteger(count) && Number(count) >= 0)) {
+    throw invalidParams(`the count is ${show(count)}, not a whole number of at least 0 or "all"`);
+  }
+  const evicted = all ? waiting : faults.drawSome(waiting, Number(count));
+  for (const entry of evicted) pool.remove(entry);
+  return evicted.map(({ tx }) => tx.hash);
+}
+
+async function change(action: Action, governance: Governance, params: Params): Promise<RegistryChange> {
+  const { waiver, block, targets } = readChange(action, params[0]);
+  return clearly(() => governance.plan(action, waiver, block, targets));
+}
+
+function readChange(action: Action, given: unknown) {
+  const wanted = `{"waiver": "0x…", "block"?: number${action === "register" ? ', "targets"?: [{"address", "selectors"?}]' : ""}}`;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw invalidParams(`the change is ${show(given)}, not ${wanted}`);
+  }
+  const { waiver, block, targets, ...rest } = given as Record<string, unknown>;
+  const problems = Object.keys(rest).map((name) => `${name} is no part of ${wanted}`);
+  if (!isAddress(waiver)) problems.push(`waiver is ${show(waiver)}, not an address`);
+  if (block !== undefined && !Number.isSafeInteger(block)) {
+    problems.push(`block is ${show(block)}, not a whole number`);
+  }
+  let read: AllowedTarget[] | undefined;
+  if (targets !== undefined && action === "revoke") problems.push("targets are for a registration");
+  else if (targets !== undefined) {
+    try {
+      read = parseAllowedTargets(targets);
+    } catch (error) {
+      if (!(error instanceof InvalidAllowedTargetError)) throw error;
+      problems.push(`targets are wrong: ${error.message}`);
+    }
+  }
+  if (problems.length > 0 || !isAddress(waiver)) throw invalidParams(problems.join("; "));
+  return { waiver, block: block === undefined ? undefined : Number(block), targets: read };
+}

@@ -1,0 +1,294 @@
+import type { Hex } from "@gas-waiver/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import WebSocket from "ws";
+import { addressOf, createTestNode, hashOf, signInner, type TestNode, wrap } from "../testing/node.js";
+import type { FaultSettings } from "./FaultSettings.js";
+
+let node: TestNode;
+let url: string;
+beforeEach(async () => {
+  node = await createTestNode();
+  ({ url } = await node.devnet.listen({ port: 0 }));
+});
+afterEach(() => node.devnet.close());
+
+const set = (faults: FaultSettings) => node.rpc("devnet_setFaults", faults);
+const waiting = async () => (await status()).pool.waiting;
+
+interface Status {
+  readonly pool: { readonly waiting: number; readonly kind: string };
+  readonly mining: { readonly stopped: boolean };
+  readonly head: { readonly number: number };
+  readonly faults: {
+    readonly active: boolean;
+    readonly settings: FaultSettings;
+    readonly exchanges: number;
+    readonly calls: number;
+    readonly struck: Record<string, number>;
+  };
+}
+const status = () => node.rpc<Status>("devnet_status");
+
+const request = (method: string, ...params: unknown[]) => ({ jsonrpc: "2.0", id: 1, method, params });
+const post = (body: unknown, signal?: AbortSignal) =>
+  fetch(url, { method: "POST", body: JSON.stringify(body), ...(signal && { signal }) });
+const send = (nonce = 0n) => request("eth_sendRawTransaction", wrap(signInner(0, { nonce }), { nonce }));
+
+/** How an exchange ended, in a word. */
+async function ending(body: unknown): Promise<string> {
+  try {
+    const response = await post(body, AbortSignal.timeout(150));
+    const text = await response.text();
+    try {
+      const { error } = JSON.parse(text);
+      return error === undefined ? "answer" : `error ${error.code}: ${error.message}`;
+    } catch {
+      return `${response.status} ${text}`;
+    }
+  } catch (error) {
+    const { name, cause } = error as Error & { cause?: { code?: string } };
+    return cause?.code ?? name;
+  }
+}
+
+describe("an exchange that fails", () => {
+  const endings = {
+    drop: "TimeoutError",
+    reset: "ECONNRESET",
+    http500: "500 internal server error",
+    http429: "429 too many requests",
+    garbage: expect.stringMatching(/^200 <html>/),
+    empty: "200 ",
+  } as const;
+
+  it.each(Object.entries(endings))("%s: the node has not seen it", async (name, expected) => {
+    await set({ [name]: 1 });
+    expect(await ending(send())).toEqual(expected);
+    expect(await waiting()).toBe(0);
+    await node.rpc("devnet_clearFaults");
+    expect(await ending(send())).toBe("answer");
+  });
+
+  it.each([
+    ["afterDrop", endings.drop],
+    ["afterReset", endings.reset],
+    ["afterHttp500", endings.http500],
+    ["afterGarbage", endings.garbage],
+    ["afterEmpty", endings.empty],
+  ])("%s: the node has it", async (name, expected) => {
+    await set({ [name]: 1 });
+    expect(await ending(send())).toEqual(expected);
+    expect(await waiting()).toBe(1);
+    await set({});
+    expect(await ending(send())).toMatch(/^error -32000: already known/);
+  });
+
+  it("partReset: some requests of a batch get through, from the first on", async () => {
+    await set({ partReset: 1, seed: 3 });
+    const batch = Array.from({ length: 20 }, (_, i) => send(BigInt(i)));
+    expect(await ending(batch)).toBe("ECONNRESET");
+    const taken = await waiting();
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(20);
+    await node.devnet.mine();
+    expect(await node.nonce(10)).toBe(BigInt(taken));
+  });
+
+  it("delay: the answer takes its time", async () => {
+    await set({ delay: 1, delayMs: [80, 90] });
+    const since = performance.now();
+    await (await post(send())).json();
+    expect(performance.now() - since).toBeGreaterThan(79);
+    expect((await status()).faults.struck).toEqual({ delay: 1 });
+  });
+
+  it("touches the methods that were named, and never the controls", async () => {
+    await set({ reset: 1, methods: ["eth_blockNumber"] });
+    expect(await ending(send())).toBe("answer");
+    expect(await ending(request("eth_blockNumber"))).toBe("ECONNRESET");
+    await set({ reset: 1, error: 1, methods: ["*"] });
+    for (const control of ["devnet_status", "evm_mine", "anvil_mine"]) {
+      expect(await ending(request(control))).toBe("answer");
+    }
+    const mixed = await (await post([request("eth_blockNumber"), request("devnet_status")])).json();
+    expect(mixed).toMatchObject([{ error: { code: -32603 } }, { result: { chainId: 2201 } }]);
+  });
+});
+
+describe("a call that fails", () => {
+  it("error: not taken; afterError: taken", async () => {
+    await set({ error: 1 });
+    expect(await ending(send())).toBe("error -32603: internal error");
+    expect(await waiting()).toBe(0);
+    await set({ afterError: 1 });
+    expect(await ending(send())).toBe("error -32603: internal error");
+    expect(await waiting()).toBe(1);
+  });
+
+  it("forget: answered with its hash, and gone without a word", async () => {
+    await set({ forget: 1 });
+    const raw = wrap(signInner(0));
+    const answer = await (await post(request("eth_sendRawTransaction", raw))).json();
+    expect(answer).toMatchObject({ result: hashOf(raw) });
+    await node.devnet.mine();
+    expect(await node.nonce(10)).toBe(0n);
+    expect(node.devnet.drops()).toEqual([]);
+    await set({});
+    await node.sendAndMine(raw);
+    expect(await node.nonce(10)).toBe(1n);
+  });
+
+  it.each([
+    ["alreadyKnown", /^error -32000: already known: 0x[0-9a-f]{64} is in the pool$/],
+    ["nonceTooLow", /^error -32000: nonce too low: next nonce 8, tx nonce 7$/],
+    ["underpriced", /^error -32000: replacement transaction underpriced: /],
+  ] as const)("%s: the next sends are answered so, taken or not", async (name, words) => {
+    await set({ [name]: 2 });
+    for (let i = 0; i < 2; i++) expect(await ending(send(7n))).toMatch(words);
+    expect(await waiting()).toBe(0);
+    expect((await status()).faults).toMatchObject({ active: true, struck: { [name]: 2 } });
+    expect(await ending(send(6n))).toBe("answer");
+
+    await set({ [`after${name.slice(0, 1).toUpperCase()}${name.slice(1)}`]: 1 });
+    expect(await ending(send(7n))).toMatch(words);
+    expect(await waiting()).toBe(2);
+    expect(await ending(send(8n))).toBe("answer");
+  });
+
+  it("speaks as the pool does", async () => {
+    const strict = await createTestNode({ pool: "strict", faults: { nonceTooLow: 1 } });
+    ({ url } = await strict.devnet.listen({ port: 0 }));
+    expect(await ending(send(0n))).toBe("error -32000: invalid nonce; got 0, expected 1: invalid sequence");
+    expect(await ending(send(0n))).toBe("answer");
+    await strict.devnet.close();
+  });
+
+  it("keeps the node's own refusals", async () => {
+    await set({ afterAlreadyKnown: 1 });
+    const refused = request("eth_sendRawTransaction", wrap(signInner(0), { waiver: 12 }));
+    expect(await ending(refused)).toMatch(/is not a registered waiver$/);
+  });
+});
+
+describe("the seed", () => {
+  async function run(seed: number): Promise<string[]> {
+    await node.rpc("devnet_evictPool");
+    await set({ seed, reset: 0.2, http429: 0.1, error: 0.2, forget: 0.1, afterError: 0.1 });
+    const endings: string[] = [];
+    for (let nonce = 0n; nonce < 30n; nonce++) endings.push(await ending(send(nonce)));
+    return [...endings, JSON.stringify((await status()).faults.struck)];
+  }
+
+  it("makes a run repeat, and another seed another run", async () => {
+    const first = await run(7);
+    expect(new Set(first).size).toBeGreaterThan(4);
+    expect(await run(7)).toEqual(first);
+    expect(await run(8)).not.toEqual(first);
+  });
+
+  it("strikes as often as its share says", async () => {
+    await set({ seed: 1, empty: 0.25, methods: ["eth_chainId"] });
+    for (let i = 0; i < 400; i++) await ending(request("eth_chainId"));
+    const { exchanges, struck } = (await status()).faults;
+    expect(exchanges).toBe(400);
+    expect(struck.empty).toBeGreaterThan(75);
+    expect(struck.empty).toBeLessThan(125);
+  });
+});
+
+describe("the controls", () => {
+  it("evict what waits: some, by the seed's choice, or all", async () => {
+    const raws = Array.from({ length: 6 }, (_, i) =>
+      wrap(signInner(0, { nonce: BigInt(i) }), { nonce: BigInt(i) }),
+    );
+    for (const raw of raws) await node.send(raw);
+    const evicted = await node.rpc<Hex[]>("devnet_evictPool", 2);
+    expect(evicted).toHaveLength(2);
+    expect(raws.map(hashOf)).toEqual(expect.arrayContaining(evicted));
+    expect(await node.rpc("eth_getTransactionByHash", evicted[0])).toBeNull();
+    expect(await node.rpc("devnet_evictPool", "all")).toHaveLength(4);
+    expect(await waiting()).toBe(0);
+    await expect(node.rpc("devnet_evictPool", -1)).rejects.toThrow(/^the count is -1, not a whole number/);
+  });
+
+  it("stop and resume mining; a block that is asked for is still made", async () => {
+    const busy = await createTestNode({ automine: true });
+    await busy.rpc("devnet_stopMining");
+    await busy.send(wrap(signInner(0)));
+    expect(await busy.nonce(10)).toBe(0n);
+    expect(await busy.rpc<Status>("devnet_status")).toMatchObject({
+      mining: { stopped: true },
+      pool: { waiting: 1 },
+    });
+    await busy.rpc("devnet_resumeMining");
+    expect(await busy.nonce(10)).toBe(1n);
+    await busy.rpc("devnet_stopMining");
+    await busy.rpc("evm_mine");
+    expect((await busy.rpc<Status>("devnet_status")).head.number).toBe(2);
+    await busy.devnet.close();
+  });
+
+  it("cut WebSockets, and faults reach what is sent over them", async () => {
+    const open = async () => {
+      const socket = new WebSocket(url.replace("http", "ws"));
+      await new Promise((resolve) => socket.once("open", resolve));
+      const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+      return { socket, closed };
+    };
+    const [one, two] = [await open(), await open()];
+    expect(await node.rpc("devnet_cutSockets")).toBe(2);
+    expect([await one.closed, await two.closed]).toEqual([1006, 1006]);
+    expect(await node.rpc("devnet_cutSockets")).toBe(0);
+
+    await set({ afterReset: 1 });
+    const three = await open();
+    three.socket.send(JSON.stringify(send()));
+    expect(await three.closed).toBe(1006);
+    expect(await waiting()).toBe(1);
+  });
+
+  it("show everything in devnet_status", async () => {
+    await set({ drop: 0.5, seed: 9, nonceTooLow: 3 });
+    await ending(send());
+    expect(await status()).toEqual({
+      chainId: 2201,
+      genesis: expect.stringMatching(/^0x/),
+      head: { number: 0, hash: expect.stringMatching(/^0x/) },
+      mining: { stopped: false, blockTimeMs: 0, automine: false },
+      pool: { kind: "queued", waiting: 0 },
+      stateDir: null,
+      faults: {
+        active: true,
+        settings: { drop: 0.5, seed: 9, nonceTooLow: expect.any(Number) },
+        exchanges: 1,
+        calls: expect.any(Number),
+        struck: expect.any(Object),
+        registry: [],
+      },
+    });
+    await node.rpc("devnet_clearFaults");
+    expect((await status()).faults).toMatchObject({ active: false, settings: {}, struck: {} });
+  });
+
+  it("name every problem of what they are given", async () => {
+    const wrong = {
+      drop: 2,
+      reset: "often",
+      delayMs: [9, 1],
+      seed: -1,
+      alreadyKnown: 0.5,
+      nope: 1,
+      methods: [],
+      revoke: [{ waiver: addressOf(10) }],
+    };
+    const problem = await set(wrong as FaultSettings).catch((error: Error) => error.message);
+    for (const name of Object.keys(wrong)) expect(problem).toMatch(new RegExp(`\\b${name} is `));
+    await expect(set({ drop: 0.7, reset: 0.7 })).rejects.toThrow(
+      /drop, reset exclude each other, and their shares add up to 1\.4, more than 1$/,
+    );
+    await expect(set({ drop: 1, methods: ["eth_sendRaw", "devnet_status"] })).rejects.toThrow(
+      'methods has "eth_sendRaw", which is no method of this node; methods has devnet_status, which steers the node',
+    );
+    expect((await status()).faults.active).toBe(false);
+  });
+});

@@ -1,0 +1,160 @@
+import type { Hex } from "@gas-waiver/protocol";
+import {
+  CALL_FAULTS,
+  EXCHANGE_FAULTS,
+  type FaultSettings,
+  isControl,
+  type PlannedChange,
+  SEND_ANSWERS,
+} from "./FaultSettings.js";
+
+/** Names every setting that is wrong, so that nobody has to find them one by one. */
+export class InvalidFaultsError extends Error {
+  override readonly name = "InvalidFaultsError";
+
+  constructor(readonly problems: readonly string[]) {
+    super(`invalid faults: ${problems.join("; ")}`);
+  }
+}
+
+const MAX_COUNT = 1_000_000;
+const MAX_DELAY_MS = 600_000;
+
+/** Reads one setting; returns what it wants instead when the value is wrong. */
+type Check = (value: unknown) => string | undefined;
+
+const share: Check = (value) =>
+  typeof value === "number" && value >= 0 && value <= 1 ? undefined : "a share from 0 to 1";
+const integer =
+  (most: number): Check =>
+  (value) =>
+    isInteger(value, most) ? undefined : `a whole number from 0 to ${most}`;
+const planned: Check = (value) =>
+  Array.isArray(value) && value.every(isPlanned)
+    ? undefined
+    : 'a list of {"waiver": "0x…", "block": number} with at least block 1';
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  ...Object.fromEntries([...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"].map((name) => [name, share])),
+  ...Object.fromEntries(SEND_ANSWERS.map((name) => [name, integer(MAX_COUNT)])),
+  seed: integer(2 ** 32 - 1),
+  methods: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === "string")
+      ? undefined
+      : "a list of method names",
+  delayMs: (value) =>
+    isRange(value)
+      ? undefined
+      : `two whole numbers of milliseconds, the smaller first, at most ${MAX_DELAY_MS}`,
+  revoke: planned,
+  register: planned,
+};
+
+/**
+ * Checks what a person or a program gave as faults.
+ * @param methods the names of the node's methods.
+ * @throws {@link InvalidFaultsError} with every problem.
+ */
+export function readFaultSettings(given: unknown, methods: readonly string[]): FaultSettings {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new InvalidFaultsError([`the faults are ${show(given)}, not an object`]);
+  }
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
+    const wanted = check?.(value);
+    if (check === undefined) {
+      problems.push(`${name} is no fault; there are ${Object.keys(CHECKS).join(", ")}`);
+    } else if (wanted !== undefined) problems.push(`${name} is ${show(value)}, not ${wanted}`);
+  }
+  const settings = given as FaultSettings;
+  if (problems.length === 0) {
+    problems.push(...sharesProblems(settings), ...methodProblems(settings.methods ?? [], methods));
+  }
+  if (problems.length > 0) throw new InvalidFaultsError(problems);
+  return settings;
+}
+
+/** Of those that exclude each other, no more than all exchanges or calls can be hit. */
+function sharesProblems(settings: FaultSettings): string[] {
+  return [EXCHANGE_FAULTS, CALL_FAULTS].flatMap((names) => {
+    const used = names.filter((name) => (settings[name] ?? 0) > 0);
+    const sum = used.reduce((total, name) => total + (settings[name] ?? 0), 0);
+    return sum > 1 + 1e-9
+      ? [`${used.join(", ")} exclude each other, and their shares add up to ${sum}, more than 1`]
+      : [];
+  });
+}
+
+function methodProblems(named: readonly string[], known: readonly string[]): string[] {
+  return named.flatMap((name) => {
+    if (name === "*") return [];
+    if (isControl(name)) return [`methods has ${name}, which steers the node and is never affected`];
+    return known.includes(name) ? [] : [`methods has ${show(name)}, which is no method of this node`];
+  });
+}
+
+/**
+ * Reads `name=value` as a command line has it: `drop=0.1`, `delayMs=50-500`, `methods=eth_call+eth_getLogs`,
+ * `revoke=0xWAIVER@120`. Names that take lists may come several times.
+ * @throws {@link InvalidFaultsError} with every problem of the form; values are checked when they are set.
+ */
+export function parseFaults(pairs: readonly string[]): FaultSettings {
+  const settings: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const pair of pairs) {
+    const [, name, text] = /^([A-Za-z0-9]+)=(.+)$/.exec(pair) ?? [];
+    if (name === undefined || text === undefined) problems.push(`${show(pair)} is not name=value`);
+    else if (name === "methods") settings[name] = [...listOf(settings[name]), ...text.split("+")];
+    else if (name === "revoke" || name === "register") {
+      settings[name] = [...listOf(settings[name]), parsePlanned(text)];
+    } else if (Object.hasOwn(settings, name)) problems.push(`${name} is given more than once`);
+    else settings[name] = name === "delayMs" ? parseRange(text) : numberOf(text);
+  }
+  if (problems.length > 0) throw new InvalidFaultsError(problems);
+  return settings;
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function parsePlanned(text: string): unknown {
+  const [waiver, block = ""] = text.split("@");
+  return { waiver, block: numberOf(block) };
+}
+
+function parseRange(text: string): unknown {
+  const [from = "", to = from] = text.split("-");
+  return [numberOf(from), numberOf(to)];
+}
+
+/** The number, or the text itself for the check to complain about. */
+function numberOf(text: string): number | string {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function isInteger(value: unknown, most: number): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most;
+}
+
+function isRange(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [from, to] = value as unknown[];
+  return isInteger(from, MAX_DELAY_MS) && isInteger(to, MAX_DELAY_MS) && from <= to;
+}
+
+function isPlanned(value: unknown): value is PlannedChange {
+  if (typeof value !== "object" || value === null) return false;
+  const { waiver, block, ...rest } = value as Record<string, unknown>;
+  return isAddress(waiver) && isInteger(block, 2 ** 32) && block > 0 && Object.keys(rest).length === 0;
+}
+
+export function isAddress(value: unknown): value is Hex {
+  return typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
