@@ -4,17 +4,51 @@ import { describeSettings } from "./settings/describeSettings.js";
 import { UsageError } from "./settings/readSettings.js";
 import { VERSION } from "./version.js";
 
-/** A command is loaded only when it is called: they bring the chain and the service with them. */
-const COMMANDS = {
+interface Entry {
+  readonly summary: string;
+  /** A command is loaded only when it is called: they bring the chain and the service with them. */
+  load(): Promise<Command>;
+}
+
+/** Commands under a common first word. */
+interface Group {
+  readonly summary: string;
+  readonly commands: Readonly<Record<string, Entry>>;
+}
+
+const GOVERNANCE: Group = {
+  summary: "Propose, vote on and read who may send gas-waived transactions, on any chain.",
+  commands: {
+    list: {
+      summary: "Show the waivers with their targets, the validators, and the open proposals.",
+      load: async () => (await import("./commands/governanceRead.js")).list,
+    },
+    show: {
+      summary: "Show one proposal: what it asks for, its votes, what is missing, when it expires.",
+      load: async () => (await import("./commands/governanceRead.js")).show,
+    },
+    propose: {
+      summary: "Propose to register, update or revoke a waiver, or to add or remove a validator.",
+      load: async () => (await import("./commands/governanceAct.js")).propose,
+    },
+    vote: {
+      summary: "Vote on a proposal.",
+      load: async () => (await import("./commands/governanceAct.js")).vote,
+    },
+  },
+};
+
+const COMMANDS: Readonly<Record<string, Entry | Group>> = {
   dev: {
     summary: "Start a local chain and the service together, and send one gasless transfer.",
-    load: async (): Promise<Command> => (await import("./commands/dev.js")).dev,
+    load: async () => (await import("./commands/dev.js")).dev,
   },
   serve: {
     summary: "Start the submission service alone.",
-    load: async (): Promise<Command> => (await import("./commands/serve.js")).serve,
+    load: async () => (await import("./commands/serve.js")).serve,
   },
-} as const;
+  governance: GOVERNANCE,
+};
 
 export interface ProgramContext extends Context {
   readonly printError: (line: string) => void;
@@ -23,68 +57,94 @@ export interface ProgramContext extends Context {
 /** What the process ends with. */
 export const STATUS = { ok: 0, failed: 1, usage: 2 } as const;
 
+const HELP = ["--help", "-h", "help"];
+
 /** Runs the command that the arguments name. @returns the status to end with; it never throws. */
 export async function run(argv: readonly string[], context: ProgramContext): Promise<number> {
-  const { print, printError, signal } = context;
-  const [name, ...rest] = argv;
+  const [name] = argv;
   if (name === "--version" || name === "-v") {
-    print(VERSION);
+    context.print(VERSION);
     return STATUS.ok;
   }
-  if (name === "--help" || name === "-h" || name === "help") {
-    print(generalHelp());
+  return runOneOf(COMMANDS, "", argv, context);
+}
+
+async function runOneOf(
+  commands: Readonly<Record<string, Entry | Group>>,
+  prefix: string,
+  [name, ...rest]: readonly string[],
+  context: ProgramContext,
+): Promise<number> {
+  const { print, printError } = context;
+  if (name !== undefined && HELP.includes(name)) {
+    print(helpOfAll(commands, prefix));
     return STATUS.ok;
   }
-  if (name === undefined || !isCommand(name)) {
-    printError(name === undefined ? "gas-waiver: no command is given" : `gas-waiver: ${name} is no command`);
-    printError(`\n${generalHelp()}`);
+  const found = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (name === undefined || found === undefined) {
+    printError(
+      name === undefined
+        ? `gas-waiver${prefix}: no command is given`
+        : `gas-waiver${prefix}: ${name} is no command`,
+    );
+    printError(`\n${helpOfAll(commands, prefix)}`);
     return STATUS.usage;
   }
+  const path = `${prefix} ${name}`;
+  if ("commands" in found) return runOneOf(found.commands, path, rest, context);
+  return runEntry(found, path, rest, context);
+}
+
+async function runEntry(
+  entry: Entry,
+  path: string,
+  argv: readonly string[],
+  context: ProgramContext,
+): Promise<number> {
   try {
-    const command = await COMMANDS[name].load();
-    if (rest.includes("--help") || rest.includes("-h")) {
-      print(helpOf(name, command));
+    const command = await entry.load();
+    if (argv.includes("--help") || argv.includes("-h")) {
+      context.print(helpOf(path, entry, command));
       return STATUS.ok;
     }
-    await command.run(rest, context);
+    await command.run(argv, context);
     return STATUS.ok;
   } catch (error) {
-    if (signal.aborted) return STATUS.ok;
-    return report(error, name, printError);
+    if (context.signal.aborted) return STATUS.ok;
+    return report(error, path, context.printError);
   }
 }
 
-function isCommand(name: string): name is keyof typeof COMMANDS {
-  return Object.hasOwn(COMMANDS, name);
-}
-
-function report(error: unknown, command: string, printError: (line: string) => void): number {
+function report(error: unknown, path: string, printError: (line: string) => void): number {
   if (error instanceof UsageError) {
-    printError(`gas-waiver ${command} cannot start with these settings:`);
+    printError(`gas-waiver${path} cannot start with these settings:`);
     for (const problem of error.problems) printError(`  - ${problem}`);
-    printError(`gas-waiver ${command} --help shows them all.`);
+    printError(`gas-waiver${path} --help shows them all.`);
     return STATUS.usage;
   }
   printError(`gas-waiver: ${sentenceOf(error)}`);
   return STATUS.failed;
 }
 
-function generalHelp(): string {
-  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}`);
+function helpOfAll(commands: Readonly<Record<string, Entry | Group>>, prefix: string): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length)) + 3;
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`);
+  const call = `gas-waiver${prefix} <command>`;
   return [
-    "Usage: gas-waiver <command> [flags]",
+    `Usage: ${call} [flags]`,
     "",
-    "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain.",
+    prefix === ""
+      ? "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain."
+      : "Who may send gas-waived transactions, and what: the registry of a chain, and the votes of its validators.",
     "",
     "Commands:",
-    ...commands,
+    ...lines,
     "",
-    "gas-waiver <command> --help  shows the flags of a command.",
-    "gas-waiver --version         shows the version.",
+    `${call} --help  shows the flags of a command.`,
+    ...(prefix === "" ? ["gas-waiver --version         shows the version."] : []),
   ].join("\n");
 }
 
-function helpOf(name: keyof typeof COMMANDS, { description, settings }: Command): string {
-  const { summary } = COMMANDS[name];
-  return `Usage: gas-waiver ${name} [flags]\n\n${summary}\n${description}\n\n${describeSettings(settings)}`;
+function helpOf(path: string, { summary }: Entry, { description, settings }: Command): string {
+  return `Usage: gas-waiver${path} [flags]\n\n${summary}\n${description}\n\n${describeSettings(settings)}`;
 }

@@ -47,19 +47,28 @@ export class Node {
   }
 
   async #post(body: object): Promise<Answer> {
-    let response: Response;
+    // Not AbortSignal.any with AbortSignal.timeout: Node holds those weakly, and a timer may be collected.
+    const patience = new AbortController();
+    const end = () => patience.abort();
+    const timer = setTimeout(end, ANSWER_WITHIN_MS);
+    this.#signal.addEventListener("abort", end);
     try {
-      response = await fetch(this.#url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-        signal: AbortSignal.any([this.#signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]),
-      });
+      return await this.#fetch(body, patience.signal);
     } catch (error) {
       this.#signal.throwIfAborted();
+      if (error instanceof CommandFailedError) throw error;
       throw new CommandFailedError(`the node at ${this.#at} cannot be reached: ${causeOf(error)}`);
+    } finally {
+      clearTimeout(timer);
+      this.#signal.removeEventListener("abort", end);
     }
-    const answer: unknown = await response.json().catch(() => undefined);
+  }
+
+  async #fetch(body: object, signal: AbortSignal): Promise<Answer> {
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(this.#url, { method: "POST", headers, body: JSON.stringify(body), signal });
+    const text = await response.text();
+    const answer = jsonOf(text);
     if (isAnswer(answer)) return answer;
     throw new CommandFailedError(
       `what answers at ${this.#at} is no JSON-RPC node (status ${response.status})`,
@@ -77,6 +86,14 @@ const ANSWER_WITHIN_MS = 30_000;
 interface Answer {
   readonly result?: unknown;
   readonly error?: { readonly message: string; readonly data?: unknown };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function isAnswer(value: unknown): value is Answer {
