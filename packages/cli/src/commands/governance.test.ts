@@ -1,0 +1,265 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createDevnet, type Devnet, devnetAccount, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { run } from "../run.js";
+
+const NEWCOMER = devnetAccount(12).address;
+const WAIVER = devnetAccount(10).address;
+const validator = (i: number) => devnetAccount(20 + i).address;
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+
+const folder = mkdtempSync(join(tmpdir(), "gas-waiver-governance-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+const policy = [{ address: TEST_TOKEN_ADDRESS.toLowerCase(), selectors: ["0xa9059cbb"] }, { address: "*" }];
+const targets = file("targets.json", JSON.stringify(policy));
+const nothing = file("nothing.json", "[]");
+const useless = file("useless.json", JSON.stringify([{ address: "*" }, { address: "*", selectors: [] }]));
+
+describe("gas-waiver governance", () => {
+  let devnet: Devnet;
+  let url: string;
+  let nowMs = 1_700_000_000_000;
+  beforeEach(async () => {
+    nowMs = 1_700_000_000_000;
+    devnet = await createDevnet({ blockTimeMs: 0, now: () => nowMs });
+    ({ url } = await devnet.listen({ port: 0 }));
+  });
+  afterEach(() => devnet.close());
+
+  async function call(argv: readonly string[], env: Record<string, string> = { GAS_WAIVER_RPC_URL: url }) {
+    const out: string[] = [];
+    const err: string[] = [];
+    const status = await run(["governance", ...argv], {
+      env,
+      signal: new AbortController().signal,
+      print: (line) => out.push(line),
+      printError: (line) => err.push(line),
+    });
+    return { status, out: out.join("\n"), err: err.join("\n") };
+  }
+
+  async function json(...argv: string[]) {
+    const { status, out, err } = await call([...argv, "--json"]);
+    expect({ status, err }).toEqual({ status: 0, err: "" });
+    return JSON.parse(out);
+  }
+
+  const propose = (...argv: string[]) => json("propose", ...argv, "--dev-validator", "0");
+  const vote = (id: number, by: number, choice = "--yes") =>
+    json("vote", "--proposal", String(id), choice, "--dev-validator", String(by));
+
+  async function carry(...argv: string[]) {
+    const { id } = await propose(...argv);
+    for (const by of [0, 1, 2]) await vote(id, by);
+    return json("show", "--proposal", String(id));
+  }
+
+  it("reads the registry of genesis without a key", async () => {
+    const { waivers, validators, proposals } = await json("list");
+    expect(waivers.map(({ address }: { address: string }) => address)).toEqual([
+      WAIVER,
+      devnetAccount(11).address,
+    ]);
+    expect(waivers[0].targets).toEqual([
+      { address: TEST_TOKEN_ADDRESS.toLowerCase(), selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"] },
+    ]);
+    expect(validators).toEqual([0, 1, 2, 3].map(validator));
+    expect(proposals).toEqual([]);
+    const { out } = await call(["list"]);
+    expect(out).toContain(`  ${WAIVER}\n    ${TEST_TOKEN_ADDRESS}  0xa9059cbb 0x23b872dd 0x095ea7b3`);
+    expect(out).toContain("No open proposals.");
+  });
+
+  it("registers a waiver by three votes of four, and says at each what is missing", async () => {
+    const proposal = await propose("--register", NEWCOMER, "--targets", targets);
+    expect(proposal).toEqual({
+      id: 1,
+      kind: "register waiver",
+      status: "open",
+      subject: NEWCOMER,
+      proposer: validator(0),
+      expiresAt: new Date(nowMs + WEEK_MS).toISOString(),
+      targets: policy,
+      votes: [0, 1, 2, 3].map((i) => ({ validator: validator(i), vote: "none" })),
+      yes: 0,
+      no: 0,
+      needed: 3,
+    });
+    expect(await vote(1, 3, "--no")).toMatchObject({ yes: 0, no: 1, status: "open" });
+    expect(await vote(1, 3)).toMatchObject({ yes: 1, no: 0 });
+    expect(await vote(1, 1)).toMatchObject({ yes: 2, status: "open" });
+    expect((await call(["list"])).out).toContain(
+      `proposal 1: register waiver ${NEWCOMER}; 2 of 4 validators are for it, 1 more must be`,
+    );
+    expect(await vote(1, 2)).toMatchObject({ yes: 3, status: "carried" });
+    const { waivers, proposals } = await json("list");
+    expect(waivers).toContainEqual({ address: NEWCOMER, targets: policy });
+    expect(proposals).toEqual([]);
+  });
+
+  it("updates and revokes a waiver, and adds and removes a validator", async () => {
+    expect(await carry("--update", WAIVER, "--targets", nothing)).toMatchObject({ status: "carried" });
+    expect((await call(["list"])).out).toContain(`${WAIVER}\n    may send nothing`);
+    expect(await carry("--revoke", WAIVER)).toMatchObject({ kind: "revoke waiver", status: "carried" });
+    expect((await json("list")).waivers).toHaveLength(1);
+    expect(await carry("--add-validator", NEWCOMER)).toMatchObject({ kind: "add validator" });
+    expect((await json("list")).validators).toContain(NEWCOMER);
+    const { id } = await propose("--remove-validator", NEWCOMER);
+    for (const by of [0, 1, 2, 3]) await vote(id, by);
+    expect((await json("list")).validators).not.toContain(NEWCOMER);
+  });
+
+  it("takes the key from a file that a flag or a variable names, and never shows it", async () => {
+    const key = file("validator.key", `${devnetAccount(21).privateKey}\n`);
+    const env = { GAS_WAIVER_RPC_URL: url, GAS_WAIVER_VALIDATOR_KEY_FILE: key };
+    const { out } = await call(["propose", "--revoke", WAIVER], env);
+    expect(out).toContain(`proposer  ${validator(1)}`);
+    const both = file("both.key", `${devnetAccount(20).privateKey},${devnetAccount(21).privateKey}`);
+    const { status, err } = await call(["vote", "--proposal", "1", "--yes", "--validator-key-file", both]);
+    expect(status).toBe(2);
+    expect(err).toContain("holds more than one private key");
+    expect(err).not.toContain(devnetAccount(20).privateKey.slice(2, 20));
+  });
+
+  it("says in a sentence why the registry refuses", async () => {
+    const outsider = file("outsider.key", devnetAccount(13).privateKey);
+    await propose("--revoke", WAIVER);
+    await vote(1, 0);
+    const by = ["--dev-validator", "0"];
+    const asOutsider = ["--validator-key-file", outsider];
+    const refusals: [string[], string][] = [
+      [["vote", "--proposal", "1", "--yes", ...by], `${validator(0)} has cast this very vote on proposal 1`],
+      [["vote", "--proposal", "1", "--yes", ...asOutsider], "is not a validator"],
+      [["propose", "--revoke", WAIVER, ...asOutsider], "is not a validator"],
+      [["vote", "--proposal", "8", "--no", ...by], "there is no proposal 8"],
+      [["show", "--proposal", "8"], "there is no proposal 8"],
+      [["propose", "--register", WAIVER, "--targets", targets, ...by], "is a registered waiver already"],
+      [["propose", "--revoke", NEWCOMER, ...by], "is not a registered waiver"],
+      [["propose", "--add-validator", validator(1), ...by], "is a validator already"],
+    ];
+    for (const [argv, says] of refusals) {
+      const { status, out, err } = await call(argv);
+      expect({ status, out }).toEqual({ status: 1, out: "" });
+      expect(err).toMatch(/^gas-waiver: [^\n]*$/);
+      expect(err).toContain(says);
+    }
+    nowMs += WEEK_MS + 1_000;
+    await devnet.mine();
+    const late = await call(["vote", "--proposal", "1", "--yes", "--dev-validator", "1"]);
+    expect(late.err).toContain("proposal 1 has expired: it could be voted on until 2023-11-21T");
+    expect((await json("show", "--proposal", "1")).status).toBe("expired");
+  });
+
+  it("lists all the problems of a call at once", async () => {
+    const missing = join(folder, "missing.json");
+    const argv = ["propose", "--register", "0x12", "--revoke", WAIVER, "--targets", missing, "--x"];
+    const { status, err } = await call([...argv, "--dev-validator", "4"]);
+    expect(status).toBe(2);
+    expect(err.split("\n")).toEqual([
+      "gas-waiver governance propose cannot start with these settings:",
+      "  - --x is not a flag of this command",
+      '  - --register "0x12" is not an address: 20 bytes of 0x hex are needed',
+      expect.stringMatching(/^ {2}- --targets ".*" cannot be read: there is no such file$/),
+      '  - --dev-validator "4" is not a whole number from 0 to 3',
+      "  - --register and --revoke are both given: what is proposed comes from one of them",
+      "gas-waiver governance propose --help shows them all.",
+    ]);
+  });
+
+  it.each([
+    [["propose", "--register", NEWCOMER, "--dev-validator", "0"], "--register needs --targets FILE"],
+    [["propose", "--revoke", WAIVER, "--targets", targets, "--dev-validator", "0"], "--targets belongs to"],
+    [
+      ["propose", "--update", WAIVER, "--targets", useless, "--dev-validator", "0"],
+      "entry 1 has an empty list",
+    ],
+    [["propose", "--dev-validator", "0"], "what is proposed is missing"],
+    [["vote", "--proposal", "0", "--yes"], '--proposal "0" is not a whole number'],
+    [["vote", "--proposal", "1", "--yes", "--no", "--dev-validator", "0"], "--yes and --no are both given"],
+    [["vote", "--proposal", "1", "--yes"], "give --validator-key-file FILE or GAS_WAIVER_VALIDATOR_KEY_FILE"],
+  ])("refuses %j", async (argv, says) => {
+    const { status, err } = await call(argv);
+    expect(status).toBe(2);
+    expect(err).toContain(says);
+  });
+
+  it.each([["--help"], ["list", "--help"], ["show", "-h"], ["propose", "--help"], ["vote", "--help"]])(
+    "helps with %j %j",
+    async (...argv) => {
+      const { status, out } = await call(argv);
+      expect(status).toBe(0);
+      expect(out).toMatch(/^Usage: gas-waiver governance/);
+      expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
+    },
+  );
+
+  it("shows its commands where none or an unknown one is given", async () => {
+    for (const argv of [[], ["veto"]]) {
+      const { status, err } = await call(argv);
+      expect(status).toBe(2);
+      expect(err).toMatch(/list .*\n.*show .*\n.*propose .*\n.*vote /);
+    }
+  });
+});
+
+describe("gas-waiver governance against something else", () => {
+  async function list(rpcUrl: string) {
+    const err: string[] = [];
+    const status = await run(["governance", "list", "--rpc-url", rpcUrl], {
+      env: {},
+      signal: new AbortController().signal,
+      print: () => {},
+      printError: (line) => err.push(line),
+    });
+    return { status, err: err.join("\n") };
+  }
+
+  /** Answers every request with a text. */
+  async function answering<T>(body: string, use: (url: string) => Promise<T>): Promise<T> {
+    const server = createServer((_, response) => response.end(body));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-path`);
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  it.each([
+    [
+      "a chain without a registry",
+      '{"jsonrpc":"2.0","id":1,"result":"0x"}',
+      "this chain has no WaiverRegistry",
+    ],
+    ["no JSON", "hello", "is no JSON-RPC node"],
+    ["other JSON", "[]", "is no JSON-RPC node"],
+    [
+      "an error",
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"busy"}}',
+      "the node refuses it: busy",
+    ],
+  ])("says so of %s", async (_, body, says) => {
+    const { status, err } = await answering(body, list);
+    expect(status).toBe(1);
+    expect(err).toContain(says);
+    expect(err).not.toContain("secret-path");
+  });
+
+  it("says that a node cannot be reached", async () => {
+    const closed = await answering("", async (url) => url);
+    expect((await list(closed)).err).toMatch(
+      /^gas-waiver: the node at 127\.0\.0\.1:\d+ cannot be reached: ECONNREFUSED/,
+    );
+  });
+});

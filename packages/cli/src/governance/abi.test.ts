@@ -1,0 +1,99 @@
+import { WaiverRegistry } from "@gas-waiver/devnet";
+import {
+  type AllowedTarget,
+  bytesToHex,
+  type Hex,
+  hexToBytes,
+  parseAllowedTargets,
+} from "@gas-waiver/protocol";
+import { type Abi, encodeErrorResult, encodeFunctionData, encodeFunctionResult, toEventSelector } from "viem";
+import { describe, expect, it } from "vitest";
+import { type Argument, encodeCall, ResultReader, topicOf, UnexpectedResultError } from "./abi.js";
+import { sentenceOfRevert } from "./revert.js";
+
+const abi = WaiverRegistry.abi as Abi;
+const WAIVER: Hex = "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a";
+const waiver = hexToBytes(WAIVER);
+const TARGETS = "(address,bool,bool,bytes4[])[]";
+
+const policies: readonly [string, AllowedTarget[]][] = [
+  ["an empty list", []],
+  ["any contract", parseAllowedTargets([{ address: "*" }])],
+  [
+    "several entries",
+    parseAllowedTargets([
+      { address: WAIVER, selectors: ["0xa9059cbb", "0x00000000"] },
+      { address: "*", selectors: ["0xffffffff"] },
+      { address: WAIVER },
+    ]),
+  ],
+  [
+    "1,000 entries",
+    Array.from({ length: 1_000 }, (_, i) => ({ address: new Uint8Array(20).fill(i % 256), selectors: [] })),
+  ],
+];
+
+const asContractHasIt = (targets: readonly AllowedTarget[]) =>
+  targets.map(({ address, selectors }) => ({
+    target: address === "*" ? `0x${"00".repeat(20)}` : bytesToHex(address),
+    anyTarget: address === "*",
+    anySelector: selectors === undefined,
+    selectors: (selectors ?? []).map(bytesToHex),
+  }));
+
+describe("the ABI of the registry", () => {
+  it.each<[string, string, Argument[], unknown[]]>([
+    ["vote(uint256,bool)", "vote", [7n, true], [7n, true]],
+    ["proposeRevoke(address)", "proposeRevoke", [waiver], [WAIVER]],
+    ["proposeAddValidator(address)", "proposeAddValidator", [waiver], [WAIVER]],
+    ["proposeRemoveValidator(address)", "proposeRemoveValidator", [waiver], [WAIVER]],
+    ["getProposal(uint256)", "getProposal", [2n ** 64n], [2n ** 64n]],
+    ["voteOf(uint256,address)", "voteOf", [1n, waiver], [1n, WAIVER]],
+    ["listWaivers()", "listWaivers", [], []],
+  ])("encodes %s as viem does", (signature, functionName, ours, args) => {
+    expect(bytesToHex(encodeCall(signature, ...ours))).toBe(encodeFunctionData({ abi, functionName, args }));
+  });
+
+  it.each(policies)("encodes and decodes a policy of %s as viem does", (_, targets) => {
+    const theirs = asContractHasIt(targets);
+    for (const functionName of ["proposeRegister", "proposeUpdate"]) {
+      const encoded = encodeCall(`${functionName}(address,${TARGETS})`, waiver, targets);
+      expect(bytesToHex(encoded)).toBe(encodeFunctionData({ abi, functionName, args: [WAIVER, theirs] }));
+    }
+    const result = encodeFunctionResult({ abi, functionName: "targetsOf", result: theirs });
+    expect(new ResultReader(hexToBytes(result)).targets()).toEqual(targets);
+  });
+
+  it("knows the event of a new proposal", () => {
+    const signature = "ProposalCreated(uint256,uint8,address,address,uint64,uint64)";
+    expect(topicOf(signature)).toBe(toEventSelector(`event ${signature}`));
+  });
+
+  it.each([
+    ["no bytes", "0x"],
+    ["a cut word", "0x00"],
+    ["an offset past the end", `0x${"ff".repeat(32)}`],
+    ["a length past the end", `0x${"20".padStart(64, "0")}${"ff".repeat(32)}`],
+  ] as const)("does not take %s for a list", (_, bytes) => {
+    expect(() => new ResultReader(hexToBytes(bytes)).addresses()).toThrow(UnexpectedResultError);
+  });
+});
+
+describe("a revert of the registry", () => {
+  const errors = WaiverRegistry.abi.filter((item) => item.type === "error");
+
+  it.each(errors.map(({ name, inputs }) => ({ name, inputs })))("$name is a sentence", ({ name, inputs }) => {
+    const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
+    const sentence = sentenceOfRevert(encodeErrorResult({ abi, errorName: name, args }));
+    expect(sentence).not.toContain("0x".concat("0".repeat(8)));
+    expect(sentence).not.toMatch(/refuses it/);
+    for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
+  });
+
+  it("that has a text says it, and any other is shown as it is", () => {
+    const text = "0x08c379a0".concat("20".padStart(64, "0"), "2".padStart(64, "0"), "6869".padEnd(64, "0"));
+    expect(sentenceOfRevert(text as Hex)).toBe("the registry says: hi");
+    expect(sentenceOfRevert("0x")).toContain("without a reason");
+    expect(sentenceOfRevert("0x12345678")).toContain("0x12345678");
+  });
+});
