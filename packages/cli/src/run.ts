@@ -43,6 +43,10 @@ const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     summary: "Start a local chain and the service together, and send one gasless transfer.",
     load: async () => (await import("./commands/dev.js")).dev,
   },
+  devnet: {
+    summary: "Start a local chain alone, kept in a folder if wanted, with bad days on command.",
+    load: async () => (await import("./commands/devnet.js")).devnet,
+  },
   serve: {
     summary: "Start the submission service alone.",
     load: async () => (await import("./commands/serve.js")).serve,

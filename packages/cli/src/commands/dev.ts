@@ -1,6 +1,5 @@
 import {
   accountsOf,
-  createDevnet,
   DEFAULT_HOST,
   DEFAULT_RPC_PORT,
   DEFAULT_SERVICE_PORT,
@@ -13,8 +12,9 @@ import { type Context, defineCommand } from "../Command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../Interruption.js";
 import { Owned } from "../Owned.js";
-import { LOG_LEVELS, logLevel, loopbackHost, port, text, wholeNumber } from "../settings/parsers.js";
+import { LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
 import type { Values } from "../settings/Setting.js";
+import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
 import { openServer } from "./openServer.js";
 
 const SETTINGS = {
@@ -42,17 +42,11 @@ const SETTINGS = {
   dataDir: {
     flag: "data-dir",
     placeholder: "FOLDER",
-    help: "Where the service's PostgreSQL keeps its data. It outlives the chain, which begins anew each time.",
+    help: "Where the service's PostgreSQL keeps its data. It outlives the chain, which begins anew each time unless --state-dir keeps it.",
     initial: ".gas-waiver",
     parse: text,
   },
-  blockTimeMs: {
-    flag: "block-time",
-    placeholder: "MS",
-    help: "Milliseconds from block to block; 0: a block whenever there is something to run.",
-    initial: "500",
-    parse: wholeNumber(0, 2 ** 31 - 1),
-  },
+  ...CHAIN_SETTINGS,
   noDemo: {
     flag: "no-demo",
     help: "Do not send the gasless transfer at the start.",
@@ -78,7 +72,7 @@ const ALLOWED_TARGETS: readonly AllowedTarget[] = [
 
 export const dev = defineCommand({
   description:
-    "The chain lives in memory and has the fixed accounts of the devnet. The environment is not read: what is\n" +
+    "The chain has the fixed accounts of the devnet. The environment is not read: what is\n" +
     `set for a real service does not reach this one. Its API key is ${DEV_API_KEY}.`,
   settings: SETTINGS,
   agreement: {
@@ -103,14 +97,13 @@ async function startBoth(
   { print, signal }: Context,
   owned: Owned,
 ): Promise<void> {
-  const { host, dataDir, blockTimeMs } = values;
+  const { host, dataDir, blockTimeMs, pool, stateDir } = values;
   const [waiver] = accountsOf("waiver");
   if (waiver === undefined) throw new Error("the devnet has no waiver");
   signal.throwIfAborted();
-  const devnet = owned.add(await createDevnet({ blockTimeMs }));
-  const { url: rpcUrl } = await devnet.listen({ host, port: values.rpcPort });
-  print(
-    `chain    ${rpcUrl}  id ${DEVNET_CHAIN_ID}, in memory, ${blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand"}`,
+  const { url: rpcUrl } = await openDevnet(
+    { blockTimeMs, pool, ...(stateDir !== undefined && { stateDir }) },
+    { host, port: values.rpcPort, owned, print },
   );
   const { url, earlierSubmissions } = await openServer(
     {

@@ -15,6 +15,8 @@ export interface Setting<T> {
   /** What the help names as the default where none is passed on. */
   readonly defaultText?: string;
   readonly required?: boolean;
+  /** The flag may come several times; the values are then one, with commas between. */
+  readonly repeatable?: boolean;
   /** @throws {@link InvalidValueError} */
   parse(text: string): T;
 }

@@ -68,13 +68,19 @@ function readFlags(settings: Settings, argv: readonly string[]): Flags {
     const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];
     if (key === undefined || setting === undefined || !token.rawName.startsWith("--")) {
       problems.push(`${token.rawName} is not a flag of this command`);
-    } else if (given.has(key)) {
+    } else if (given.has(key) && !setting.repeatable) {
       problems.push(`--${token.name} is given more than once`);
     } else {
-      given.set(key, { name: `--${token.name}`, text: textOf(token.name, token.value, setting, problems) });
+      const text = textOf(token.name, token.value, setting, problems);
+      given.set(key, { name: `--${token.name}`, text: joined(given.get(key)?.text, text) });
     }
   }
   return { given, problems };
+}
+
+function joined(before: Source["text"] | undefined, text: Source["text"]): Source["text"] {
+  if (before === undefined || text === UNREADABLE) return text;
+  return before === UNREADABLE ? UNREADABLE : `${before},${text}`;
 }
 
 function textOf(
