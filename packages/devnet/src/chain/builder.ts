@@ -45,10 +45,12 @@ export async function buildBlock(
   const state = new Overlay(base);
   const execution = await executor.open(state, environment);
   const draft = new BlockDraft();
-  const ready = pool.signers();
+  // A set is walked in the order of adding, also what is added or comes back on the way.
+  const ready = new Set(pool.signers());
   const waiting = new Map<Hex, Hex[]>();
   let turn = performance.now();
-  for (let signer = ready.shift(); signer !== undefined; signer = ready.shift()) {
+  for (const signer of ready) {
+    ready.delete(signer);
     const entry = pool.get(signer, nonceOf(state, signer));
     if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
     if (isAhead(entry, state) && pool.hold(entry, environment.number) < HELD_BLOCKS) {
@@ -56,9 +58,9 @@ export async function buildBlock(
       continue;
     }
     if (!(await include(entry, state, execution, draft, pool, rules))) continue;
-    ready.push(signer);
     for (const account of accountsOf(entry)) {
-      ready.push(...(waiting.get(account) ?? []));
+      // Its own next transaction may be up now, and inners of its own in other lanes.
+      for (const lane of [account, ...(waiting.get(account) ?? [])]) ready.add(lane);
       waiting.delete(account);
     }
     if (performance.now() - turn < TURN_MS) continue;
