@@ -1,0 +1,174 @@
+// A chain in a folder outlives its process: killed at any moment under load, it has every block that anybody
+// was told of, and goes on from there.
+import { keccak256, type TransactionLike } from "ethers";
+import { describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program } from "./Program.js";
+import { submit } from "./submit.js";
+import { account, CHAIN_ID, connect, MARKER, tokensOf, transferOf } from "./user.js";
+
+const KILLS = 20;
+const SEED = 20_260_101;
+
+/** The same numbers for the same seed (a linear congruential generator). */
+function luck(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const startChain = (folder: string) =>
+  Program.gasWaiver(["devnet", "--port", "0", "--block-time", "0", "--state-dir", folder]);
+
+const urlOf = async (program: Program) => (await program.ready()).url;
+
+async function rpc<T>(url: string, method: string, ...params: unknown[]): Promise<T> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(url, { method: "POST", body });
+  const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
+  if (error) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+
+interface Block {
+  readonly number: string;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly transactions: string[];
+}
+
+/** All that clients were told, and by which block. */
+class Announced {
+  readonly blocks = new Map<number, string>();
+  /** The block's hash by the transaction's. */
+  readonly transactions = new Map<string, string>();
+}
+
+/** A wrapper of one waiver for one user, or a transfer that pays for itself. */
+async function signNext(url: string, lane: number): Promise<string> {
+  const next = async (i: number) =>
+    Number(await rpc(url, "eth_getTransactionCount", account(i).address, "pending"));
+  const chainId = CHAIN_ID;
+  if (lane === 2) {
+    const paid: TransactionLike = { type: 0, chainId, gasPrice: 10n ** 9n, gasLimit: 21_000, value: 1 };
+    return account(13).signTransaction({ ...paid, to: account(5).address, nonce: await next(13) });
+  }
+  const [user, waiver] = [account(lane), account(10 + lane)];
+  const inner = await user.signTransaction(transferOf(account(7).address, 1n, await next(lane)));
+  const wrapper = { type: 0, chainId, gasPrice: 0, gasLimit: 300_000, to: MARKER, data: inner };
+  return waiver.signTransaction({ ...wrapper, nonce: await next(10 + lane) });
+}
+
+/** Sends and remembers what it is told, until the node is gone. */
+async function load(url: string, lane: number, told: Announced, progress: () => void): Promise<void> {
+  try {
+    for (;;) {
+      const raw = await signNext(url, lane);
+      const hash = await rpc<string>(url, "eth_sendRawTransaction", raw);
+      expect(hash).toBe(keccak256(raw));
+      const receipt = await rpc<{ blockHash: string } | null>(url, "eth_getTransactionReceipt", hash);
+      if (receipt) told.transactions.set(hash, receipt.blockHash);
+      const head = await rpc<Block>(url, "eth_getBlockByNumber", "latest", false);
+      told.blocks.set(Number(head.number), head.hash);
+      progress();
+    }
+  } catch (error) {
+    // The process was killed: what was under way breaks off.
+    if (!(error instanceof TypeError) && !(error instanceof SyntaxError)) throw error;
+  }
+}
+
+/** Every block is there, each on top of the one before, and what was told is true. */
+async function assertKept(url: string, told: Announced): Promise<number> {
+  const head = Number(await rpc<string>(url, "eth_blockNumber"));
+  let parent: Block | undefined;
+  const places = new Map<string, string>();
+  for (let number = 0; number <= head; number++) {
+    const block = await rpc<Block>(url, "eth_getBlockByNumber", `0x${number.toString(16)}`, false);
+    if (parent) expect(block.parentHash).toBe(parent.hash);
+    if (told.blocks.has(number)) expect(told.blocks.get(number)).toBe(block.hash);
+    for (const hash of block.transactions) places.set(hash, block.hash);
+    parent = block;
+  }
+  expect(Math.max(-1, ...told.blocks.keys())).toBeLessThanOrEqual(head);
+  for (const [hash, block] of told.transactions) expect(places.get(hash)).toBe(block);
+  return head;
+}
+
+describe("a chain in a folder", () => {
+  it(`killed ${KILLS} times under load, has every block that it announced`, {
+    timeout: 240_000,
+  }, async () => {
+    const folder = freshFolder();
+    const told = new Announced();
+    const below = luck(SEED);
+    for (let kill = 0; kill < KILLS; kill++) {
+      const program = startChain(folder);
+      const url = await urlOf(program);
+      await assertKept(url, told);
+      let rounds = 3 + below(12);
+      const enough = new Promise<void>((resolve) => {
+        const progress = () => {
+          if (--rounds === 0) setTimeout(resolve, below(25));
+        };
+        void Promise.all([0, 1, 2].map((lane) => load(url, lane, told, progress))).then(() => resolve());
+      });
+      await enough;
+      expect(await program.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
+    }
+    expect(told.transactions.size).toBeGreaterThan(KILLS * 3);
+
+    const last = startChain(folder);
+    const url = await urlOf(last);
+    const head = await assertKept(url, told);
+    // The state is the one of those blocks, and it goes on.
+    const chain = connect(url);
+    const used = await Promise.all([0, 1].map((i) => chain.getTransactionCount(account(i).address)));
+    const received = await tokensOf(chain, account(7).address);
+    expect(received).toBe(1_000_000n * 10n ** 18n + BigInt((used[0] ?? 0) + (used[1] ?? 0)));
+    await rpc(url, "eth_sendRawTransaction", await signNext(url, 0));
+    expect(await chain.getTransactionCount(account(0).address)).toBe((used[0] ?? 0) + 1);
+    expect(await chain.getBlockNumber()).toBe(head + 1);
+    chain.destroy();
+    expect(await last.end()).toEqual({ status: 0, signal: null });
+    expect(last.stderr).toBe("");
+  });
+
+  it("belongs to one process at a time, and says so", async () => {
+    const folder = freshFolder();
+    const first = startChain(folder);
+    await first.ready();
+    const second = startChain(folder);
+    expect(await second.ended).toEqual({ status: 1, signal: null });
+    expect(second.stderr).toMatch(/^gas-waiver: the state folder [^\n]* is in use by process \d+; [^\n]*\n$/);
+    expect(second.stderr).toContain(folder);
+    expect(await first.end("SIGINT")).toEqual({ status: 0, signal: null });
+    const third = startChain(folder);
+    await third.ready();
+    expect(await third.end()).toEqual({ status: 0, signal: null });
+  });
+
+  it("serves the service's earlier submissions after both were started again", async () => {
+    const [stateDir, dataDir] = [freshFolder(), freshFolder()];
+    const dev = () =>
+      Program.gasWaiver([
+        ...["dev", "--port", "0", "--rpc-port", "0", "--block-time", "100", "--no-demo"],
+        ...["--state-dir", stateDir, "--data-dir", dataDir],
+      ]);
+    const signed = await account(3).signTransaction(transferOf(account(7).address, 5n, 0));
+    const ids: string[] = [];
+    for (const found of [0, 1]) {
+      const program = dev();
+      const { url, rpcUrl } = await program.ready();
+      expect(program.stdout).toContain(`${found} earlier submission`);
+      const [line] = await submit(url, [signed], { query: "?wait=included" });
+      expect(line).toMatchObject({ success: true, txHash: keccak256(signed) });
+      ids.push(line?.id ?? "");
+      expect(await rpc(rpcUrl, "eth_getTransactionCount", account(3).address, "latest")).toBe("0x1");
+      expect(await program.end()).toEqual({ status: 0, signal: null });
+    }
+    expect(ids[1]).toBe(ids[0]);
+  });
+});
