@@ -3,6 +3,7 @@ import type { ResultLine } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { awaitLines, type Entry } from "./lines.js";
+import { createMetrics } from "./metrics.js";
 import { createResults, type Results } from "./results.js";
 import type { Store } from "./store/Store.js";
 import { silent, TestPostgres } from "./testing/TestPostgres.js";
@@ -19,9 +20,13 @@ afterAll(async () => {
   await postgres?.end();
 });
 
+/** This replica, which took the submissions. */
+const REPLICA = "00000000-0000-7000-8000-000000000001";
+const metrics = createMetrics(() => []);
+
 /** The real notices, and how many listeners there are. */
 function countedResults(): Results & { listening(): number } {
-  const results = createResults(store, silent);
+  const results = createResults({ store, log: silent, replica: REPLICA, tellOthers: () => {} });
   let listening = 0;
   return {
     ...results,
@@ -40,7 +45,14 @@ function countedResults(): Results & { listening(): number } {
 function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 5_000) {
   const results = countedResults();
   const closing = new AbortController();
-  const lines = awaitLines({ store, results, options: { requestTimeoutMs }, wait, closing: closing.signal });
+  const lines = awaitLines({
+    store,
+    results,
+    metrics,
+    options: { requestTimeoutMs },
+    wait,
+    closing: closing.signal,
+  });
   const entries: Entry[] = [0, 1, 2].map((index) => ({
     index,
     id: uuidv7(),
@@ -49,7 +61,8 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
   }));
   const ids = entries.map(({ id }) => id);
   lines.expect(ids);
-  return { results, closing, lines, entries, ids };
+  const moved = ids.map((id) => ({ id, origin: REPLICA }));
+  return { results, closing, lines, entries, ids, moved };
 }
 
 async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
@@ -60,14 +73,14 @@ async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
 
 describe("the lines of a request", () => {
   it("come in the order in which the results are known, also those known before anybody asks", async () => {
-    const { results, lines, entries, ids } = request();
-    results.publish(ids.slice(2), () => ({ state: "broadcast" }));
+    const { results, lines, entries, moved } = request();
+    results.publish(moved.slice(2), () => ({ state: "broadcast" }));
     const stream = lines.stream(entries)[Symbol.asyncIterator]();
     expect((await stream.next()).value).toMatchObject({ index: 2 });
     const next = stream.next();
-    results.publish(ids.slice(1, 2), () => ({ state: "broadcast" }));
+    results.publish(moved.slice(1, 2), () => ({ state: "broadcast" }));
     expect((await next).value).toMatchObject({ index: 1 });
-    results.publish(ids, () => ({ state: "broadcast" }));
+    results.publish(moved, () => ({ state: "broadcast" }));
     expect((await stream.next()).value).toMatchObject({ index: 0 });
     expect((await stream.next()).done).toBe(true);
     expect(results.listening()).toBe(0);
@@ -75,11 +88,11 @@ describe("the lines of a request", () => {
   });
 
   it("wait for inclusion where that was asked for, and not for a broadcast", async () => {
-    const { results, lines, entries, ids } = request("included");
+    const { results, lines, entries, ids, moved } = request("included");
     const got = all(lines.stream(entries));
-    results.publish(ids, () => ({ state: "broadcast" }));
-    results.publish(ids.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
-    results.publish(ids.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
+    results.publish(moved, () => ({ state: "broadcast" }));
+    results.publish(moved.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
+    results.publish(moved.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
     const outcomes = (await got).sort((a, b) => a.index - b.index).map(outcomeOf);
     expect(outcomes).toEqual(["success", "BROADCAST_FAILED/REVERTED", "VALIDATION_FAILED/NONCE_TOO_LOW"]);
     results.close();
@@ -104,7 +117,7 @@ describe("the lines of a request", () => {
     const unread = request();
     await unread.lines.stream(unread.entries)[Symbol.asyncIterator]().return?.();
     const left = request();
-    left.results.publish(left.ids.slice(0, 1), () => ({ state: "broadcast" }));
+    left.results.publish(left.moved.slice(0, 1), () => ({ state: "broadcast" }));
     for await (const _ of left.lines.stream(left.entries)) break;
     for (const { results } of [unread, left]) {
       expect(results.listening()).toBe(0);
