@@ -74,6 +74,14 @@ describe("the lock file", () => {
   });
 });
 
+describe("the scripts of npm", () => {
+  it("hand npm's signals to the programs themselves, which the shell in between would keep", () => {
+    const { scripts } = JSON.parse(read("package.json"));
+    expect(scripts.start).toMatch(/^exec node /);
+    expect(scripts.test).toMatch(/^exec node /);
+  });
+});
+
 describe("what is tracked", () => {
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
     .split("\0")
