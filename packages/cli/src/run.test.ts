@@ -27,7 +27,7 @@ describe("gas-waiver", () => {
     const { status, out } = await call([flag]);
     expect(status).toBe(0);
     expect(out).toMatch(/^Usage: gas-waiver <command>/);
-    expect(out).toMatch(/ {2}dev .*\n {2}serve /);
+    expect(out).toMatch(/ {2}dev .*\n {2}devnet .*\n {2}serve /);
   });
 
   it.each([[[]], [["sevre"]], [["--port", "1"]], [["toString"]]])(
@@ -46,6 +46,41 @@ describe("gas-waiver", () => {
     for (const flag of ["rpc-port", "host", "data-dir", "block-time", "no-demo", "log-level"]) {
       expect(out).toContain(`  --${flag}`);
     }
+  });
+
+  it("shows the flags of devnet with their defaults", async () => {
+    const { status, out } = await call(["devnet", "--help"]);
+    expect(status).toBe(0);
+    expect(out).toMatch(/--port PORT .*\n? *Default: 8545\./);
+    const flags = ["host ADDRESS", "block-time MS", "state-dir FOLDER", "pool KIND", "min-gas-price WEI"];
+    for (const flag of [...flags, "seed N", "fault NAME=VALUE"]) expect(out).toContain(`  --${flag}`);
+  });
+
+  it("lists all the problems of the faults of a devnet at once", async () => {
+    const faults = ["--fault", "drop=2,nope=1", "--fault", "delayMs=9-1", "--fault=methods=eth_nope"];
+    const { status, err } = await call(["devnet", "--port", "0", ...faults], running());
+    expect(status).toBe(2);
+    expect(err.split("\n").slice(0, -1)).toEqual([
+      "gas-waiver devnet cannot start with these settings:",
+      "  - --fault: drop is 2, not a share from 0 to 1",
+      expect.stringMatching(/^ {2}- --fault: nope is no fault; there are drop, reset, /),
+      expect.stringMatching(/^ {2}- --fault: delayMs is \[9,1\], not two whole numbers of milliseconds/),
+    ]);
+    const malformed = await call(
+      ["devnet", "--fault", "drop", "--fault", "seed=1", "--seed", "2"],
+      running(),
+    );
+    expect(malformed.err).toContain('  - --fault "drop,seed=1" is wrong: "drop" is not name=value');
+    const twice = await call(["devnet", "--fault", "seed=1", "--seed", "2"], running());
+    expect(twice.err).toContain(
+      "  - --seed and --fault seed= are both given: the seed comes from one of them",
+    );
+  });
+
+  it("says in one sentence what is wrong with a state folder", async () => {
+    const { status, out, err } = await call(["devnet", "--state-dir", import.meta.filename], running());
+    expect({ status, out }).toEqual({ status: 1, out: "" });
+    expect(err).toBe(`gas-waiver: the state folder ${import.meta.filename} is not a folder`);
   });
 
   it("shows the flags and variables of serve", async () => {
