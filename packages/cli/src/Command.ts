@@ -8,6 +8,8 @@ export interface Context {
   readonly print: (line: string) => void;
   /** Aborted when the program shall end; a command that is done by then just returns or throws its reason. */
   readonly signal: AbortSignal;
+  /** Calls the listener on SIGHUP: settings that can change while the program runs are to be read again. */
+  readonly onHangup?: (listener: () => void) => void;
 }
 
 export interface CommandDefinition<S extends Settings> {

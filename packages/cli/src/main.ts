@@ -15,6 +15,7 @@ export async function main(argv: readonly string[]): Promise<never> {
     print: (line) => process.stdout.write(`${line}\n`),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,
+    onHangup: (listener) => process.on("SIGHUP", listener),
   });
   return process.exit(status);
 }

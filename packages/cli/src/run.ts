@@ -13,11 +13,15 @@ interface Entry {
 /** Commands under a common first word. */
 interface Group {
   readonly summary: string;
-  readonly commands: Readonly<Record<string, Entry>>;
+  /** What its help begins with. */
+  readonly introduction: string;
+  readonly commands: Readonly<Record<string, Entry | Group>>;
 }
 
 const GOVERNANCE: Group = {
   summary: "Propose, vote on and read who may send gas-waived transactions, on any chain.",
+  introduction:
+    "Who may send gas-waived transactions, and what: the registry of a chain, and the votes of its validators.",
   commands: {
     list: {
       summary: "Show the waivers with their targets, the validators, and the open proposals.",
@@ -38,20 +42,53 @@ const GOVERNANCE: Group = {
   },
 };
 
-const COMMANDS: Readonly<Record<string, Entry | Group>> = {
-  dev: {
-    summary: "Start a local chain and the service together, and send one gasless transfer.",
-    load: async () => (await import("./commands/dev.js")).dev,
+const LANES: Group = {
+  summary: "See and steer the lanes of a service: one for each waiver key.",
+  introduction: "The lanes of a service, one for each waiver key: what they do, and what they may do.",
+  commands: {
+    list: {
+      summary: "Show the lanes: their state, who works them, how much they have to do.",
+      load: async () => (await import("./commands/lanes.js")).list,
+    },
+    doctor: {
+      summary: "Hold the lanes' unfinished submissions against the chain.",
+      load: async () => (await import("./commands/lanes.js")).doctor,
+    },
+    drain: {
+      summary: "Let a lane finish what it has, and retire it.",
+      load: async () => (await import("./commands/lanes.js")).drain,
+    },
+    stop: {
+      summary: "Stop a lane at once.",
+      load: async () => (await import("./commands/lanes.js")).stop,
+    },
+    open: {
+      summary: "Let a lane take work again.",
+      load: async () => (await import("./commands/lanes.js")).open,
+    },
   },
-  devnet: {
-    summary: "Start a local chain alone, kept in a folder if wanted, with bad days on command.",
-    load: async () => (await import("./commands/devnet.js")).devnet,
+};
+
+const PROGRAM: Group = {
+  summary: "",
+  introduction:
+    "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain.",
+  commands: {
+    dev: {
+      summary: "Start a local chain and the service together, and send one gasless transfer.",
+      load: async () => (await import("./commands/dev.js")).dev,
+    },
+    devnet: {
+      summary: "Start a local chain alone, kept in a folder if wanted, with bad days on command.",
+      load: async () => (await import("./commands/devnet.js")).devnet,
+    },
+    serve: {
+      summary: "Start the submission service alone.",
+      load: async () => (await import("./commands/serve.js")).serve,
+    },
+    lanes: LANES,
+    governance: GOVERNANCE,
   },
-  serve: {
-    summary: "Start the submission service alone.",
-    load: async () => (await import("./commands/serve.js")).serve,
-  },
-  governance: GOVERNANCE,
 };
 
 export interface ProgramContext extends Context {
@@ -70,18 +107,18 @@ export async function run(argv: readonly string[], context: ProgramContext): Pro
     context.print(VERSION);
     return STATUS.ok;
   }
-  return runOneOf(COMMANDS, "", argv, context);
+  return runOneOf(PROGRAM, "", argv, context);
 }
 
 async function runOneOf(
-  commands: Readonly<Record<string, Entry | Group>>,
+  { commands, introduction }: Group,
   prefix: string,
   [name, ...rest]: readonly string[],
   context: ProgramContext,
 ): Promise<number> {
   const { print, printError } = context;
   if (name !== undefined && HELP.includes(name)) {
-    print(helpOfAll(commands, prefix));
+    print(helpOfAll(commands, prefix, introduction));
     return STATUS.ok;
   }
   const found = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -91,11 +128,11 @@ async function runOneOf(
         ? `gas-waiver${prefix}: no command is given`
         : `gas-waiver${prefix}: ${name} is no command`,
     );
-    printError(`\n${helpOfAll(commands, prefix)}`);
+    printError(`\n${helpOfAll(commands, prefix, introduction)}`);
     return STATUS.usage;
   }
   const path = `${prefix} ${name}`;
-  if ("commands" in found) return runOneOf(found.commands, path, rest, context);
+  if ("commands" in found) return runOneOf(found, path, rest, context);
   return runEntry(found, path, rest, context);
 }
 
@@ -130,16 +167,18 @@ function report(error: unknown, path: string, printError: (line: string) => void
   return STATUS.failed;
 }
 
-function helpOfAll(commands: Readonly<Record<string, Entry | Group>>, prefix: string): string {
+function helpOfAll(
+  commands: Readonly<Record<string, Entry | Group>>,
+  prefix: string,
+  introduction: string,
+): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length)) + 3;
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`);
   const call = `gas-waiver${prefix} <command>`;
   return [
     `Usage: ${call} [flags]`,
     "",
-    prefix === ""
-      ? "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain."
-      : "Who may send gas-waived transactions, and what: the registry of a chain, and the votes of its validators.",
+    introduction,
     "",
     "Commands:",
     ...lines,

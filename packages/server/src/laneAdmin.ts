@@ -1,11 +1,15 @@
-import { createChain } from "./chain.js";
+import { randomUUID } from "node:crypto";
+import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
 import { createLog } from "./log.js";
 import { createRpc } from "./rpc.js";
+import { CONFIRM_MS, createDoubts, type SettleContext, settle } from "./settle.js";
 import { lastChain } from "./store/chains.js";
 import { embeddedConnection } from "./store/embedded.js";
 import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "./store/lanes.js";
-import { connectStore } from "./store/Store.js";
+import { type Lane, releaseLease, takeLease } from "./store/lease.js";
+import { connectStore, type Store } from "./store/Store.js";
+import { type TakenNonce, takenNonces } from "./store/underWay.js";
 import { examine, type Finding } from "./sweep.js";
 
 /** What an operator can do to lanes from outside of the service, while it runs or not. */
@@ -13,8 +17,11 @@ export interface LaneAdmin {
   list(): Promise<LaneStatus[]>;
   /** Opens, drains, retires or stops a lane; false if there is none for this waiver (20 bytes). It binds within a second. */
   set(waiver: Uint8Array, state: LaneState, reason?: string): Promise<boolean>;
-  /** Holds every lane's unfinished submissions against the chain; changes nothing. */
-  examine(rpcUrl: string): Promise<LaneFindings[]>;
+  /**
+   * Holds every lane's unfinished submissions against the chain. With `repair` it settles what it found, in lanes
+   * that no service works; else it changes nothing.
+   */
+  examine(rpcUrl: string, options: { readonly repair: boolean }): Promise<LaneFindings[]>;
   close(): Promise<void>;
 }
 
@@ -25,6 +32,8 @@ export interface LaneFindings {
   /** The lane's waiver nonces that wait for a block, lowest and highest. */
   readonly taken: { readonly lowest: bigint; readonly highest: bigint; readonly count: number } | undefined;
   readonly findings: readonly Finding[];
+  /** The findings were settled: here, or they are by the service that works the lane. */
+  readonly repaired: boolean;
 }
 
 /**
@@ -51,27 +60,56 @@ export async function openLaneAdmin(place: {
   return {
     list: () => laneStatuses(store, chainRef),
     set: (waiver, state, reason) => setLaneState(store, chainRef, waiver, state, reason),
-    async examine(rpcUrl) {
+    async examine(rpcUrl, { repair }) {
       const signal = new AbortController().signal;
       const chain = createChain(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000, signal }));
       const all: LaneFindings[] = [];
       for (const lane of await laneStatuses(store, chainRef)) {
+        const place = { chain: chainRef, waiver: lane.waiver };
         const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
-        const findings = await examine({ chain: chainRef, waiver: lane.waiver }, { store, chain });
-        const { rows } = await store.pool.query<{ lowest: string | null; highest: string; count: string }>(
-          `select min(waiver_nonce) as lowest, max(waiver_nonce) as highest, count(*) as count from submissions
-           where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')`,
-          [chainRef, lane.waiver],
-        );
-        const range = rows[0];
-        const taken =
-          range?.lowest == null
-            ? undefined
-            : { lowest: BigInt(range.lowest), highest: BigInt(range.highest), count: Number(range.count) };
-        all.push({ lane, chainNonce, taken, findings });
+        const taken = rangeOf(await takenNonces(store, place));
+        const findings = await examine(place, { store, chain });
+        const repaired = repair && lane.owner === undefined && findings.length > 0;
+        if (repaired) await settleFindings(place, findings, { store, chain });
+        all.push({ lane, chainNonce, taken, findings, repaired });
       }
       return all;
     },
     close: () => store.close(),
   };
+}
+
+function rangeOf(taken: readonly TakenNonce[]): LaneFindings["taken"] {
+  const [lowest, highest] = [taken[0]?.waiverNonce, taken.at(-1)?.waiverNonce];
+  if (lowest === undefined || highest === undefined) return undefined;
+  return { lowest, highest, count: taken.length };
+}
+
+/** Long enough to settle some findings. */
+const LEASE_MS = 60_000;
+
+/** Takes the lane that nobody works for as long as it needs; what must hold for a while is looked at twice. */
+async function settleFindings(
+  place: Pick<Lane, "chain" | "waiver">,
+  findings: readonly Finding[],
+  { store, chain }: { readonly store: Store; readonly chain: Chain },
+): Promise<void> {
+  const lease = await takeLease(store, { ...place, owner: randomUUID() }, LEASE_MS);
+  if (lease === undefined) throw new StartError("a service has begun to work the lane: it repairs by itself");
+  const context: SettleContext = {
+    store,
+    chain,
+    results: { publish: () => {} },
+    log: createLog("silent"),
+    options: { reorgDepth: 0 },
+    doubts: createDoubts(),
+  };
+  const suspects = findings.map(({ suspect }) => suspect);
+  try {
+    await settle(lease.lane, suspects, context);
+    await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS));
+    await settle(lease.lane, suspects, context);
+  } finally {
+    await releaseLease(store, lease.lane);
+  }
 }

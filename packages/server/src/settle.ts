@@ -1,9 +1,12 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { Receipt } from "./chain.js";
-import type { LaneContext, LaneDependencies } from "./lane.js";
+import type { Chain, Receipt } from "./chain.js";
+import type { Logger } from "./log.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Results } from "./results.js";
 import { saveFailed, saveIncluded, saveRequeued } from "./store/advance.js";
 import { countForeignUses, setLaneState } from "./store/lanes.js";
 import type { Lane } from "./store/lease.js";
+import type { Store } from "./store/Store.js";
 import type { Failure } from "./submission.js";
 
 /** A submission whose fate the chain is to tell. */
@@ -27,7 +30,7 @@ export interface Doubts {
   isConfirmed(id: string, fate: Fate["kind"]): boolean;
 }
 
-const CONFIRM_MS = 2_000;
+export const CONFIRM_MS = 2_000;
 /** Doubts older than this are about submissions that are long settled. */
 const FORGET_MS = 600_000;
 
@@ -55,11 +58,21 @@ export type Fate =
   | { readonly kind: "displaced" }
   | { readonly kind: "open" };
 
+/** What settling needs of a lane. */
+export interface SettleContext {
+  readonly store: Store;
+  readonly chain: Chain;
+  readonly results: Pick<Results, "publish">;
+  readonly log: Logger;
+  readonly options: Pick<ResolvedOptions, "reorgDepth">;
+  readonly doubts: Doubts;
+}
+
 /** Asks one node at one moment what became of the suspects, in their order. */
 export async function fatesOf(
   waiver: Uint8Array,
   suspects: readonly Suspect[],
-  { chain }: Pick<LaneDependencies, "chain">,
+  { chain }: Pick<SettleContext, "chain">,
 ): Promise<Fate[]> {
   if (suspects.length === 0) return [];
   const addresses = [waiver, ...suspects.map((s) => s.sender)];
@@ -82,7 +95,7 @@ export async function fatesOf(
 export async function settle(
   held: Lane,
   suspects: readonly Suspect[],
-  dependencies: LaneContext,
+  dependencies: SettleContext,
 ): Promise<void> {
   if (suspects.length === 0) return;
   const { store, results, options, doubts } = dependencies;
@@ -120,7 +133,7 @@ export async function settle(
 export async function fail(
   held: Lane,
   failed: readonly (Failure & { readonly id: string })[],
-  { store, results }: LaneContext,
+  { store, results }: SettleContext,
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));
   results.publish(await saveFailed(store, held, failed), (id) => {
@@ -136,7 +149,7 @@ const FOREIGN_USES = 2;
 async function requeueDisplaced(
   held: Lane,
   displaced: readonly Suspect[],
-  { store, log }: LaneContext,
+  { store, log }: SettleContext,
 ): Promise<void> {
   if (displaced.length === 0) return;
   const waiver = bytesToHex(held.waiver);

@@ -105,7 +105,7 @@ async function startBoth(
     { blockTimeMs, pool, ...(stateDir !== undefined && { stateDir }) },
     { host, port: values.rpcPort, owned, print },
   );
-  const { url, earlierSubmissions } = await openServer(
+  const { url, server } = await openServer(
     {
       chainId: Number(DEVNET_CHAIN_ID),
       rpcUrl,
@@ -119,7 +119,7 @@ async function startBoth(
     { host, port: values.port, owned, signal },
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
-  print(`         ${earlierSubmissions} earlier submission(s) found in its store`);
+  print(`         ${server.earlierSubmissions} earlier submission(s) found in its store`);
   if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
   signal.throwIfAborted();
   print(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);

@@ -1,4 +1,10 @@
-import { createServer, InvalidOptionsError, type ServerOptions, StartError } from "@gas-waiver/server";
+import {
+  createServer,
+  InvalidOptionsError,
+  type Server,
+  type ServerOptions,
+  StartError,
+} from "@gas-waiver/server";
 import type { Owned } from "../Owned.js";
 import { CommandFailedError } from "../sentence.js";
 import { UsageError } from "../settings/readSettings.js";
@@ -6,15 +12,17 @@ import { UsageError } from "../settings/readSettings.js";
 export interface Opening {
   readonly host: string;
   readonly port: number;
+  /** Undefined: no metrics. */
+  readonly metricsPort?: number | undefined;
   /** Closes the service when the command ends. */
   readonly owned: Owned;
   readonly signal: AbortSignal;
 }
 
 export interface OpenServer {
+  readonly server: Server;
   readonly url: string;
-  /** How many submissions the store held at the start. */
-  readonly earlierSubmissions: number;
+  readonly metricsUrl: string | undefined;
 }
 
 /**
@@ -23,13 +31,15 @@ export interface OpenServer {
  * reason of the signal.
  */
 export async function openServer(options: ServerOptions, opening: Opening): Promise<OpenServer> {
-  const { host, port, owned, signal } = opening;
+  const { host, port, metricsPort, owned, signal } = opening;
   try {
     signal.throwIfAborted();
     const server = owned.add(await createServer(options));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });
-    return { url, earlierSubmissions: server.earlierSubmissions };
+    const metrics =
+      metricsPort === undefined ? undefined : await server.listenMetrics({ host, port: metricsPort });
+    return { server, url, metricsUrl: metrics?.url };
   } catch (error) {
     if (error instanceof InvalidOptionsError) throw new UsageError(error.problems);
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });

@@ -1,4 +1,4 @@
-import { DEFAULTS, type ServerOptions } from "@gas-waiver/server";
+import { DEFAULTS, type Server, type ServerOptions } from "@gas-waiver/server";
 import { defineCommand } from "../Command.js";
 import { aborted } from "../Interruption.js";
 import { Owned } from "../Owned.js";
@@ -6,12 +6,14 @@ import {
   allowedTargets,
   apiKeys,
   fileOf,
+  keyFile,
   LOG_LEVELS,
   logLevel,
   port,
   privateKeys,
   text,
   url,
+  urls,
   wholeNumber,
 } from "../settings/parsers.js";
 import type { Alternatives, Values } from "../settings/Setting.js";
@@ -34,9 +36,16 @@ const SETTINGS = {
     flag: "rpc-url",
     env: "GAS_WAIVER_RPC_URL",
     placeholder: "URL",
-    help: "JSON-RPC of the chain's node.",
+    help: "JSON-RPC of the chain's node; several, separated by commas, in the order of preference.",
     required: true,
-    parse: url("http:", "https:"),
+    parse: urls("http:", "https:"),
+  },
+  rpcWsUrl: {
+    flag: "rpc-ws-url",
+    env: "GAS_WAIVER_RPC_WS_URL",
+    placeholder: "URL",
+    help: "JSON-RPC of the chain's node over WebSocket: new blocks are heard of at once.",
+    parse: url("ws:", "wss:"),
   },
   chainId: {
     flag: "chain-id",
@@ -58,8 +67,8 @@ const SETTINGS = {
     flag: "waiver-key-file",
     env: "GAS_WAIVER_KEY_FILE",
     placeholder: "FILE",
-    help: "The waiver's private key, as hex.",
-    parse: fileOf(privateKeys),
+    help: "The waivers' private keys, as hex, one a line. Read again on SIGHUP.",
+    parse: keyFile,
   },
   apiKeysFile: {
     flag: "api-keys-file",
@@ -92,6 +101,14 @@ const SETTINGS = {
     initial: "8080",
     parse: port,
   },
+  metricsPort: {
+    flag: "metrics-port",
+    env: "GAS_WAIVER_METRICS_PORT",
+    placeholder: "PORT",
+    help: "Port for GET /metrics (Prometheus), on the same address; 0 picks a free one.",
+    defaultText: "none",
+    parse: port,
+  },
   maxBatchSize: limit("max-batch-size", "N", "Transactions in one request.", DEFAULTS.maxBatchSize, 1),
   maxBodyBytes: limit("max-body-bytes", "BYTES", "Size of a request's body.", DEFAULTS.maxBodyBytes, 1024),
   ratePerSecond: limit("rate", "N", "Transactions a second for each API key.", DEFAULTS.ratePerSecond, 1),
@@ -111,6 +128,41 @@ const SETTINGS = {
     DEFAULTS.nonceGapTimeoutMs,
     0,
   ),
+  maxInFlight: limit(
+    "max-in-flight",
+    "N",
+    "Wrappers of one waiver that may wait for a block.",
+    DEFAULTS.maxInFlight,
+    1,
+  ),
+  maxQueueMs: limit(
+    "max-queue-time",
+    "MS",
+    "After how long without a broadcast a submission is given up.",
+    DEFAULTS.maxQueueMs,
+    1,
+  ),
+  reorgDepth: limit(
+    "reorg-depth",
+    "BLOCKS",
+    "How deep a reorg may go; 0 where blocks are final at once.",
+    DEFAULTS.reorgDepth,
+    0,
+  ),
+  resendAfterMs: limit(
+    "resend-after",
+    "MS",
+    "After how long without a block a wrapper is sent again.",
+    DEFAULTS.resendAfterMs,
+    1,
+  ),
+  leaseMs: limit(
+    "lease",
+    "MS",
+    "How long a replica that is silent keeps its lanes from the others.",
+    DEFAULTS.leaseMs,
+    300,
+  ),
   logLevel: {
     flag: "log-level",
     env: "GAS_WAIVER_LOG_LEVEL",
@@ -121,7 +173,7 @@ const SETTINGS = {
   },
   waiverKeys: {
     env: "GAS_WAIVER_KEYS",
-    help: "The waiver's private key, as hex; instead of --waiver-key-file.",
+    help: "The waivers' private keys, as hex, separated by commas; instead of --waiver-key-file.",
     secret: true,
     parse: privateKeys,
   },
@@ -140,7 +192,7 @@ const SETTINGS = {
 } as const;
 
 const ALTERNATIVES: readonly Alternatives<keyof typeof SETTINGS>[] = [
-  { of: ["waiverKeyFile", "waiverKeys"], what: "the waiver's private key", required: true },
+  { of: ["waiverKeyFile", "waiverKeys"], what: "the waivers' private keys", required: true },
   { of: ["apiKeysFile", "apiKeys"], what: "the list of API keys", required: true },
   { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
 ];
@@ -156,13 +208,15 @@ export const serve = defineCommand({
         ? [`--rate-burst is ${rateBurst}: a batch of --max-batch-size (${maxBatchSize}) could never pass`]
         : [],
   },
-  async run(values, { print, signal }) {
+  async run(values, { print, signal, onHangup }) {
     const owned = new Owned();
     try {
-      const { host, port: listenPort } = values;
-      const opening = { host, port: listenPort, owned, signal };
-      const { url: at, earlierSubmissions } = await openServer(serverOptions(values), opening);
-      print(`${earlierSubmissions} earlier submission(s) found in the store`);
+      const { host, port: listenPort, metricsPort, waiverKeyFile } = values;
+      const opening = { host, port: listenPort, metricsPort, owned, signal };
+      const { server, url: at, metricsUrl } = await openServer(serverOptions(values), opening);
+      print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
+      if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
+      if (waiverKeyFile) onHangup?.(() => readKeysAgain(waiverKeyFile.path, server, print));
       print(`ready: service at ${at} for chain ${values.chainId}`);
       await aborted(signal);
     } finally {
@@ -171,12 +225,23 @@ export const serve = defineCommand({
   },
 });
 
+/** The keys of the file as it is now; a file that is wrong changes nothing. */
+function readKeysAgain(path: string, server: Server, print: (line: string) => void): void {
+  const set = async () => {
+    const { keys } = keyFile(path);
+    await server.setWaiverKeys(keys);
+    print(`${keys.length} waiver key(s) read again`);
+  };
+  set().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
+}
+
 function serverOptions(values: Values<typeof SETTINGS>): ServerOptions {
-  const { host, port: listenPort, waiverKeyFile, waiverKeys, apiKeysFile, apiKeys: keys, ...rest } = values;
+  const { host, port: listenPort, metricsPort, waiverKeyFile, waiverKeys, ...others } = values;
+  const { apiKeysFile, apiKeys: keys, ...rest } = others;
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = rest;
   return {
     ...withoutUndefined(limits),
-    waiverKeys: waiverKeyFile ?? waiverKeys ?? [],
+    waiverKeys: waiverKeyFile?.keys ?? waiverKeys ?? [],
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),
   };

@@ -45,6 +45,12 @@ export function url(...protocols: readonly string[]): (value: string) => string 
   };
 }
 
+/** Several URLs, separated by commas. */
+export function urls(...protocols: readonly string[]): (value: string) => string[] {
+  const one = url(...protocols);
+  return (value) => entriesOf(value).map(one);
+}
+
 /** An address that nothing but this machine can reach. */
 export function loopbackHost(value: string): string {
   if (value === "localhost" || value === "::1" || /^127(\.\d{1,3}){3}$/.test(value)) return value;
@@ -91,6 +97,11 @@ export function privateKeys(list: string): Uint8Array[] {
       );
     }
   });
+}
+
+/** A file of private keys, and where it is: it can be read again. */
+export function keyFile(path: string): { readonly path: string; readonly keys: Uint8Array[] } {
+  return { path, keys: fileOf(privateKeys)(path) };
 }
 
 /** API keys as they travel in a header. Never quoted. */

@@ -71,8 +71,8 @@ export async function setLaneState(
   reason?: string,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `update lanes set state = $3, reason = $4, broken_until = '-infinity',
-       foreign_uses = case when $3 = 'open' then 0 else foreign_uses end
+    `update lanes set state = $3::lane_state, reason = $4, broken_until = '-infinity',
+       foreign_uses = case when $3::lane_state = 'open' then 0 else foreign_uses end
      where chain = $1 and waiver = $2`,
     [chain, toBuffer(waiver), state, reason ?? null],
   );

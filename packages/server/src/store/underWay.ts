@@ -149,7 +149,10 @@ export interface TakenNonce {
 }
 
 /** The waiver nonces of what the lane has signed or broadcast, ascending. */
-export async function takenNonces({ pool }: Store, lane: Lane): Promise<TakenNonce[]> {
+export async function takenNonces(
+  { pool }: Store,
+  lane: Pick<Lane, "chain" | "waiver">,
+): Promise<TakenNonce[]> {
   const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
     `select id, waiver_nonce, encode(sender, 'hex') as sender from submissions
      where chain = $1 and waiver = $2 and state in ('signed', 'broadcast') order by waiver_nonce`,

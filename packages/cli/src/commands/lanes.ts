@@ -1,0 +1,182 @@
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import {
+  type LaneAdmin,
+  type LaneFindings,
+  type LaneState,
+  type LaneStatus,
+  openLaneAdmin,
+  StartError,
+} from "@gas-waiver/server";
+import { type Context, defineCommand } from "../Command.js";
+import { CommandFailedError } from "../sentence.js";
+import { text, url } from "../settings/parsers.js";
+import { type Alternatives, InvalidValueError } from "../settings/Setting.js";
+
+const STORE_SETTINGS = {
+  dataDir: {
+    flag: "data-dir",
+    env: "GAS_WAIVER_DATA_DIR",
+    placeholder: "FOLDER",
+    help: "The data folder of a service that is running; unless DATABASE_URL names its database.",
+    defaultText: ".gas-waiver",
+    parse: text,
+  },
+  databaseUrl: {
+    env: "DATABASE_URL",
+    help: "The service's PostgreSQL; instead of --data-dir.",
+    secret: true,
+    parse: url("postgres:", "postgresql:"),
+  },
+  json: { flag: "json", help: "Print JSON.", parse: (value: string) => value === "true" },
+} as const;
+
+const ONE_STORE: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
+  { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
+];
+
+interface StoreValues {
+  readonly dataDir: string | undefined;
+  readonly databaseUrl: string | undefined;
+}
+
+/** Opens the store, uses it, closes it; what the service says of it becomes a sentence. */
+async function withLanes<T>(
+  { dataDir = ".gas-waiver", databaseUrl }: StoreValues,
+  use: (lanes: LaneAdmin) => Promise<T>,
+) {
+  let admin: LaneAdmin | undefined;
+  try {
+    admin = await openLaneAdmin(databaseUrl === undefined ? { dataDir } : { databaseUrl });
+    return await use(admin);
+  } catch (error) {
+    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
+    throw error;
+  } finally {
+    await admin?.close();
+  }
+}
+
+export const list = defineCommand({
+  description: "Each with its state, who works it, and how much it has to do.",
+  settings: STORE_SETTINGS,
+  agreement: { alternatives: ONE_STORE },
+  async run(values, { print }) {
+    const lanes = await withLanes(values, (admin) => admin.list());
+    if (values.json) print(JSON.stringify(lanes.map(laneJson)));
+    else for (const line of lanes.flatMap(laneLines)) print(line);
+  },
+});
+
+const laneJson = (lane: LaneStatus) => ({ ...lane, waiver: bytesToHex(lane.waiver) });
+
+function laneLines(lane: LaneStatus): string[] {
+  const worked = lane.owner === undefined ? "worked by nobody" : `worked by ${lane.owner}`;
+  const breaker = lane.broken ? ", its breaker is open" : "";
+  const oldest = lane.queued > 0 ? `, the oldest for ${(lane.oldestMs / 1_000).toFixed(1)} s` : "";
+  return [
+    `${bytesToHex(lane.waiver)}  ${lane.state}${breaker}, ${worked}`,
+    ...(lane.reason === undefined ? [] : [`  because ${lane.reason}`]),
+    `  ${lane.queued} queued${oldest}; ${lane.underWay} signed or broadcast`,
+  ];
+}
+
+const WAIVER_SETTING = {
+  flag: "waiver",
+  placeholder: "ADDRESS",
+  help: "The waiver whose lane it is.",
+  required: true,
+  parse(value: string): Uint8Array {
+    if (!/^0x[0-9a-fA-F]{40}$/.test(value))
+      throw new InvalidValueError("is not an address: 0x and 40 hex digits");
+    return hexToBytes(value);
+  },
+} as const;
+
+/** A command that changes what a lane may do. */
+function setter(state: LaneState, description: string, done: string) {
+  return defineCommand({
+    description,
+    settings: { waiver: WAIVER_SETTING, ...STORE_SETTINGS },
+    agreement: { alternatives: ONE_STORE },
+    async run(values, { print }) {
+      const waiver = bytesToHex(values.waiver);
+      const known = await withLanes(values, (admin) => admin.set(values.waiver, state, "by the operator"));
+      if (!known) throw new CommandFailedError(`the service has no lane for waiver ${waiver}`);
+      print(values.json ? JSON.stringify({ waiver, state }) : `${waiver} ${done}`);
+    },
+  });
+}
+
+export const open = setter(
+  "open",
+  "Also after something has stopped it: then see to the cause first.",
+  "takes work again",
+);
+export const drain = setter(
+  "draining",
+  "It finishes what its senders have under way, gives the rest to other lanes, and is retired then.",
+  "takes nothing new, and is retired when it is done",
+);
+export const stop = setter(
+  "stopped",
+  "At once: it signs and sends nothing until it is opened again.",
+  "is stopped",
+);
+
+export const doctor = defineCommand({
+  description:
+    "It says what it found and what the service does about it at its next sweep; it changes nothing. With --repair\n" +
+    "and no service that works the lane, it does that itself.",
+  settings: {
+    rpcUrl: {
+      flag: "rpc-url",
+      env: "GAS_WAIVER_RPC_URL",
+      placeholder: "URL",
+      help: "JSON-RPC of the chain's node.",
+      required: true,
+      parse: url("http:", "https:"),
+    },
+    repair: {
+      flag: "repair",
+      help: "Settle what was found, in lanes that no service works.",
+      parse: (value: string) => value === "true",
+    },
+    ...STORE_SETTINGS,
+  },
+  agreement: { alternatives: ONE_STORE },
+  async run(values, context) {
+    const found = await withLanes(values, (admin) =>
+      admin.examine(values.rpcUrl, { repair: values.repair === true }),
+    );
+    if (values.json) context.print(JSON.stringify(found, jsonValue));
+    else printFindings(found, context);
+  },
+});
+
+function jsonValue(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  return value instanceof Uint8Array ? bytesToHex(value) : value;
+}
+
+function printFindings(found: readonly LaneFindings[], { print }: Context): void {
+  for (const { lane, chainNonce, taken, findings, repaired } of found) {
+    for (const line of laneLines(lane)) print(line);
+    print(`  the chain's next nonce is ${chainNonce}; ${takenText(taken)}`);
+    for (const { suspect, fate } of findings)
+      print(`  ${suspect.id} is ${suspect.state}: ${FATES[fate.kind]}`);
+    if (findings.length === 0) print("  store and chain agree");
+    else print(repaired ? "  repaired" : "  nothing was changed");
+  }
+}
+
+function takenText(taken: LaneFindings["taken"]): string {
+  if (taken === undefined) return "no nonce waits for a block";
+  return `${taken.count} nonce(s) wait for a block, ${taken.lowest} to ${taken.highest}`;
+}
+
+const FATES = {
+  included: "the chain has executed it; it becomes included",
+  overtaken:
+    "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
+  displaced: "the chain has used its waiver's nonce for another wrapper; it is queued again",
+} as const;
