@@ -111,6 +111,72 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     });
   });
 
+  it("for nesting deeper than a stack, wherever it is", async () => {
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    expect(await post(deep)).toMatchObject([error(-32600, null)]);
+    expect(await post("[".repeat(200_000))).toMatchObject(error(-32700, null));
+    expect(await post(`{"id":7,"method":${deep}}`)).toMatchObject(error(-32600));
+    expect(await post(`{"id":7,"method":"eth_chainId","params":{"a":${deep}}}`)).toMatchObject(error(-32602));
+    for (const method of [
+      "eth_call",
+      "eth_getLogs",
+      "eth_sendRawTransaction",
+      "eth_getBlockByNumber",
+      "evm_mine",
+    ]) {
+      expect(await post(`{"id":7,"method":"${method}","params":[${deep}]}`)).toMatchObject(error(-32602));
+    }
+    const object = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    expect(await post(`{"id":7,"method":"eth_estimateGas","params":[{"to":${object}}]}`)).toMatchObject(
+      error(-32602),
+    );
+  });
+
+  it("for batches and bodies beyond the limits, which then cost nothing more", async () => {
+    const one = '{"id":1,"method":"eth_chainId"}';
+    const batch = (count: number) => `[${Array(count).fill(one).join(",")}]`;
+    expect(await post(batch(5_001))).toMatchObject(error(-32600, null));
+    expect(await post(batch(5_000))).toHaveLength(5_000);
+    const response = await fetch(url, { method: "POST", body: " ".repeat(64 * 1024 * 1024 + 1) });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject(error(-32600, null));
+    expect(await ask("eth_chainId")).toMatchObject({ result: "0x899" });
+  });
+
+  it("for parameters of the newer methods that have the wrong shape", async () => {
+    const wrong: [string, unknown][] = [
+      ["anvil_setBalance", [addressOf(0), 5]],
+      ["anvil_setBalance", ["0x1", "0x1"]],
+      ["anvil_setNonce", [addressOf(0), `0x1${"0".repeat(16)}`]],
+      ["anvil_setCode", [addressOf(0), "code"]],
+      ["anvil_impersonateAccount", []],
+      ["debug_traceCall", [{}, "latest", { tracer: "opTracer" }]],
+      ["debug_traceTransaction", ["0x1", { tracer: "callTracer" }]],
+      [
+        "debug_traceTransaction",
+        [`0x${"12".repeat(32)}`, { tracer: "callTracer", tracerConfig: { withLog: 1 } }],
+      ],
+      ["devnet_setPool", [["strict"]]],
+      ["eth_feeHistory", [-1, "latest", []]],
+      ["eth_feeHistory", [1, "latest", Array(101).fill(1)]],
+      ["eth_getUncleByBlockNumberAndIndex", ["latest", "first"]],
+      ["eth_newFilter", [{ topics: {} }]],
+      ["eth_newFilter", []],
+      ["eth_sendTransaction", [{}]],
+      ["eth_sendTransaction", [{ from: addressOf(13), nonce: "next" }]],
+      ["evm_increaseTime", [-5]],
+      ["evm_increaseTime", [1.5]],
+      ["evm_mine", [{ blocks: "many" }]],
+      ["evm_revert", []],
+      ["evm_setAutomine", ["yes"]],
+      ["evm_setNextBlockTimestamp", ["tomorrow"]],
+      ["txpool_contentFrom", []],
+    ];
+    for (const [method, params] of wrong) {
+      expect(await ask(method, params), `${method} ${JSON.stringify(params)}`).toMatchObject(error(-32602));
+    }
+  });
+
   it("null for what is not there", async () => {
     const nothing = `0x${"12".repeat(32)}`;
     for (const [method, params] of [
@@ -119,6 +185,10 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
       ["eth_getTransactionByHash", [nothing]],
       ["eth_getTransactionReceipt", [nothing]],
       ["eth_getBlockReceipts", ["0xffff"]],
+      ["eth_getUncleCountByBlockNumber", ["0xffff"]],
+      ["eth_getUncleByBlockNumberAndIndex", ["latest", "0x0"]],
+      ["eth_getTransactionByBlockNumberAndIndex", ["latest", "0x0"]],
+      ["eth_getRawTransactionByHash", [nothing]],
     ] as const) {
       expect(await ask(method, params)).toEqual({ jsonrpc: "2.0", id: 7, result: null });
     }

@@ -44,6 +44,8 @@ class Filters {
   /** The next block that a filter has not told of; a chain that goes back takes them along. */
   readonly #cursors = new Map<unknown, number>();
   readonly #pending: Hex[] = [];
+  /** While there are none, nothing is kept for them. */
+  readonly #pendingFilters = new Set<unknown>();
   #pendingDropped = 0;
 
   constructor(chain: Chain) {
@@ -78,11 +80,13 @@ class Filters {
 
   addPending(): string {
     let next = this.#pendingDropped + this.#pending.length;
-    return this.#add(undefined, () => {
+    const id = this.#add(undefined, () => {
       const hashes = this.#pending.slice(Math.max(0, next - this.#pendingDropped));
       next = this.#pendingDropped + this.#pending.length;
       return hashes;
     });
+    this.#pendingFilters.add(id);
+    return id;
   }
 
   require(id: unknown): Filter {
@@ -95,6 +99,7 @@ class Filters {
 
   delete(id: unknown): boolean {
     this.#cursors.delete(id);
+    this.#pendingFilters.delete(id);
     return this.#filters.delete(id);
   }
 
@@ -117,6 +122,7 @@ class Filters {
   }
 
   #notePending(hash: Hex): void {
+    if (this.#pendingFilters.size === 0) return;
     this.#pending.push(hash);
     if (this.#pending.length < 2 * PENDING_KEPT) return;
     this.#pending.splice(0, PENDING_KEPT);
