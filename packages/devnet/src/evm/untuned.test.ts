@@ -7,7 +7,7 @@ import { createVM, runTx, type VM } from "@ethereumjs/vm";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { genesisState } from "../chain/genesis.js";
-import { mixedLoad } from "../testing/mixedLoad.js";
+import { MixedLoad } from "../testing/mixedLoad.js";
 import { createTestNode, type TestNode } from "../testing/node.js";
 
 // The same transactions through EthereumJS as it comes: its own Common, crypto, state manager, loop and trie.
@@ -112,7 +112,7 @@ it("gives the same state roots, gas and logs for transactions of every kind, blo
   const genesis = await node.rpc<BlockJson>("eth_getBlockByNumber", "0x0");
   expect(bytesToHex(await vm.stateManager.getStateRoot())).toBe(genesis.stateRoot);
 
-  const load = mixedLoad(SEED);
+  const load = new MixedLoad(SEED);
   const seen = new Map<string, number>();
   const mineAndCompare = async (raws: readonly Hex[]) => {
     await node.sendAndMine(...raws);

@@ -42,91 +42,132 @@ const INIT_CODE = [
   "0x60ef60005360016000f3",
 ] as const;
 
-export interface MixedLoad {
-  /** Goes into the first block: the contracts that the rest calls, and money for the users. */
-  readonly opening: readonly Hex[];
-  /** The next transactions, in an order in which they may be sent. */
-  take(count: number): Hex[];
-}
-
 type Fields = Partial<{ gasLimit: bigint; to: Uint8Array | undefined; value: bigint; data: Uint8Array }>;
 
-export function mixedLoad(seed: number): MixedLoad {
-  const random = generator(seed);
-  const below = (limit: number) => Math.floor(random() * limit);
-  const pick = <T>(items: readonly T[]): T => items[below(items.length)] as T;
-  const nonces = new Map<string, bigint>();
-  const next = (who: string | number) => {
-    const nonce = nonces.get(String(who)) ?? 0n;
-    nonces.set(String(who), nonce + 1n);
-    return nonce;
-  };
-  const contracts = Object.keys(RUNTIME).map((_, i) => createdBy(DEPLOYER, BigInt(i)));
-  const strangers = Array.from({ length: 40 }, (_, i) => word(BigInt(0x5_0000 + i)).subarray(12));
-  const anyone = () => pick([...strangers, ...contracts, ...Array.from({ length: USERS }, (_, i) => of(i))]);
+export class MixedLoad {
+  /** Goes into the first block: the contracts that the rest calls, and money for the users. */
+  readonly opening: readonly Hex[];
+  readonly #random: () => number;
+  readonly #nonces = new Map<string, bigint>();
+  readonly #contracts = Object.keys(RUNTIME).map((_, i) => createdBy(DEPLOYER, BigInt(i)));
+  readonly #strangers = Array.from({ length: 40 }, (_, i) => word(BigInt(0x5_0000 + i)).subarray(12));
 
-  const paid = (from: number, fields: Fields): Hex =>
-    raw({ ...BASE, type: "legacy", gasPrice: GWEI, ...fields, nonce: next(from) }, from);
-  const announced = (from: number, fields: Fields): Hex => {
-    const accessList = [{ address: pick(contracts), storageKeys: [word(BigInt(below(4)))] }];
-    const tip = { maxPriorityFeePerGas: GWEI, maxFeePerGas: 2n * GWEI };
-    const tx = { ...BASE, accessList, ...fields, nonce: next(from) };
-    return raw(
-      below(2) === 0 ? { ...tx, type: "eip2930", gasPrice: GWEI } : { ...tx, type: "eip1559", ...tip },
-      from,
-    );
-  };
-  const call = (): Fields => {
-    const first = below(3) === 0 ? concatBytes(new Uint8Array(12), anyone()) : word(BigInt(below(8)));
-    const data = concatBytes(first, word(BigInt(below(3))));
-    return {
-      to: pick(contracts),
-      data,
-      value: BigInt(below(2)),
-      gasLimit: pick([28_000n, 60_000n, 150_000n]),
-    };
-  };
-  const wrapped = (): Hex => {
-    const user = below(USERS);
-    const amount = pick([0n, 1n, 10n ** 18n, 10n ** 30n]);
-    const data = transferData(pick([addressOf(below(USERS)), bytesToHex(pick(strangers))]), amount);
-    data.set(pick(SELECTORS), 0);
-    const typed = pick([{}, { type: "eip2930" as const, accessList: TOKEN_SLOT }, FREE_1559]);
-    const fields = { data, value: below(8) === 0 ? 1n : 0n, gasLimit: pick([30_000n, 100_000n]), ...typed };
-    const waiver = pick(WAIVERS);
-    return wrap(signInner(user, { ...fields, nonce: next(user) }), { waiver, nonce: next(waiver) });
-  };
-  const delegating = (): Hex => {
-    const authority = word(BigInt(1_000 + below(5)));
-    // Sometimes one that is behind, which is passed over, and sometimes the end of a delegation.
-    const stale = below(4) === 0;
-    const name = bytesToHex(authority);
-    const nonce = stale ? (nonces.get(name) ?? 0n) + 5n : next(name);
-    const target = below(4) === 0 ? new Uint8Array(20) : pick(contracts);
-    const from = pick(PAYERS);
-    const to = below(2) === 0 ? privateKeyToAddress(authority) : pick(contracts);
-    return setCode(from, next(from), to, [authorization(authority, target, nonce)]);
-  };
-  const one = (): Hex => {
-    const payer = pick(PAYERS);
-    const kinds = [
-      ...Array.from({ length: 6 }, () => wrapped),
-      () => paid(payer, { to: anyone(), value: BigInt(below(1_000)), gasLimit: 100_000n }),
-      () => paid(payer, { to: undefined, data: hexToBytes(pick(INIT_CODE)), value: BigInt(below(2)) }),
-      () => paid(payer, { to: word(BigInt(1 + below(9))).subarray(12), data: bytesFrom(random, below(200)) }),
-      () => paid(below(USERS), { to: anyone(), value: 1n, gasLimit: 100_000n }),
-      () => paid(payer, call()),
-      () => paid(payer, call()),
-      () => announced(payer, call()),
-      delegating,
+  constructor(seed: number) {
+    this.#random = generator(seed);
+    const deployments = Object.values(RUNTIME).map((code) => ({ to: undefined, data: initCode(code) }));
+    const gifts = Array.from({ length: USERS }, (_, user) => ({ to: of(user), value: 10n ** 18n }));
+    this.opening = [
+      ...deployments.map((fields) => this.#paid(DEPLOYER, fields)),
+      ...gifts.map((fields) => this.#paid(20, fields)),
     ];
-    return pick(kinds)();
-  };
-  const opening = [
-    ...Object.values(RUNTIME).map((code) => paid(DEPLOYER, { to: undefined, data: initCode(code) })),
-    ...Array.from({ length: USERS }, (_, user) => paid(20, { to: of(user), value: 10n ** 18n })),
-  ];
-  return { opening, take: (count) => Array.from({ length: count }, one) };
+  }
+
+  /** The next transactions, in an order in which they may be sent. */
+  take(count: number): Hex[] {
+    return Array.from({ length: count }, () => this.#one());
+  }
+
+  #one(): Hex {
+    const payer = this.#pick(PAYERS);
+    const create = () => ({ to: undefined, data: hexToBytes(this.#pick(INIT_CODE)), value: this.#amount(2) });
+    const precompile = () => ({ to: word(1n + this.#amount(9)).subarray(12), data: this.#bytes(200) });
+    switch (this.#below(14)) {
+      case 0:
+        return this.#paid(payer, { to: this.#anyone(), value: this.#amount(1_000), gasLimit: 100_000n });
+      case 1:
+        return this.#paid(payer, create());
+      case 2:
+        return this.#paid(payer, precompile());
+      case 3:
+        return this.#paid(this.#below(USERS), { to: this.#anyone(), value: 1n, gasLimit: 100_000n });
+      case 4:
+      case 5:
+        return this.#paid(payer, this.#call());
+      case 6:
+        return this.#announced(payer, this.#call());
+      case 7:
+        return this.#delegating(payer);
+      default:
+        return this.#wrapped();
+    }
+  }
+
+  #paid(from: number, fields: Fields): Hex {
+    return raw({ ...BASE, type: "legacy", gasPrice: GWEI, ...fields, nonce: this.#next(from) }, from);
+  }
+
+  #announced(from: number, fields: Fields): Hex {
+    const accessList = [{ address: this.#pick(this.#contracts), storageKeys: [word(this.#amount(4))] }];
+    const tx = { ...BASE, accessList, ...fields, nonce: this.#next(from) };
+    if (this.#below(2) === 0) return raw({ ...tx, type: "eip2930", gasPrice: GWEI }, from);
+    return raw({ ...tx, type: "eip1559", maxPriorityFeePerGas: GWEI, maxFeePerGas: 2n * GWEI }, from);
+  }
+
+  #wrapped(): Hex {
+    const user = this.#below(USERS);
+    const to = this.#pick([addressOf(this.#below(USERS)), bytesToHex(this.#pick(this.#strangers))]);
+    const data = transferData(to, this.#pick([0n, 1n, 10n ** 18n, 10n ** 30n]));
+    data.set(this.#pick(SELECTORS), 0);
+    const fields = {
+      data,
+      value: this.#below(8) === 0 ? 1n : 0n,
+      gasLimit: this.#pick([30_000n, 100_000n]),
+      nonce: this.#next(user),
+      ...this.#pick([{}, FREE_2930, FREE_1559]),
+    };
+    const waiver = this.#pick(WAIVERS);
+    return wrap(signInner(user, fields), { waiver, nonce: this.#next(waiver) });
+  }
+
+  #delegating(from: number): Hex {
+    const authority = word(1_000n + this.#amount(5));
+    const name = bytesToHex(authority);
+    // Sometimes a nonce that is wrong, which is passed over, and sometimes the end of a delegation.
+    const wrong = this.#below(4) === 0;
+    const nonce = wrong ? (this.#nonces.get(name) ?? 0n) + 5n : this.#next(name);
+    const target = this.#below(4) === 0 ? new Uint8Array(20) : this.#pick(this.#contracts);
+    const to = this.#below(2) === 0 ? privateKeyToAddress(authority) : this.#pick(this.#contracts);
+    return setCode(from, this.#next(from), to, [authorization(authority, target, nonce)]);
+  }
+
+  #call(): Fields {
+    const someone = concatBytes(new Uint8Array(12), this.#anyone());
+    const first = this.#below(3) === 0 ? someone : word(this.#amount(8));
+    return {
+      to: this.#pick(this.#contracts),
+      data: concatBytes(first, word(this.#amount(3))),
+      value: this.#amount(2),
+      gasLimit: this.#pick([28_000n, 50_000n, 80_000n]),
+    };
+  }
+
+  #anyone(): Uint8Array {
+    const users = Array.from({ length: USERS }, (_, user) => of(user));
+    return this.#pick([...this.#strangers, ...this.#contracts, ...users]);
+  }
+
+  /** The next nonce of an account, by its index or its key. */
+  #next(who: number | Hex): bigint {
+    const nonce = this.#nonces.get(String(who)) ?? 0n;
+    this.#nonces.set(String(who), nonce + 1n);
+    return nonce;
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+
+  #amount(limit: number): bigint {
+    return BigInt(this.#below(limit));
+  }
+
+  #pick<T>(items: readonly T[]): T {
+    return items[this.#below(items.length)] as T;
+  }
+
+  #bytes(most: number): Uint8Array {
+    return Uint8Array.from({ length: this.#below(most) }, () => Math.max(0, this.#below(512) - 256));
+  }
 }
 
 const BASE = {
@@ -138,6 +179,7 @@ const BASE = {
 };
 const SELECTORS = ["0xa9059cbb", "0xa9059cbb", "0x095ea7b3", "0x23b872dd"].map(hexToBytes);
 const TOKEN_SLOT = [{ address: TEST_TOKEN, storageKeys: [word(0n)] }];
+const FREE_2930 = { type: "eip2930" as const, accessList: TOKEN_SLOT };
 const FREE_1559 = {
   type: "eip1559" as const,
   accessList: TOKEN_SLOT,
@@ -185,10 +227,6 @@ function of(account: number): Uint8Array {
 
 function word(value: bigint): Uint8Array {
   return hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
-}
-
-function bytesFrom(random: () => number, length: number): Uint8Array {
-  return Uint8Array.from({ length }, () => (random() < 0.5 ? 0 : Math.floor(random() * 256)));
 }
 
 /** Numbers from 0 to 1 that look random (mulberry32). */
