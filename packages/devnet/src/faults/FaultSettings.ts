@@ -44,7 +44,7 @@ export interface PlannedChange {
 
 /** What goes wrong, and how often. Shares are from 0 to 1 and 0 unless given. */
 export interface FaultSettings
-  extends Partial<Record<ExchangeFault | CallFault | SendAnswer | "delay", number>> {
+  extends Partial<Record<ExchangeFault | CallFault | SendAnswer | "delay" | "cutSockets", number>> {
   /** Which run of luck; the same seed and the same requests have the same faults. Default 1. */
   readonly seed?: number;
   /** Whose calls are affected; `*` is every method but the controls. Default: `eth_sendRawTransaction`. */

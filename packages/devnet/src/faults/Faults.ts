@@ -21,7 +21,7 @@ import {
 import { Random } from "./Random.js";
 
 /** One purpose, one stream of luck. */
-const STREAM = { exchange: 0, delay: 1, call: 2, part: 3, evict: 4 } as const;
+const STREAM = { exchange: 0, delay: 1, call: 2, part: 3, evict: 4, cut: 5 } as const;
 
 /** What has been done to clients since the faults were set. */
 export interface FaultCounts {
@@ -51,7 +51,7 @@ export class Faults {
     this.#chain = chain;
   }
 
-  /** Whether anything can go wrong. When not, requests go past all of this. */
+  /** Whether anything can go wrong with a request. When not, requests go past all of this. */
   get active(): boolean {
     return this.#active;
   }
@@ -91,6 +91,14 @@ export class Faults {
   /** How many of a batch's requests get through before the connection breaks. */
   drawPart(requests: number): number {
     return this.#random.part.below(requests + 1);
+  }
+
+  /** Whether WebSockets are cut after this block. */
+  drawCut(): boolean {
+    const { cutSockets = 0 } = this.#settings;
+    if (cutSockets === 0 || this.#random.cut.next() >= cutSockets) return false;
+    this.#strike("cutSockets");
+    return true;
   }
 
   /** Takes things out of a list by the seed's luck, until `count` are out. */
@@ -178,6 +186,7 @@ function randoms(seed: number) {
     call: new Random(seed, STREAM.call),
     part: new Random(seed, STREAM.part),
     evict: new Random(seed, STREAM.evict),
+    cut: new Random(seed, STREAM.cut),
   };
 }
 

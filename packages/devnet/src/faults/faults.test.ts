@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => node.devnet.close());
 
-const set = (faults: FaultSettings) => node.rpc("devnet_setFaults", faults);
+const set = (faults: unknown) => node.rpc("devnet_setFaults", faults);
 const waiting = async () => (await status()).pool.waiting;
 
 interface Status {
@@ -92,6 +92,17 @@ describe("an exchange that fails", () => {
     expect(taken).toBeLessThan(20);
     await node.devnet.mine();
     expect(await node.nonce(10)).toBe(BigInt(taken));
+  });
+
+  it("drop: the client that waits does not keep the node from closing", async () => {
+    await set({ afterDrop: 1, delay: 1, delayMs: [0, 0] });
+    const waits = post(send()).then(
+      () => "answered",
+      () => "cut",
+    );
+    while ((await waiting()) === 0) await new Promise(setImmediate);
+    await node.devnet.close();
+    expect(await waits).toBe("cut");
   });
 
   it("delay: the answer takes its time", async () => {
@@ -240,6 +251,11 @@ describe("the controls", () => {
     expect([await one.closed, await two.closed]).toEqual([1006, 1006]);
     expect(await node.rpc("devnet_cutSockets")).toBe(0);
 
+    await set({ cutSockets: 1 });
+    const cut = await open();
+    await node.devnet.mine();
+    expect(await cut.closed).toBe(1006);
+
     await set({ afterReset: 1 });
     const three = await open();
     three.socket.send(JSON.stringify(send()));
@@ -281,7 +297,7 @@ describe("the controls", () => {
       methods: [],
       revoke: [{ waiver: addressOf(10) }],
     };
-    const problem = await set(wrong as FaultSettings).catch((error: Error) => error.message);
+    const problem = await set(wrong).catch((error: Error) => error.message);
     for (const name of Object.keys(wrong)) expect(problem).toMatch(new RegExp(`\\b${name} is `));
     await expect(set({ drop: 0.7, reset: 0.7 })).rejects.toThrow(
       /drop, reset exclude each other, and their shares add up to 1\.4, more than 1$/,

@@ -35,7 +35,9 @@ const planned: Check = (value) =>
     : 'a list of {"waiver": "0x…", "block": number} with at least block 1';
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  ...Object.fromEntries([...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"].map((name) => [name, share])),
+  ...Object.fromEntries(
+    [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay", "cutSockets"].map((name) => [name, share]),
+  ),
   ...Object.fromEntries(SEND_ANSWERS.map((name) => [name, integer(MAX_COUNT)])),
   seed: integer(2 ** 32 - 1),
   methods: (value) =>

@@ -26,6 +26,9 @@ export function startBadDays(
 ): BadDays {
   const faults = new Faults(chain);
   const governance = new Governance(chain);
+  chain.onBlock(() => {
+    if (faults.drawCut()) surroundings.cutSockets();
+  });
   let names: readonly string[] = [];
   return {
     faults,

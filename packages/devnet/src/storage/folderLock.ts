@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { constants, copyFileSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StateFolderError } from "./StateFolderError.js";
 
@@ -35,8 +35,7 @@ export function lockFolder(folder: string): () => void {
 function takeOver(folder: string, path: string, draft: string): void {
   for (;;) {
     try {
-      // Unlike a rename, a link does not replace what is there; unlike an open, it comes with its content.
-      linkSync(draft, path);
+      place(draft, path);
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -49,12 +48,25 @@ function takeOver(folder: string, path: string, draft: string): void {
   }
 }
 
+/** Unlike a rename, this does not replace what is there. */
+function place(draft: string, path: string): void {
+  try {
+    // Unlike a file that is created and then written, a link comes with its content.
+    linkSync(draft, path);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // File systems without links: between its creation and its content the lock would count as stale.
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) throw error;
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
+  }
+}
+
 /** Removes a lock that nobody holds. If another process was faster and locked anew, its lock is put back. */
 function removeStale(path: string, stale: string): void {
   const aside = `${path}.stale.${process.pid}`;
   try {
     renameSync(path, aside);
-    if (contentOf(aside) !== stale) linkSync(aside, path);
+    if (contentOf(aside) !== stale) place(aside, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "EEXIST") throw error;

@@ -1,9 +1,13 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { afterAll, describe, expect, it } from "vitest";
 import { sealedBlock } from "../chain/block.js";
+import { Chain } from "../chain/chain.js";
+import type { Journal } from "../chain/journal.js";
 import { createDevnet } from "../createDevnet.js";
+import { ethereumJsExecutor } from "../evm/executor.js";
+import { resolveOptions } from "../options.js";
 import { freshFolder, removeFolders } from "../testing/folder.js";
 import {
   addressOf,
@@ -261,5 +265,41 @@ describe("a state folder is refused in one sentence", () => {
     const log = freshFolder();
     mkdirSync(join(log, "chain.log"));
     expect(await problemOf(log)).toBe(`the state folder ${log} has a chain.log that is no log of a chain`);
+  });
+});
+
+describe("a block that cannot be kept", () => {
+  it("is not announced, changes nothing, and its transactions wait for the next", async () => {
+    let full = true;
+    const kept: number[] = [];
+    const journal: Journal = {
+      open: (genesis) => genesis,
+      entries: () => [],
+      patch: () => {
+        if (full) throw new Error("no room");
+      },
+      rollBack: () => {},
+      block: ({ number }) => {
+        if (full) throw new Error("no room");
+        kept.push(number);
+      },
+    };
+    const chain = new Chain(resolveOptions({}), ethereumJsExecutor, journal);
+    const announced: number[] = [];
+    chain.onBlock(({ number }) => announced.push(number));
+    for (const nonce of [0n, 1n]) {
+      await chain.send(hexToBytes(wrap(signInner(0, { nonce }), { nonce })));
+    }
+    await expect(chain.mine()).rejects.toThrow("no room");
+    const balance = { kind: "setBalance", address: addressOf(0), balance: 1n } as const;
+    await expect(chain.change(balance)).rejects.toThrow("no room");
+    expect([chain.head.number, chain.pool.size, announced]).toEqual([0, 2, []]);
+    expect(chain.state.account(addressOf(0))).toBeUndefined();
+
+    full = false;
+    const { transactions } = await chain.mine();
+    expect(transactions).toHaveLength(4);
+    expect([kept, announced, chain.pool.size]).toEqual([[1], [1], 0]);
+    expect(chain.state.account(addressOf(0))?.nonce).toBe(2n);
   });
 });
