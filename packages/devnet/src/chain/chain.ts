@@ -4,7 +4,7 @@ import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
-import { WorldState } from "../state/world.js";
+import { type StateProof, WorldState } from "../state/world.js";
 import type { AdmissionRules } from "./admission.js";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "./block.js";
 import { buildBlock, isAhead } from "./builder.js";
@@ -209,6 +209,11 @@ export class Chain {
   /** An EVM as a block's transactions had it, over a state of the caller's. */
   openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
     return this.#executor.open(state, this.#environmentOf(block), tracer);
+  }
+
+  /** Proves an account of the latest block's state; undefined while changes since then are in no root. */
+  prove(address: Hex, slots: readonly Hex[]): StateProof | undefined {
+    return this.#world.isSealed ? this.#world.prove(address, slots) : undefined;
   }
 
   /** The state on which a block was built; undefined when it is not kept. */

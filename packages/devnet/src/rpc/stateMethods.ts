@@ -6,6 +6,7 @@ import { toQuantity } from "./format.js";
 import type { Methods } from "./method.js";
 import { applyOverrides, readBlockOverrides } from "./overrides.js";
 import { address, quantity } from "./params.js";
+import { getProof } from "./proof.js";
 
 /** Reads of the state after a block, and calls on it. */
 export function stateMethods(chain: Chain): Methods {
@@ -33,6 +34,7 @@ export function stateMethods(chain: Chain): Methods {
       const value = bytesToHex(state.slot(bytesToHex(address(account)), `0x${key}`));
       return `0x${value.slice(2).padStart(64, "0")}`;
     },
+    eth_getProof: ([account, slots, tag]) => getProof(chain, account, slots, tag),
     eth_call: ([call, tag, overrides, blockOverrides]) => {
       const { block, state } = overridden(tag, overrides);
       return runCall(chain, readCallRequest(call), block, state, readBlockOverrides(blockOverrides));

@@ -46,6 +46,27 @@ export class Trie {
     if (this.#root === undefined) return EMPTY_ROOT;
     return bytesToHex(crypto.keccak256(encodeRlp(encodeNode(this.#root))));
   }
+
+  /** The nodes from the root towards a key, as RLP: they prove its value, or that it has none. */
+  prove(key: Uint8Array): Uint8Array[] {
+    const proof: Uint8Array[] = [];
+    let path = toNibbles(key);
+    for (let node = this.#root; node !== undefined; ) {
+      const encoded = encodeRlp(encodeNode(node));
+      // A node shorter than a hash is part of its parent.
+      if (proof.length === 0 || encoded.length >= 32) proof.push(encoded);
+      if (node.kind === "leaf") break;
+      if (node.kind === "branch") {
+        node = node.children[path[0] ?? -1];
+        path = path.subarray(1);
+      } else {
+        const onTheWay = sharedLength(node.path, path) === node.path.length;
+        path = path.subarray(node.path.length);
+        node = onTheWay ? node.child : undefined;
+      }
+    }
+    return proof;
+  }
 }
 
 /** The root over items keyed by the RLP of their index, as in a block's transactions and receipts. */

@@ -10,6 +10,14 @@ interface Diff {
   readonly slots: Map<Hex, Map<Hex, Uint8Array>>;
 }
 
+/** Nodes of the tries as RLP, each list from the root on. */
+export interface StateProof {
+  readonly account: readonly Uint8Array[];
+  readonly storageRoot: Hex;
+  /** For each slot that was asked for. */
+  readonly slots: readonly (readonly Uint8Array[])[];
+}
+
 /** A place in the state's past to come back to. */
 export interface StateMark {
   readonly block: number;
@@ -111,6 +119,21 @@ export class WorldState implements StateReader {
       if (value !== undefined) return value;
     }
     return undefined;
+  }
+
+  /** Whether the latest state is the latest block's, so that its root is in a header. */
+  get isSealed(): boolean {
+    return this.#position === (this.#ends[this.#ends.length - 1] ?? 0);
+  }
+
+  /** Proves an account of the latest state, and slots of it, against {@link root}. */
+  prove(address: Hex, slots: readonly Hex[]): StateProof {
+    const storage = this.#storageTries.get(address);
+    return {
+      account: this.#trie.prove(hashedKey(address)),
+      storageRoot: storage?.root() ?? EMPTY_ROOT,
+      slots: slots.map((slot) => storage?.prove(hashedKey(slot)) ?? []),
+    };
   }
 
   /** Applies genesis: like a block, but with no state before it. */
