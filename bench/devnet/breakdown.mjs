@@ -25,6 +25,7 @@ const raws = LOADS[kind](0, Number(count));
 const ms = { recover: 0, execute: 0, seal: 0 };
 
 timed(crypto, "recover", "recover");
+timed(BlockDraft.prototype, "prepare", "seal");
 timed(BlockDraft.prototype, "seal", "seal");
 // The state's root, and the maps that it is made of.
 const world = timed(WorldState.prototype, "apply", "seal");
@@ -72,18 +73,20 @@ async function block(some) {
   await devnet.mine();
 }
 
-/** Adds the time of a synchronous method to a part. @returns the latest object that it was called on. */
+/** Adds a method's time to a part. @returns the latest object that it was called on. */
 function timed(owner, method, part) {
   const run = owner[method];
   const seen = {};
   owner[method] = function (...args) {
     seen.latest = this;
     const start = performance.now();
-    try {
-      return run.apply(this, args);
-    } finally {
+    const note = () => {
       ms[part] += performance.now() - start;
-    }
+    };
+    const result = run.apply(this, args);
+    if (result instanceof Promise) return result.finally(note);
+    note();
+    return result;
   };
   return seen;
 }

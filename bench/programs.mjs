@@ -1,0 +1,62 @@
+import { spawn } from "node:child_process";
+
+/**
+ * Runs a program to its end.
+ * @param {URL} program
+ * @returns the JSON that it printed.
+ */
+export async function runToEnd(program, args, { signal, node = [] }) {
+  const child = spawn(process.execPath, [...node, program.pathname, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+    signal,
+    killSignal: "SIGKILL",
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (part) => {
+    text += part;
+  });
+  const status = await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  if (status !== 0) throw new Error(`${program.pathname} ${args.join(" ")} ended with status ${status}`);
+  return JSON.parse(text);
+}
+
+/**
+ * Starts a program that serves: it sends `{ url }` first, and answers what it is asked, one thing at a time.
+ * @param {URL} program
+ */
+export async function startProgram(program, args, { signal }) {
+  const child = spawn(process.execPath, [program.pathname, ...args], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  const stop = () => child.kill("SIGKILL");
+  signal.addEventListener("abort", stop);
+  ended.then(() => signal.removeEventListener("abort", stop));
+  const heard = () =>
+    new Promise((resolve, reject) => {
+      const early = (status) => reject(new Error(`${program.pathname} ended with status ${status}`));
+      child.once("close", early);
+      child.once("message", (message) => {
+        child.off("close", early);
+        resolve(message);
+      });
+    });
+  const { url } = await heard();
+  return {
+    url,
+    async ask(what, options = {}) {
+      const answer = heard();
+      child.send({ ask: what, ...options });
+      return (await answer).answer;
+    },
+    async close() {
+      const limit = setTimeout(stop, 15_000);
+      if (child.connected) child.send({ ask: "end" });
+      await ended;
+      clearTimeout(limit);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// The load generator. It reads the signed transactions, then runs the phases that the benchmark asks for.
+//
+//   node load.mjs <file of signed transactions> <address> <relay|node>
+import { readFileSync } from "node:fs";
+import { Agent, request as open } from "node:http";
+import { API_KEY } from "./shape.mjs";
+
+const [file, address, kind] = process.argv.slice(2);
+const raws = readFileSync(file, "utf8").trimEnd().split("\n");
+const agent = new Agent({ keepAlive: true, maxSockets: 512 });
+const GIVE_UP_MS = 60_000;
+
+/** How a contestant is asked, and what in its answer stands for one transaction that was taken. */
+const KINDS = {
+  relay: {
+    url: new URL("/v1/submit", address),
+    headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
+    body: (some) => `{"transactions":["${some.join('","')}"]}`,
+    taken: '"success":true',
+  },
+  node: {
+    url: new URL(address),
+    headers: { "content-type": "application/json" },
+    body: (some) => {
+      const calls = some.map(
+        (raw, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
+      );
+      return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;
+    },
+    taken: '"result"',
+  },
+};
+const { url, headers, body, taken } = KINDS[kind];
+const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent };
+
+/** Each transaction is sent once in a run; only the node itself takes them again and again. */
+let next = 0;
+const available = kind === "node" ? Number.POSITIVE_INFINITY : raws.length;
+
+/** Sends one request. `onPart` hears how many were taken with each part. @returns how many were taken at last. */
+function send(batch, onPart = () => {}) {
+  const from = next % (raws.length - batch);
+  const text = body(kind === "node" ? raws.slice(from, from + batch) : raws.slice(next, next + batch));
+  next += batch;
+  return new Promise((resolve) => {
+    let answer = "";
+    let count = 0;
+    let searched = 0;
+    const sent = open(
+      { ...target, headers: { ...headers, "content-length": Buffer.byteLength(text) } },
+      (response) => {
+        response.setEncoding("utf8");
+        response.on("data", (part) => {
+          answer += part;
+          const before = count;
+          for (let at = answer.indexOf(taken, searched); at >= 0; at = answer.indexOf(taken, searched)) {
+            count++;
+            searched = at + taken.length;
+          }
+          if (count > before) onPart(count - before);
+        });
+        response.on("end", () => {
+          if (count < batch) noteFailure(answer);
+          resolve(count);
+        });
+        response.on("error", failed);
+      },
+    );
+    sent.setTimeout(GIVE_UP_MS, () => sent.destroy(new Error("no answer in time")));
+    sent.on("error", failed);
+    sent.end(text);
+    function failed(error) {
+      noteFailure(error.message);
+      resolve(count);
+    }
+  });
+}
+
+let failure;
+function noteFailure(text) {
+  failure ??= text.slice(0, 500);
+}
+
+const PHASES = {
+  /** Closed loop: so many requests are always under way. The end is when the last answer is there. */
+  async saturate({ batch, connections, seconds, transactions = Number.POSITIVE_INFINITY }) {
+    const first = next;
+    const limit = Math.min(available, first + transactions);
+    const latencies = [];
+    const start = performance.now();
+    let count = 0;
+    const worker = async () => {
+      while (next + batch <= limit && performance.now() - start < seconds * 1_000) {
+        const from = performance.now();
+        const taken = await send(batch);
+        count += taken;
+        latencies.push(performance.now() - from);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, worker));
+    const ms = performance.now() - start;
+    return {
+      transactions: count,
+      failed: next - first - count,
+      ms,
+      perSecond: (count / ms) * 1_000,
+      ...shape(latencies),
+    };
+  },
+  /**
+   * Open loop: a request is due every so often, whatever became of the others, and its time counts from when it
+   * was due. So what a stall delays is measured as delayed.
+   */
+  async offer({ perSecond, seconds }) {
+    const total = Math.min(available - next, perSecond * seconds);
+    const interval = 1_000 / perSecond;
+    const latencies = [];
+    let count = 0;
+    const underWay = [];
+    const start = performance.now() + 10;
+    for (let i = 0; i < total; ) {
+      const now = performance.now();
+      for (; i < total && start + i * interval <= now; i++) {
+        const due = start + i * interval;
+        const done = send(1, () => latencies.push(performance.now() - due));
+        underWay.push(
+          done.then((taken) => {
+            count += taken;
+          }),
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(underWay);
+    const ms = performance.now() - start;
+    return {
+      perSecond,
+      transactions: count,
+      failed: total - count,
+      achieved: (count / ms) * 1_000,
+      ...shape(latencies),
+    };
+  },
+  failure: () => failure,
+  async end() {
+    agent.destroy();
+    setImmediate(() => process.disconnect());
+    return {};
+  },
+};
+
+function shape(latencies) {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) };
+}
+
+process.on("message", async ({ ask, ...options }) => process.send({ answer: await PHASES[ask](options) }));
+process.send({ url: address });

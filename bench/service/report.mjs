@@ -1,0 +1,145 @@
+import { median } from "../median.mjs";
+
+const NAMES = {
+  node: "the node itself",
+  service: "our service",
+  finished: "our service, full store",
+  viem: "Fastify + viem",
+  ethers: "Fastify + ethers",
+};
+
+const middle = (runs, read) => median(runs.map((run) => read(run) ?? Number.NaN));
+
+/** Medians by node and contestant, and ratios to the viem relay taken within each round. */
+export function figuresOf(runs) {
+  return Object.fromEntries(
+    Object.entries(runs).map(([node, contestants]) => [
+      node,
+      Object.fromEntries(
+        Object.entries(contestants).map(([name, list]) => [name, figuresOfOne(list, contestants)]),
+      ),
+    ]),
+  );
+}
+
+function figuresOfOne(list, { viem, service }) {
+  const batches = Object.keys(list[0].saturation);
+  const byBatch = (read) =>
+    Object.fromEntries(batches.map((batch) => [batch, middle(list, (run) => read(run.saturation[batch]))]));
+  const ratioTo = (others) =>
+    Object.fromEntries(
+      batches.map((batch) => [
+        batch,
+        median(
+          list.map(
+            (run, i) =>
+              run.saturation[batch].perSecond / (others[i]?.saturation[batch].perSecond ?? Number.NaN),
+          ),
+        ),
+      ]),
+    );
+  const stages = list[0].saturation[10]?.stages;
+  return {
+    perSecond: byBatch((phase) => phase.perSecond),
+    cpuUs: byBatch((phase) => phase.cpuUs),
+    childrenCpuUs: byBatch((phase) => phase.childrenCpuUs),
+    rates: Object.fromEntries(
+      Object.keys(list[0].rates).map((rate) => [
+        rate,
+        Object.fromEntries(
+          ["achieved", "p50", "p99", "p999", "failed"].map((name) => [
+            name,
+            middle(list, (run) => run.rates[rate][name]),
+          ]),
+        ),
+      ]),
+    ),
+    rssMb: middle(list, (run) => run.rssMb),
+    ...(viem && { toViem: ratioTo(viem) }),
+    ...(service && { toService: ratioTo(service) }),
+    ...(stages && {
+      stagesUs: Object.fromEntries(
+        Object.keys(stages).map((stage) => [
+          stage,
+          middle(list, (run) => run.saturation[10].stages[stage] ?? 0),
+        ]),
+      ),
+    }),
+  };
+}
+
+export function printReport({ node, cpu, cores, load, ceiling, figures }) {
+  print(`\nnode ${node}, ${cores} cores, ${cpu}`);
+  print(`${load.rounds} rounds, ${load.seconds} s a phase; medians`);
+  printCeiling(ceiling);
+  for (const [kind, contestants] of Object.entries(figures)) printNode(kind, contestants, load);
+}
+
+function printCeiling(ceiling) {
+  const steps = Object.keys(ceiling[0].microseconds).map(
+    (name) => `${name} ${middle(ceiling, (run) => run.microseconds[name]).toFixed(1)}`,
+  );
+  print(
+    `\n${ceiling[0].backend} cryptography alone, one core: ${whole(middle(ceiling, (run) => run.perSecond))} tx/s (µs: ${steps.join(", ")})`,
+  );
+}
+
+const TITLES = { accepting: "a node that accepts everything", devnet: "the devnet" };
+
+function printNode(kind, contestants, { saturation, rates }) {
+  const entries = Object.entries(contestants);
+  const requests = saturation.map(({ batch }) => batch);
+  print(`\n== ${TITLES[kind]}`);
+  print(
+    line(
+      "transactions a second, in requests of",
+      requests.map((n) => String(n).padStart(9)).join("") +
+        "   to viem" +
+        "µs CPU".padStart(12) +
+        "database".padStart(11) +
+        "RSS".padStart(9),
+    ),
+  );
+  for (const [name, one] of entries) {
+    const perSecond = requests.map((batch) => whole(one.perSecond[batch], 9)).join("");
+    const ratios = one.toViem
+      ? `   ${requests.map((batch) => one.toViem[batch].toFixed(1)).join(" / ")}`
+      : "";
+    print(
+      line(
+        NAMES[name],
+        `${perSecond}${ratios.padEnd(22)}${whole(one.cpuUs[10], 8)}${whole(one.childrenCpuUs[10], 11)}${`${whole(one.rssMb)} MB`.padStart(9)}`,
+      ),
+    );
+  }
+  print(
+    line(
+      "\nms to the line, at an offered rate of",
+      rates.map((rate) => `${rate}/s: p50   p99 p99.9`.padStart(26)).join(""),
+    ),
+  );
+  for (const [name, { rates: offered }] of entries) {
+    const cells = rates.map((rate) =>
+      [offered[rate].p50, offered[rate].p99, offered[rate].p999].map(time).join("").padStart(26),
+    );
+    print(line(NAMES[name], cells.join("")));
+  }
+  for (const [name, { stagesUs }] of entries) {
+    if (stagesUs === undefined) continue;
+    const most = Object.entries(stagesUs).sort((a, b) => b[1] - a[1]);
+    print(
+      `\n${NAMES[name]}, µs of the main thread a transaction (requests of 10): ${most.map(([stage, us]) => `${stage} ${us.toFixed(0)}`).join(", ")}`,
+    );
+  }
+}
+
+const line = (title, cells) => `${title.padEnd(38)}${cells}`;
+const time = (ms) => (Number.isFinite(ms) ? (ms < 100 ? ms.toFixed(1) : whole(ms)) : "–").padStart(7);
+
+function whole(value, width = 0) {
+  return (Number.isFinite(value) ? Math.round(value).toLocaleString("en") : "–").padStart(width);
+}
+
+function print(text) {
+  console.log(text);
+}

@@ -1,0 +1,160 @@
+// npm run bench: how fast the service is, beside relays as samples have them. See --help.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setUp } from "../../scripts/setup.mjs";
+import { runToEnd, startProgram } from "../programs.mjs";
+import { readOptions, USAGE } from "./options.mjs";
+import { figuresOf, printReport } from "./report.mjs";
+import { BLOCK_MS, RATES, SATURATION, WARM_UP } from "./shape.mjs";
+
+/** More than any contestant takes in a second. */
+const MOST_PER_SECOND = 6_000;
+
+const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
+
+async function main() {
+  let options;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const interrupted = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
+  const { signal } = interrupted;
+  await setUp({ signal });
+  const folder = await mkdtemp(join(tmpdir(), "gas-waiver-bench-"));
+  try {
+    await report(options, await measure(options, { folder, signal }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return 0;
+}
+
+async function report({ json, ...options }, results) {
+  const { rounds, seconds, finished } = options;
+  const whole = {
+    when: new Date().toISOString(),
+    node: process.version,
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    load: {
+      rounds,
+      seconds,
+      finished,
+      saturation: SATURATION,
+      rates: RATES,
+      warmUp: WARM_UP,
+      blockMs: BLOCK_MS,
+    },
+    ...results,
+    figures: figuresOf(results.runs),
+  };
+  printReport(whole);
+  if (json === undefined) return;
+  await writeFile(json, `${JSON.stringify(whole, undefined, 2)}\n`);
+  console.log(`\nwritten to ${json}`);
+}
+
+/** Everything takes turns within a round, so that what else the machine does hits all alike. */
+async function measure({ rounds, seconds, contestants, nodes, finished }, { folder, signal }) {
+  const place = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
+  progress("signing the load …");
+  const rates = RATES.reduce((sum, rate) => sum + rate, 0);
+  const count = WARM_UP.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
+  await runToEnd(programOf("sign"), [place.load, String(count)], { signal });
+  const runs = {};
+  const ceiling = [];
+  for (let round = 1; round <= rounds; round++) {
+    ceiling.push(await runToEnd(programOf("crypto"), [String(Math.min(seconds, 3))], { signal }));
+    for (const node of nodes) {
+      for (const contestant of contestants.filter((name) => node === "accepting" || name !== "finished")) {
+        const run = await runOne(contestant, node, place);
+        runs[node] ??= {};
+        runs[node][contestant] ??= [];
+        runs[node][contestant].push(run);
+        progress(`round ${round}/${rounds}  ${node}  ${contestant}  ${inShort(run)}`);
+      }
+    }
+  }
+  return { ceiling, runs };
+}
+
+/** One contestant on a node of its own, through all phases. */
+async function runOne(contestant, kind, place) {
+  const { signal, seconds } = place;
+  const seeded = contestant === "finished" ? place.finished : 0;
+  const isService = contestant === "service" || contestant === "finished";
+  // The devnet's chain begins anew each time, and with it the store.
+  const dataDir = join(place.folder, `${kind}-${contestant}`);
+  if (isService && kind === "accepting") {
+    if (seeded > 0) progress(`the store with ${seeded} finished submissions is made ready …`);
+    await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
+  }
+  const open = [];
+  const start = async (name, args) => {
+    const program = await startProgram(programOf(name), args, { signal });
+    open.unshift(program);
+    return program;
+  };
+  try {
+    const node = await (kind === "devnet" ? start("devnet", []) : start("node", [String(seeded)]));
+    const program =
+      contestant === "node" ? node : await start(isService ? "service" : contestant, [node.url, dataDir]);
+    const load = await start("load", [place.load, program.url, contestant === "node" ? "node" : "relay"]);
+    return await phases({ program, load, seconds, isService });
+  } finally {
+    for (const program of open) await program.close();
+    if (isService && kind === "devnet") await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function phases({ program, load, seconds, isService }) {
+  await load.ask("saturate", WARM_UP);
+  const saturation = {};
+  for (const { batch, connections } of SATURATION) {
+    const before = await program.ask("usage");
+    if (isService && batch === 10) await program.ask("startProfile");
+    const result = await load.ask("saturate", { batch, connections, seconds });
+    const profile = isService && batch === 10 ? await program.ask("stopProfile") : undefined;
+    const after = await program.ask("usage");
+    const each = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
+    saturation[batch] = {
+      ...result,
+      cpuUs: each(after.cpuMs - before.cpuMs),
+      childrenCpuUs: each(after.childrenCpuMs - before.childrenCpuMs),
+      ...(profile && {
+        stages: perTransaction(profile.stages, each),
+        functions: perTransaction(profile.functions, each),
+      }),
+    };
+  }
+  const rates = {};
+  for (const perSecond of RATES) rates[perSecond] = await load.ask("offer", { perSecond, seconds });
+  const { rssMb } = await program.ask("usage");
+  const failure = await load.ask("failure");
+  return { saturation, rates, rssMb, ...(failure !== undefined && { failure }) };
+}
+
+function perTransaction(parts, each) {
+  return Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, each(ms)]));
+}
+
+function inShort({ saturation, rates, rssMb, failure }) {
+  const perSecond = Object.values(saturation).map((phase) => Math.round(phase.perSecond));
+  const p50 = Object.values(rates).map((phase) => phase.p50?.toFixed(1));
+  return `${perSecond.join(" / ")} tx/s, p50 ${p50.join(" / ")} ms, ${Math.round(rssMb)} MB${failure ? `; some failed: ${failure}` : ""}`;
+}
+
+function progress(line) {
+  console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+}
+
+process.exitCode = await main();

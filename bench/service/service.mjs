@@ -1,0 +1,34 @@
+// The service with everything that it stores, on an embedded PostgreSQL whose settings are its own (fsync on).
+//
+//   node service.mjs <the node's address> <data folder>
+import { TEST_TOKEN } from "../../packages/devnet/dist/index.js";
+import { hexToBytes } from "../../packages/protocol/dist/index.js";
+import { createServer } from "../../packages/server/dist/index.js";
+import { present } from "./contestant.mjs";
+import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
+import { startProfile, stopProfile } from "./stages.mjs";
+
+const [rpcUrl, dataDir] = process.argv.slice(2);
+const OUT_OF_THE_WAY = 1_000_000;
+
+const server = await createServer({
+  chainId: CHAIN_ID,
+  rpcUrl,
+  waiverKeys: [waiverKey()],
+  apiKeys: [API_KEY],
+  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
+  dataDir,
+  // What the limits protect from is what a saturation test does.
+  ratePerSecond: OUT_OF_THE_WAY,
+  rateBurst: OUT_OF_THE_WAY,
+  queueCapacity: OUT_OF_THE_WAY,
+  keyQueueShare: 1,
+  maxInFlight: 20_000,
+  logLevel: "warn",
+});
+const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+present({
+  url,
+  close: () => server.close(),
+  answers: { startProfile, stopProfile },
+});
