@@ -1,5 +1,6 @@
 export interface Anvil {
   readonly url: string;
+  readonly pid: number;
   close(): Promise<void>;
 }
 

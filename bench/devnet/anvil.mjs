@@ -41,6 +41,7 @@ export async function startAnvil() {
   child.stdout.removeAllListeners("data").resume();
   return {
     url,
+    pid: child.pid,
     async close() {
       child.kill("SIGKILL");
       await ended;

@@ -1,12 +1,13 @@
 // The load generator: batches of eth_sendRawTransaction over connections that stay open, and a block whenever
 // one is full. Prints its result as JSON.
 //
-//   node client.mjs <url> <wrapped|plain> <transactions> <to warm up with>
+//   node client.mjs <url> <the node's process id> <wrapped|plain> <transactions> <to warm up with>
 import { Agent, request } from "node:http";
+import { cpuMsOf } from "./cpuTime.mjs";
 import { LOADS, signersOf } from "./load.mjs";
 import { BATCH, BLOCK, CONNECTIONS } from "./shape.mjs";
 
-const [url, kind, count, warm] = process.argv.slice(2);
+const [url, pid, kind, count, warm] = process.argv.slice(2);
 const total = Number(count);
 const warmUp = Number(warm);
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -24,9 +25,11 @@ for (let from = 0; from < warmUp + total; from += BATCH) {
 const nonces = () => Promise.all(signersOf(kind).map((account) => nonceOf(account)));
 await run(batches.splice(0, warmUp / BATCH));
 const before = await nonces();
+const cpuBefore = cpuMsOf(pid);
 const start = performance.now();
 await run(batches);
 const ms = performance.now() - start;
+const cpuMs = cpuBefore === undefined ? undefined : cpuMsOf(pid) - cpuBefore;
 
 const after = await nonces();
 const used = after.reduce((sum, nonce, i) => sum + nonce - before[i], 0);
@@ -34,7 +37,16 @@ const used = after.reduce((sum, nonce, i) => sum + nonce - before[i], 0);
 const wanted = kind === "wrapped" ? 2 * total : total;
 if (used !== wanted) throw new Error(`${used} nonces were used, not ${wanted}: some did not run`);
 agent.destroy();
-console.log(JSON.stringify({ kind, transactions: total, ms, perSecond: (total / ms) * 1000 }));
+console.log(
+  JSON.stringify({
+    kind,
+    transactions: total,
+    ms,
+    perSecond: (total / ms) * 1000,
+    // Of the node alone, so that what else the machine does counts less.
+    perCpuSecond: cpuMs && (total / cpuMs) * 1000,
+  }),
+);
 
 /** A block at a time: its batches together, each over its own connection, then the block. */
 async function run(all) {

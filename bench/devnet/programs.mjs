@@ -32,6 +32,7 @@ export async function startNode() {
   });
   return {
     url,
+    pid: child.pid,
     async close() {
       child.kill("SIGKILL");
       await ended;

@@ -17,14 +17,16 @@ export function figuresOf({ runs }) {
   const perSecond = Object.fromEntries(
     Object.entries(runs).map(([name, list]) => [name, median(list.map((run) => run.perSecond))]),
   );
+  const perCpuSecond = Object.fromEntries(
+    Object.entries(runs)
+      .filter(([, list]) => list.every((run) => run.perCpuSecond !== undefined))
+      .map(([name, list]) => [name, median(list.map((run) => run.perCpuSecond))]),
+  );
   const ratio = (a, b) =>
     median(runs[a].map((run, round) => run.perSecond / (runs[b][round]?.perSecond ?? Number.NaN)));
   return {
     perSecond,
-    perCpuSecond: {
-      engineWrapped: median(runs.engineWrapped.map((run) => run.perCpuSecond)),
-      enginePlain: median(runs.enginePlain.map((run) => run.perCpuSecond)),
-    },
+    perCpuSecond,
     ratios: {
       httpPlainToAnvil: ratio("httpPlain", "anvilPlain"),
       httpWrappedToHttpPlain: ratio("httpWrapped", "httpPlain"),

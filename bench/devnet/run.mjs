@@ -55,7 +55,7 @@ async function measure({ transactions, rounds, signal }) {
   const http = async (start, kind) => {
     const node = await start();
     try {
-      return await runToEnd("client.mjs", [node.url, kind, count, warm], { signal });
+      return await runToEnd("client.mjs", [node.url, String(node.pid), kind, count, warm], { signal });
     } finally {
       await node.close();
     }
