@@ -1,4 +1,5 @@
 // npm run bench: how fast the service is, beside relays as samples have them. See --help.
+import { setMaxListeners } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +29,8 @@ async function main() {
   const interrupted = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
   const { signal } = interrupted;
+  // Every program listens to it.
+  setMaxListeners(0, signal);
   await setUp({ signal });
   const folder = await mkdtemp(join(tmpdir(), "gas-waiver-bench-"));
   try {
