@@ -21,6 +21,8 @@ export async function traceBlock(
   const last = Math.max(...wanted);
   for (const [place, included] of block.transactions.entries()) {
     if (place > last) break;
+    // Watching every opcode is slow, and others want to be served.
+    await new Promise((resolve) => setImmediate(resolve));
     const tracer = wanted.has(place) ? new CallTracer() : undefined;
     await runAgain(chain, block, state, included, tracer);
     if (tracer?.root !== undefined) frames.set(place, tracer.root);

@@ -27,6 +27,7 @@ function miningMethods(chain: Chain, miner: Miner): Methods {
     const blocks = optional(count, 1n, (value) => number(value, "the number of blocks", MAX_BLOCKS + 1n));
     const seconds = optional(interval, undefined, (value) => number(value, "the interval", MAX_SECONDS));
     for (let i = 0n; i < blocks; i++) {
+      await pause(i);
       if (seconds !== undefined && i > 0n)
         chain.clock.setNext(chain.head.timestamp + seconds, chain.head.timestamp);
       await chain.mine();
@@ -45,7 +46,10 @@ function miningMethods(chain: Chain, miner: Miner): Methods {
     evm_mine: async ([options]) => {
       const { blocks, timestamp } = readMineOptions(options);
       if (timestamp !== undefined) chain.clock.setNext(timestamp, chain.head.timestamp);
-      for (let i = 0n; i < blocks; i++) await chain.mine();
+      for (let i = 0n; i < blocks; i++) {
+        await pause(i);
+        await chain.mine();
+      }
       // anvil and hardhat answer so too.
       return "0x0";
     },
@@ -77,6 +81,11 @@ function timeMethods(chain: Chain): Methods {
     anvil_setNextBlockTimestamp: setNext,
     hardhat_setNextBlockTimestamp: setNext,
   };
+}
+
+/** Many blocks let others be served in between. */
+async function pause(made: bigint): Promise<void> {
+  if (made % 32n === 31n) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** `evm_mine()`, `evm_mine(timestamp)`, or `evm_mine({ timestamp, blocks })`. */
