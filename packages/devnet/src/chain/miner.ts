@@ -4,8 +4,9 @@ import type { Chain } from "./chain.js";
 export interface Miner {
   /** For a chain that mines on demand: makes a block if something can run. */
   afterRequest(): Promise<void>;
-  /** Whether a request that brought something is followed by a block. */
+  /** Whether a request that brought something is followed by a block, while there is no interval. */
   readonly automine: boolean;
+  /** Switched on, it takes the place of an interval. Switched off, an interval goes on. */
   setAutomine(on: boolean): void;
   /** Milliseconds from block to block; 0 ends blocks at an interval. */
   readonly blockTimeMs: number;
@@ -27,7 +28,7 @@ export interface MinerOptions {
 
 /**
  * Decides when blocks are made: at an interval, with empty ones in between, or on demand. An interval set at
- * run time begins anew; with an interval, `automine` waits for the interval to be 0 again.
+ * run time begins anew, and comes before `automine`.
  */
 export function startMiner(chain: Chain, options: MinerOptions): Miner {
   const { onError } = options;
@@ -67,6 +68,9 @@ export function startMiner(chain: Chain, options: MinerOptions): Miner {
     },
     setAutomine(on) {
       automine = on;
+      if (!on || blockTimeMs === 0) return;
+      blockTimeMs = 0;
+      restart();
     },
     get blockTimeMs() {
       return blockTimeMs;

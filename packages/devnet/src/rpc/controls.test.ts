@@ -57,7 +57,11 @@ describe("mining", () => {
     });
     await node.rpc("evm_setIntervalMining", 0.005);
     expect(await node.rpc("anvil_getIntervalMining")).toBe(0.005);
+    await node.rpc("evm_setAutomine", false);
     await blocks;
+    await node.rpc("evm_setAutomine", true);
+    expect(await node.rpc("anvil_getIntervalMining")).toBeNull();
+    await node.rpc("evm_setIntervalMining", 60);
     await node.rpc("evm_setIntervalMining", 0);
     expect(await node.rpc("anvil_getIntervalMining")).toBeNull();
     for (const wrong of ["soon", -1, null]) {
