@@ -44,7 +44,15 @@ const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [
     /already ?known|already imported|AlreadyKnown|known transaction|tx already (exists )?in (cache|mempool)/i,
     "accepted",
   ],
-  [/replacement transaction|replacement not allowed|ReplacementNotAllowed|underpriced/i, "occupied"],
+  [
+    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced/i,
+    "occupied",
+  ],
+  // A node that knows nothing of waivers, or not of this one: it wants to be paid.
+  [
+    /underpriced|FeeTooLow|fee too low|insufficient fee|max fee per gas less than|gas price .*(below|too low)/i,
+    "waiver unusable",
+  ],
   [/nonce too low|OldNonce|nonce is too low/i, "nonce too low"],
   [/nonce too high|nonce gap|NonceGap/i, "nonce gap"],
   [
@@ -55,6 +63,9 @@ const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [
 
 /** CometBFT-based nodes say both directions in the same words (cosmos/evm, ethermint). */
 const INVALID_SEQUENCE = /invalid nonce; got (\d+), expected (\d+)/i;
+
+/** At a gas price of 0 only the value that the InnerTx carries can be missing. */
+const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
 
 /** The meaning of one answer. */
 export function meaningOf(outcome: RpcOutcome): SendMeaning {
@@ -68,6 +79,7 @@ export function meaningOf(outcome: RpcOutcome): SendMeaning {
   if (sequence !== null) {
     return { kind: BigInt(sequence[1] ?? 0) < BigInt(sequence[2] ?? 0) ? "nonce too low" : "nonce gap" };
   }
+  if (INSUFFICIENT_FUNDS.test(said)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", said };
   const kind = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1] ?? "disputed";
   return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
 }

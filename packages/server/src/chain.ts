@@ -8,6 +8,14 @@ export interface Receipt {
   readonly succeeded: boolean;
 }
 
+/** What a node says of accounts and transactions at one moment. */
+export interface Survey {
+  readonly nonces: readonly bigint[];
+  readonly receipts: readonly (Receipt | undefined)[];
+  /** The first address's nonce, read last. */
+  readonly nonceAfter: bigint;
+}
+
 /** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
 export interface Chain {
   /** What the node is: `genesisHash` tells it from another chain with the same id. */
@@ -20,13 +28,11 @@ export interface Chain {
   /** The receipts, in the order of the hashes; undefined for a transaction that is in no block. */
   receipts(hashes: readonly Uint8Array[]): Promise<(Receipt | undefined)[]>;
   /**
-   * Nonces and receipts from one node at one moment: a receipt that is missing although the nonce has moved on is
-   * not just late. In the order of the addresses and hashes.
+   * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
+   * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
+   * moved on came by another way. In the order of the addresses and hashes.
    */
-  survey(
-    addresses: readonly Uint8Array[],
-    hashes: readonly Uint8Array[],
-  ): Promise<{ nonces: bigint[]; receipts: (Receipt | undefined)[] }>;
+  survey(addresses: readonly [Uint8Array, ...Uint8Array[]], hashes: readonly Uint8Array[]): Promise<Survey>;
   /** Does the node know these transactions, in its pool or in a block? In the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /** Sends signed bytes in one batch, in order. Never throws, never repeats: each has its own outcome. */
@@ -77,11 +83,13 @@ export function createChain(rpc: Rpc): Chain {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },
     async survey(addresses, hashes) {
-      // One batch is answered by one node, the receipts after the nonces.
-      const answers = await results([...addresses.map(nonceCall), ...hashes.map(receiptCall)]);
+      // One batch is answered by one node, in order.
+      const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
+      const answers = await results(calls);
       return {
         nonces: answers.slice(0, addresses.length).map(quantity),
-        receipts: answers.slice(addresses.length).map(receiptOf),
+        receipts: answers.slice(addresses.length, -1).map(receiptOf),
+        nonceAfter: quantity(answers.at(-1)),
       };
     },
     async knowsTransactions(hashes) {

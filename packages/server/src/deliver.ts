@@ -85,10 +85,13 @@ async function save(
   }
   const used = of("nonce too low").map(({ submission }) => submission);
   await settle(held, used, dependencies);
+  const known = await saveKnown(held, used, dependencies);
   const unusable = of("waiver unusable")[0];
   if (unusable) await breaker.fail("at once", `the node takes no wrapper of this waiver: ${said(unusable)}`);
   else if (of("accepted").length > 0) await breaker.succeed();
-  const left = answered.filter(({ submission, meaning }) => isLeft(submission, meaning));
+  const left = answered.filter(
+    ({ submission, meaning }) => isLeft(submission, meaning) && !known.has(submission.id),
+  );
   if (left[0] === undefined) return;
   const why = `${left[0].meaning.kind}: ${said(left[0])}`;
   // Nodes that are away are away for every lane: only what concerns this lane counts against it.
@@ -96,6 +99,22 @@ async function save(
     await breaker.fail("once", `the node does not take this waiver's wrappers: ${why}`);
   }
   throw new UndeliveredError(`${left.length} wrapper(s) were not delivered: ${why}`);
+}
+
+/**
+ * A strict pool that holds a wrapper may say of the same bytes that their nonce is too low, because it expects the
+ * next one. Then the pool has it, and nothing is wrong.
+ */
+async function saveKnown(
+  held: Lane,
+  used: readonly UnderWay[],
+  { store, chain, results }: LaneContext,
+): Promise<ReadonlySet<string>> {
+  if (used.length === 0) return new Set();
+  const known = await chain.knowsTransactions(used.map(({ wrapperHash }) => wrapperHash));
+  const ids = used.filter((_, i) => known[i]).map(({ id }) => id);
+  results.publish(await saveBroadcast(store, held, ids), () => ({ state: "broadcast" }));
+  return new Set(ids);
 }
 
 /** Must the same bytes be sent again? What was broadcast before is sent again by the watcher. */

@@ -18,6 +18,7 @@ import type { Results } from "./results.js";
 import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
 import { queueLength } from "./store/queue.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
+import type { Submission } from "./submission.js";
 
 export interface Caller {
   /** Names the API key without giving it away. */
@@ -140,14 +141,22 @@ function entryOf(examined: Examined, index: number, acceptances: Map<string, Acc
   switch (acceptance?.kind) {
     case "known":
       return { index, id: acceptance.submission.id, innerHash, earlier: true };
-    case "conflict": {
-      const rival = acceptance.with;
-      const message = `another transaction of this sender with nonce ${senderNonce} is ${rival.state}: submission ${rival.id}`;
-      return { index, id, error: new ProtocolError("NONCE_CONFLICT", message, { submission: rival.id }) };
-    }
+    case "conflict":
+      return { index, id, error: conflictOf(acceptance.with, senderNonce) };
     default:
       return { index, id, innerHash, earlier: false };
   }
+}
+
+/** D20: a nonce that is used is too low; one that is under way is a conflict. */
+function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
+  const values = { nonce: nonce.toString(), submission: rival.id };
+  if (rival.state === "included") {
+    const message = `nonce ${nonce} is already used, by submission ${rival.id}`;
+    return new ProtocolError("NONCE_TOO_LOW", message, values);
+  }
+  const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
+  return new ProtocolError("NONCE_CONFLICT", message, values);
 }
 
 const ACCEPT_TRIES = 3;

@@ -56,7 +56,10 @@ export function awaitLines(request: LinesOptions): Lines {
   const expect = (ids: readonly string[]) => {
     if (ids.length > 0) unsubscribes.push(results.subscribe(ids, hear));
   };
+  let left = false;
   const cancel = () => {
+    left = true;
+    wakeUp();
     for (const unsubscribe of unsubscribes.splice(0)) unsubscribe();
   };
   const lookUp = async (ids: readonly string[]) => {
@@ -75,7 +78,7 @@ export function awaitLines(request: LinesOptions): Lines {
         closing.removeEventListener("abort", done);
         resolve();
       };
-      const timer = setTimeout(done, Math.max(0, deadline - Date.now()));
+      const timer = setTimeout(done, Math.max(0, deadline - performance.now()));
       closing.addEventListener("abort", done);
       wakeUp = done;
     });
@@ -88,7 +91,7 @@ export function awaitLines(request: LinesOptions): Lines {
     }
   }
   async function* generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
-    const deadline = Date.now() + options.requestTimeoutMs;
+    const deadline = performance.now() + options.requestTimeoutMs;
     try {
       let waiting: Waiting[] = [];
       for (const entry of entries) {
@@ -106,7 +109,8 @@ export function awaitLines(request: LinesOptions): Lines {
           if (notice) yield resultLine(entry, notice, wait);
         }
         if (waiting.some(({ id }) => heard.has(id))) continue;
-        if (closing.aborted || Date.now() >= deadline) break;
+        if (left) return;
+        if (closing.aborted || performance.now() >= deadline) break;
         if (waiting.length > 0) await news(deadline);
       }
       if (waiting.length > 0) {

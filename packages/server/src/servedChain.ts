@@ -1,10 +1,10 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { Chain } from "./chain.js";
 import { StartError } from "./errors.js";
 import type { Logger } from "./log.js";
 import type { ResolvedOptions } from "./options.js";
 import { RpcUnavailableError } from "./rpc.js";
-import { adoptChain, type ChainIdentity, lastChain } from "./store/chains.js";
+import { adoptChain, type ChainIdentity, isSameChain, lastChain } from "./store/chains.js";
 import type { Store } from "./store/Store.js";
 
 /** The chain that the service serves. */
@@ -41,7 +41,7 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   }
   assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
   if (last === undefined) return { chainRef: await adoptChain(store, identity), confirmed: true };
-  if (isSame(last.identity, identity)) return { chainRef: last.chainRef, confirmed: true };
+  if (isSameChain(last.identity, identity)) return { chainRef: last.chainRef, confirmed: true };
   if (options.newChain === "refuse") throw new StartError(otherChain(last.identity, identity));
   return { chainRef: await adoptChain(store, identity), confirmed: true };
 }
@@ -57,7 +57,7 @@ export async function confirmServedChain(
   while (!signal.aborted) {
     try {
       const [identity, last] = [await chain.identity(), await lastChain(store)];
-      if (last && isSame(last.identity, identity)) return true;
+      if (last && isSameChain(last.identity, identity)) return true;
       log.fatal(
         { err: last && otherChain(last.identity, identity) },
         "no lane starts: the node is on another chain",
@@ -81,10 +81,6 @@ function rest(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(done, ms);
     signal.addEventListener("abort", done);
   });
-}
-
-function isSame(a: ChainIdentity, b: ChainIdentity): boolean {
-  return a.chainId === b.chainId && bytesEqual(a.genesisHash, b.genesisHash);
 }
 
 function otherChain(known: ChainIdentity, found: ChainIdentity): string {

@@ -50,8 +50,8 @@ export function createDoubts(now: () => number = () => performance.now()): Doubt
 
 /** What the chain says of a suspect. */
 export type Fate =
-  /** The InnerTx is in a block. */
-  | { readonly kind: "included"; readonly receipt: Receipt }
+  /** The InnerTx is in a block; `foreign` if a wrapper under another nonce than the one it has now carried it. */
+  | { readonly kind: "included"; readonly receipt: Receipt; readonly foreign: boolean }
   /** The sender has used the nonce for another transaction: the InnerTx can never run. */
   | { readonly kind: "overtaken"; readonly next: bigint }
   /** The waiver's nonce was used for another wrapper; the InnerTx can still run. */
@@ -75,16 +75,17 @@ export async function fatesOf(
   { chain }: Pick<SettleContext, "chain">,
 ): Promise<Fate[]> {
   if (suspects.length === 0) return [];
-  const addresses = [waiver, ...suspects.map((s) => s.sender)];
-  const { nonces, receipts } = await chain.survey(
-    addresses,
+  const { nonces, receipts, nonceAfter } = await chain.survey(
+    [waiver, ...suspects.map((s) => s.sender)],
     suspects.map((s) => s.innerHash),
   );
   const [waiverNext = 0n, ...senderNext] = nonces;
   return suspects.map(({ senderNonce, waiverNonce }, i) => {
     const receipt = receipts[i];
     const next = senderNext[i] ?? 0n;
-    if (receipt) return { kind: "included", receipt };
+    if (receipt) {
+      return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
+    }
     if (senderNonce < next) return { kind: "overtaken", next };
     if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "displaced" };
     return { kind: "open" };
@@ -104,7 +105,7 @@ export async function settle(
   const included = judged.flatMap(({ suspect: { id }, fate }) => {
     if (fate.kind !== "included") return [];
     const { succeeded, ...block } = fate.receipt;
-    return [{ id, ...block, reverted: !succeeded }];
+    return [{ id, ...block, reverted: !succeeded, foreign: fate.foreign }];
   });
   const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
   results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({

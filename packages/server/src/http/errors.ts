@@ -55,6 +55,12 @@ export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Metr
       reply.header("retry-after", refusal.retryAfterSeconds);
       setRateLimit(reply, refusal.state);
     }
+    if (refusal.reason === "BODY_TOO_LARGE") {
+      // The rest of the body is read and thrown away: a client that still writes would miss the answer, if the
+      // connection were closed on it. The time for a request bounds it.
+      reply.removeHeader("connection");
+      request.raw.resume();
+    }
     reply.status(statusOf(refusal.reason)).send(requestErrorBody(refusal));
   };
 }

@@ -66,11 +66,14 @@ export function saveRequeued(
   );
 }
 
-/** queued, signed or broadcast → included: the InnerTx is in a block, for good if `final`. */
+/**
+ * queued, signed or broadcast → included: the InnerTx is in a block, for good if `final`. A `foreign` one was carried
+ * by another wrapper than the one that is stored, whose waiver nonce is free again.
+ */
 export function saveIncluded(
   store: Store,
   lane: Lane,
-  included: readonly (Inclusion & { readonly id: string })[],
+  included: readonly (Inclusion & { readonly id: string; readonly foreign: boolean })[],
   final: boolean,
 ): Promise<Moved[]> {
   return writeAsOwner(
@@ -80,15 +83,19 @@ export function saveIncluded(
     `update submissions s
      set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas,
          reverted = n.reverted, broadcast_at = coalesce(broadcast_at, now()), finished_at = now(),
-         final_at = case when $10 then now() end
-     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[])
-       as n (submission, number, hash, gas, reverted)
+         final_at = case when $11 then now() end,
+         waiver_nonce = case when n.other_wrapper then null else waiver_nonce end,
+         wrapper_hash = case when n.other_wrapper then null else wrapper_hash end,
+         wrapper_raw = case when n.other_wrapper then null else wrapper_raw end
+     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
+       as n (submission, number, hash, gas, reverted, other_wrapper)
      where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast')`,
     [
       included.map((i) => i.blockNumber.toString()),
       included.map((i) => toBuffer(i.blockHash)),
       included.map((i) => i.gasUsed.toString()),
       included.map((i) => i.reverted),
+      included.map((i) => i.foreign),
       final,
     ],
   );

@@ -1,5 +1,6 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import { toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Queryable, Store } from "./Store.js";
 
 /** What the node says it is. */
 export interface ChainIdentity {
@@ -16,8 +17,12 @@ export interface KnownChain {
 }
 
 /** The chain that the store served last, if any. */
-export async function lastChain({ pool }: Store): Promise<KnownChain | undefined> {
-  const { rows } = await pool.query<{ id: number; chain_id: string; genesis_hash: Buffer }>(
+export function lastChain({ pool }: Store): Promise<KnownChain | undefined> {
+  return latestChain(pool);
+}
+
+async function latestChain(db: Queryable): Promise<KnownChain | undefined> {
+  const { rows } = await db.query<{ id: number; chain_id: string; genesis_hash: Buffer }>(
     "select id, chain_id, genesis_hash from chains order by id desc limit 1",
   );
   return (
@@ -28,11 +33,34 @@ export async function lastChain({ pool }: Store): Promise<KnownChain | undefined
   );
 }
 
-/** Begins to serve a chain: what was under way on the one before can never be executed any more. */
-export async function adoptChain(store: Store, { chainId, genesisHash }: ChainIdentity): Promise<number> {
-  const before = await lastChain(store);
-  if (before) await endUnderWay(store, before.chainRef);
-  return addChain(store, chainId, toBuffer(genesisHash));
+/** Keeps two replicas from adopting a chain at once. */
+const ADOPTION_LOCK = 0x6761_7363;
+
+/**
+ * Begins to serve a chain: what was under way on the one before can never be executed any more. Of replicas that
+ * start at the same time one does it, and the others find it done.
+ */
+export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainIdentity): Promise<number> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock($1)", [ADOPTION_LOCK]);
+    const before = await latestChain(client);
+    const chainRef = before && isSameChain(before.identity, identity) ? before.chainRef : undefined;
+    if (before && chainRef === undefined) await endUnderWay(client, before.chainRef);
+    const adopted = chainRef ?? (await addChain(client, identity));
+    await client.query("commit");
+    client.release();
+    return adopted;
+  } catch (error) {
+    // The connection goes, and with it whatever was begun.
+    client.release(true);
+    throw error;
+  }
+}
+
+export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
+  return a.chainId === b.chainId && bytesEqual(a.genesisHash, b.genesisHash);
 }
 
 /** How many submissions the store holds, of all chains. */
@@ -41,18 +69,18 @@ export async function countSubmissions({ pool }: Store): Promise<number> {
   return Number(rows[0]?.count ?? 0);
 }
 
-async function addChain(store: Store, chainId: number, genesis: Buffer): Promise<number> {
-  const { rows } = await store.pool.query<{ id: number }>(
+async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
     "insert into chains (chain_id, genesis_hash) values ($1, $2) returning id",
-    [chainId, genesis],
+    [chainId, toBuffer(genesisHash)],
   );
   if (rows[0] === undefined) throw new Error("the store did not take the chain");
   return rows[0].id;
 }
 
 /** Nothing of the old chain can be executed any more, so its submissions fail for good. */
-async function endUnderWay({ pool }: Store, chain: number): Promise<void> {
-  await pool.query(
+async function endUnderWay(db: Queryable, chain: number): Promise<void> {
+  await db.query(
     `update submissions set state = 'failed', finished_at = now(),
        error_reason = case state when 'queued' then 'NOT_BROADCAST' else 'NOT_INCLUDED' end,
        error_message = 'the chain that it was for has ended'

@@ -1,5 +1,18 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from "node:fs/promises";
 import { arch, platform, tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,21 +42,39 @@ export async function startEmbeddedPostgres(dataDir: string, log: Logger): Promi
   const cluster = resolve(dataDir, "postgres");
   const owner = await unprivilegedUser();
   await makeCluster(home, cluster, owner);
-  const sockets = await mkdtemp(join(tmpdir(), "gas-waiver-"));
-  if (owner) await chown(sockets, owner.uid, owner.gid);
+  const sockets = await socketFolder(cluster, owner);
+  // A start that fails leaves the folder: another service may have its socket there.
+  const server = await superviseServer({ home, cluster, sockets, owner, log });
+  return {
+    connection: { host: sockets, user: USER, database: "postgres" },
+    async stop() {
+      await server.stop();
+      await rm(sockets, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A folder for the server's socket that only we can enter: short, because a socket's path may have 107 bytes, and
+ * always the same for a cluster, so that a service that was killed leaves nothing more behind each time.
+ */
+async function socketFolder(cluster: string, owner: User | undefined): Promise<string> {
+  const name = createHash("sha256").update(cluster).digest("hex").slice(0, 16);
+  const folder = join(tmpdir(), `gas-waiver-${name}`);
+  const uid = owner?.uid ?? process.getuid?.() ?? 0;
   try {
-    const server = await superviseServer({ home, cluster, sockets, owner, log });
-    return {
-      connection: { host: sockets, user: USER, database: "postgres" },
-      async stop() {
-        await server.stop();
-        await rm(sockets, { recursive: true, force: true });
-      },
-    };
+    await mkdir(folder, { mode: 0o700 });
+    if (owner) await chown(folder, owner.uid, owner.gid);
+    return folder;
   } catch (error) {
-    await rm(sockets, { recursive: true, force: true });
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const { mode, uid: holder } = await lstat(folder);
+    // Somebody else's, or not a folder of ours: stay away from it.
+    if (holder === uid && (mode & 0o170777) === 0o040700) return folder;
   }
+  const other = await mkdtemp(join(tmpdir(), "gas-waiver-"));
+  if (owner) await chown(other, owner.uid, owner.gid);
+  return other;
 }
 
 /**

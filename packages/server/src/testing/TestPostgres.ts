@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -54,6 +54,29 @@ export class TestPostgres {
 
   async resume(): Promise<void> {
     this.#server = await startEmbeddedPostgres(this.#folder, silent);
+  }
+
+  /**
+   * Ends the server as an operator or a crash would, and resolves when it serves again: `fast` rolls back what is
+   * under way, `immediate` drops everything, and the next start recovers from the log.
+   */
+  async restart(how: "fast" | "immediate"): Promise<void> {
+    const lock = await readFile(join(this.#folder, "postgres", "postmaster.pid"), "utf8");
+    const pid = lock.slice(0, lock.indexOf("\n"));
+    process.kill(Number(pid), how === "fast" ? "SIGINT" : "SIGQUIT");
+    const isNew = async () => {
+      const now = await readFile(join(this.#folder, "postgres", "postmaster.pid"), "utf8").catch(() => "");
+      return now !== "" && now.slice(0, now.indexOf("\n")) !== pid;
+    };
+    for (let serves = false; !serves; ) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      serves =
+        (await isNew()) &&
+        (await this.#administer("select").then(
+          () => true,
+          () => false,
+        ));
+    }
   }
 
   async end(): Promise<void> {

@@ -68,7 +68,7 @@ export const STEPS: Readonly<Record<SubmissionState, Step>> = {
       saveIncluded(
         store,
         lane,
-        [{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false }],
+        [{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false, foreign: false }],
         false,
       ),
     ),
