@@ -111,18 +111,13 @@ export function postpone(
   );
 }
 
-/** How much waits for a broadcast: of everybody, and of one key (D22). */
-export async function queueLength(
-  { pool }: Store,
-  chain: number,
-  keyId: string,
-): Promise<{ all: number; ofKey: number }> {
-  const { rows } = await pool.query<{ all: string; of_key: string }>(
-    `select count(*) as all, count(*) filter (where key_id = $2) as of_key
-     from submissions where chain = $1 and state = 'queued'`,
-    [chain, keyId],
+/** How much waits for a broadcast, by API key (D22). */
+export async function queueLengths({ pool }: Store, chain: number): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ key_id: string; count: string }>(
+    "select key_id, count(*) from submissions where chain = $1 and state = 'queued' group by key_id",
+    [chain],
   );
-  return { all: Number(rows[0]?.all ?? 0), ofKey: Number(rows[0]?.of_key ?? 0) };
+  return new Map(rows.map(({ key_id, count }) => [key_id, Number(count)]));
 }
 
 /** Ends what has waited longer than `maxQueueMs` without a broadcast (a final TIMEOUT); returns what it ended. */
