@@ -4,7 +4,7 @@ import { freeNonces, type Plan, planSender } from "./plan.js";
 import { fail, settle } from "./settle.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { nextQueued, noncesUnderWay, postpone, type QueuedSubmission } from "./store/queue.js";
+import { type LaneWork, laneWork, postpone, type QueuedSubmission } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
 import { firstOpenNonce, type TakenNonce, takenNonces, type UnderWay } from "./store/underWay.js";
 
@@ -28,17 +28,23 @@ export async function assign(
 ): Promise<Assigned> {
   const { store, options } = dependencies;
   const nothing = { signed: [], again: false };
-  const taken = await takenNonces(store, held);
-  const room = Math.min(limit, options.maxInFlight - taken.length);
-  if (room <= 0) return nothing;
-  const queued = await nextQueued(store, held, room);
-  if (queued.length === 0 && taken.length === 0) return nothing;
-  const { plans, waiverNonce } = await planAll(held, queued, dependencies);
+  /** The free nonces one by one; undefined if there was a hole that nothing would have filled. */
+  const noncesAmong = async (waiverNonce: bigint, count: number) => {
+    const taken = await takenNonces(store, held);
+    // After the taken ones: what is settled in between counts twice, never not at all.
+    const first = await firstOpenNonce(store, held, waiverNonce);
+    if (await fillHoles(store, held, first, taken, count)) return undefined;
+    return freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), count);
+  };
+  const work = await laneWork(store, held, { limit, maxInFlight: options.maxInFlight });
+  const room = Math.min(limit, options.maxInFlight - work.taken.count);
+  if (room <= 0 || (work.senders.length === 0 && work.taken.count === 0)) return nothing;
+  const { plans, waiverNonce } = await planAll(held, work, dependencies);
   await settleUnready(held, plans, dependencies);
   const ready = plans.flatMap((plan) => plan.ready).slice(0, room);
-  const first = await firstOpenNonce(store, held, waiverNonce);
-  if (await fillHoles(store, held, first, taken, ready.length)) return { signed: [], again: true };
-  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
+  const nonces =
+    noncesBehind(work, waiverNonce, ready.length) ?? (await noncesAmong(waiverNonce, ready.length));
+  if (nonces === undefined) return { signed: [], again: true };
   const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
@@ -74,20 +80,29 @@ function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
   };
 }
 
+/**
+ * The lowest free waiver nonces where the taken ones leave no hole, as they nearly always do: the next ones behind
+ * them. Undefined if there is a hole.
+ */
+function noncesBehind({ taken, afterIncluded }: LaneWork, chainNonce: bigint, count: number) {
+  const { lowest, highest } = taken;
+  const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
+  if (taken.count === 0) return freeNonces(first, new Set(), count);
+  if (first < lowest || highest - lowest + 1n !== BigInt(taken.count)) return undefined;
+  return freeNonces(first > highest ? first : highest + 1n, new Set(), count);
+}
+
 /** What each sender's submissions are to do, by the chain's nonces and what is under way. */
 async function planAll(
   held: Lane,
-  queued: readonly QueuedSubmission[][],
-  { store, chain, options }: LaneContext,
+  { senders }: LaneWork,
+  { chain, options }: LaneContext,
 ): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
-  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
-  // Before the chain is asked: what is settled in between counts as under way and as used, never as neither.
-  const nonces = await noncesUnderWay(store, held, senders);
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
-  const plans = queued.map((ofSender, i) => {
-    const underWay = nonces.get(Buffer.from(senders[i] ?? []).toString("hex")) ?? new Set();
-    return planSender(ofSender, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs);
-  });
+  // After the store: what is settled in between counts as under way and as used, never as neither.
+  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders.map((s) => s.sender)]);
+  const plans = senders.map(({ queued, underWay }, i) =>
+    planSender(queued, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs),
+  );
   return { plans, waiverNonce };
 }
 
