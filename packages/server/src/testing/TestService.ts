@@ -139,7 +139,9 @@ export class TestService {
 
   /** All submissions, oldest first. */
   rows(): Promise<Row[]> {
-    return this.query<Row>("select id, state, waiver, waiver_nonce, error_reason from submissions order by id");
+    return this.query<Row>(
+      "select id, state, waiver, waiver_nonce, error_reason from submissions order by id",
+    );
   }
 
   /** Asks the store, or writes into it behind the service's back. */
