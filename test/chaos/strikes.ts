@@ -93,7 +93,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
       on: "registry",
       lastsMs: random.between(500, 4_000),
       begin: () => world.chain.call("devnet_revokeWaiver", { waiver }),
-      end: () => world.chain.call("devnet_registerWaiver", { waiver }),
+      // While no blocks come, it is still registered.
+      end: () => again(() => world.chain.call("devnet_registerWaiver", { waiver })),
     };
   },
   drain: (world, random) => {
@@ -125,9 +126,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 export const STRIKES: readonly string[] = Object.keys(KINDS);
 
 const SPREAD_MS = 2_500;
-const AT_ONCE = 4;
+const AT_ONCE = 6;
 
-/** What goes wrong in a round: one to four strikes on different things. */
+/** What goes wrong in a round: one to six strikes on different things. */
 export function planStrikes(world: World, random: Random): Strike[] {
   const names = random.shuffled(STRIKES).slice(0, random.between(1, AT_ONCE));
   const strikes = names.map((name): Strike => {
@@ -191,7 +192,7 @@ function badAnswers(random: Random): object {
 
 const TRIES = 50;
 
-/** For what needs the database, which may be away just now. */
+/** For what needs the database, which may be away just now, or another block. */
 async function again(run: () => Promise<unknown>): Promise<void> {
   for (let i = 1; ; i++) {
     try {

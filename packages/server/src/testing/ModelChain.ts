@@ -88,6 +88,12 @@ export class ModelChain {
     this.#waiting.clear();
   }
 
+  /** The pool loses one of the waiting wrappers, if it has that many. */
+  forget(place: number): void {
+    const lost = this.waiting[place];
+    if (lost) this.#waiting.delete(lost.hash);
+  }
+
   /** Takes a signed wrapper into the pool, or says why not. Its checks are those of D7 that need the chain. */
   take(raw: Uint8Array, forgetAtOnce = false): Uint8Array {
     const wrapper = decodeTransaction(raw);
