@@ -80,13 +80,22 @@ async function load(url: string, lane: number, told: Announced, progress: () => 
   }
 }
 
+/** All blocks up to the head, in one JSON-RPC batch. */
+async function blocksTo(url: string, head: number): Promise<Block[]> {
+  const batch = Array.from({ length: head + 1 }, (_, number) => ({
+    ...{ jsonrpc: "2.0", id: number, method: "eth_getBlockByNumber" },
+    params: [`0x${number.toString(16)}`, false],
+  }));
+  const response = await fetch(url, { method: "POST", body: JSON.stringify(batch) });
+  return ((await response.json()) as { result: Block }[]).map(({ result }) => result);
+}
+
 /** Every block is there, each on top of the one before, and what was told is true. */
 async function assertKept(url: string, told: Announced): Promise<number> {
   const head = Number(await rpc<string>(url, "eth_blockNumber"));
   let parent: Block | undefined;
   const places = new Map<string, string>();
-  for (let number = 0; number <= head; number++) {
-    const block = await rpc<Block>(url, "eth_getBlockByNumber", `0x${number.toString(16)}`, false);
+  for (const [number, block] of (await blocksTo(url, head)).entries()) {
     if (parent) expect(block.parentHash).toBe(parent.hash);
     if (told.blocks.has(number)) expect(told.blocks.get(number)).toBe(block.hash);
     for (const hash of block.transactions) places.set(hash, block.hash);
@@ -150,7 +159,9 @@ describe("a chain in a folder", () => {
     expect(await third.end()).toEqual({ status: 0, signal: null });
   });
 
-  it("serves the service's earlier submissions after both were started again", async () => {
+  it("serves the service's earlier submissions after both were started again", {
+    timeout: 60_000,
+  }, async () => {
     const [stateDir, dataDir] = [freshFolder(), freshFolder()];
     const dev = () =>
       Program.gasWaiver([

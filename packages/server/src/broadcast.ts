@@ -41,11 +41,11 @@ const OWN_NAME: ReadonlySet<Reason> = new Set(["INSUFFICIENT_BALANCE"]);
 /** By wording, first match: geth, erigon, nethermind, anvil, and CometBFT-based nodes. */
 const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [
   [
-    /already ?known|already imported|AlreadyKnown|known transaction|tx already (exists )?in (cache|mempool)/i,
+    /already ?known|already imported|AlreadyKnown|\bknown transaction|existing txn? with same hash|tx already (exists )?in (cache|mempool)/i,
     "accepted",
   ],
   [
-    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced/i,
+    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced|could not replace existing/i,
     "occupied",
   ],
   // A node that knows nothing of waivers, or not of this one: it wants to be paid.
@@ -56,13 +56,17 @@ const BY_MESSAGE: readonly (readonly [RegExp, Kind])[] = [
   [/nonce too low|OldNonce|nonce is too low/i, "nonce too low"],
   [/nonce too high|nonce gap|NonceGap/i, "nonce gap"],
   [
-    /txpool is full|transaction pool is full|mempool is full|queue is full|limit reached|rate limit|too many requests/i,
+    /txpool is full|transaction pool is full|sub-?pool is full|mempool is full|queue is full|(?<!gas )limit (reached|exceeded)|rate limit|too many requests/i,
     "not now",
   ],
 ];
 
-/** CometBFT-based nodes say both directions in the same words (cosmos/evm, ethermint). */
-const INVALID_SEQUENCE = /invalid nonce; got (\d+), expected (\d+)/i;
+/** CometBFT-based nodes say both directions in the same words (cosmos/evm, ethermint; the Cosmos SDK). */
+const INVALID_SEQUENCE =
+  /invalid nonce; got (?<got>\d+), expected (?<next>\d+)|sequence mismatch, expected (?<due>\d+), got (?<given>\d+)/i;
+
+/** EIP-1474: a request exceeds a defined limit. */
+const LIMIT_EXCEEDED = -32_005;
 
 /** At a gas price of 0 only the value that the InnerTx carries can be missing. */
 const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
@@ -75,12 +79,14 @@ export function meaningOf(outcome: RpcOutcome): SendMeaning {
   if (!(error instanceof RpcError)) return { kind: error.sent === "no" ? "not now" : "ambiguous", said };
   const reason = reasonIn(error.data);
   if (reason !== undefined) return meaningOfReason(reason, said);
-  const sequence = INVALID_SEQUENCE.exec(said);
-  if (sequence !== null) {
-    return { kind: BigInt(sequence[1] ?? 0) < BigInt(sequence[2] ?? 0) ? "nonce too low" : "nonce gap" };
+  const sequence = INVALID_SEQUENCE.exec(said)?.groups;
+  if (sequence !== undefined) {
+    const got = BigInt(sequence.got ?? sequence.given ?? 0);
+    return { kind: got < BigInt(sequence.next ?? sequence.due ?? 0) ? "nonce too low" : "nonce gap" };
   }
   if (INSUFFICIENT_FUNDS.test(said)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", said };
-  const kind = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1] ?? "disputed";
+  const byMessage = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1];
+  const kind = byMessage ?? (error.code === LIMIT_EXCEEDED ? "not now" : "disputed");
   return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
 }
 

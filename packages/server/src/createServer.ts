@@ -139,7 +139,7 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     store,
     chainRef,
     log,
-    ownWaivers: () => own,
+    ownWaivers: () => (lanes.waivers.length > 0 ? lanes.waivers : own),
     tellWork(owners) {
       lanes.wake();
       notices.tellWork(owners);

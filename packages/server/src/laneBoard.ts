@@ -37,6 +37,7 @@ export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: La
   let lanes: readonly LaneStatus[] = [];
   // What was given to a lane since the last look.
   let given = new Map<string, number>();
+  const isOwn = (waiver: Uint8Array) => ownWaivers().some((own) => bytesEqual(own, waiver));
   const pause = createPause();
   let closed = false;
   const refresh = async () => {
@@ -62,8 +63,11 @@ export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: La
     choose() {
       const load = (lane: LaneStatus) =>
         lane.queued + lane.underWay + (given.get(bytesToHex(lane.waiver)) ?? 0);
-      const best = lanes.filter(isUsable).sort((a, b) => load(a) - load(b))[0];
-      const waiver = (best ?? lanes.find(({ state }) => state === "open"))?.waiver ?? ownWaivers()[0];
+      const usable = lanes.filter(isUsable);
+      // At the start nobody works the lanes yet, but this replica is about to.
+      const own = () => lanes.filter(({ state, waiver }) => state === "open" && isOwn(waiver));
+      const best = (usable.length > 0 ? usable : own()).sort((a, b) => load(a) - load(b))[0];
+      const waiver = best?.waiver ?? ownWaivers()[0];
       if (waiver === undefined) throw new Error("there is no lane at all");
       const name = bytesToHex(waiver);
       given.set(name, (given.get(name) ?? 0) + 1);

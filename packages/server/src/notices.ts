@@ -28,7 +28,8 @@ export interface NoticesOptions {
 
 /** A notification may hold 8,000 bytes; a piece of news of a failure is some hundreds. */
 const MAX_PAYLOAD_BYTES = 7_000;
-const MAX_MESSAGE_CHARACTERS = 2_000;
+/** Escaped, one may have six bytes. */
+const MAX_MESSAGE_CHARACTERS = 1_000;
 const RECONNECT_MS = 1_000;
 
 type Message = { readonly work: true } | { readonly id: string; readonly notice: Notice };

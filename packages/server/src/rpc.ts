@@ -57,6 +57,7 @@ export interface RpcOptions {
 
 const REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
+const MAX_MESSAGE_CHARACTERS = 500;
 
 interface Endpoint {
   readonly url: string;
@@ -158,6 +159,8 @@ function outcomesOf(response: Response, text: string, count: number): RpcOutcome
   const answers = answersOf(text);
   const error = httpError(response, text);
   const outcomes: RpcOutcome[] = Array.from({ length: count }, () => ({ error }));
+  // Rate limited: whatever the body says, nothing was looked at.
+  if (error.sent === "no") return outcomes;
   // An error of the whole batch comes as one object without an id.
   const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
   if (whole !== undefined) return outcomes.map(() => outcomeOf(whole) ?? { error });
@@ -181,14 +184,20 @@ function answersOf(text: string): Record<string, unknown>[] {
 function outcomeOf(answer: Record<string, unknown>): RpcOutcome | undefined {
   if (isObject(answer.error)) {
     const { code, message, data } = answer.error;
-    const text = typeof message === "string" ? message : "error without a message";
+    const text = typeof message === "string" ? shorten(message) : "error without a message";
     return { error: new RpcError(typeof code === "number" ? code : 0, text, data) };
   }
   return "result" in answer ? { result: answer.result } : undefined;
 }
 
+/** A node's words go into logs, lines and the store: no control characters (PostgreSQL takes no NUL), no megabytes. */
+function shorten(text: string): string {
+  const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
+  return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
+}
+
 function httpError(response: Response, text: string): RpcUnavailableError {
-  const start = text.slice(0, 80).replace(/\s+/g, " ");
+  const start = shorten(text.slice(0, 80)).replace(/\s+/g, " ");
   const message = `the node answered HTTP ${response.status} without a usable JSON-RPC answer: ${start}`;
   return new RpcUnavailableError(message, response.status === 429 ? "no" : "unknown");
 }

@@ -145,6 +145,8 @@ export async function fail(
 
 /** So many times something else may use the key before the lane stops instead of fighting. */
 const FOREIGN_USES = 2;
+/** What has lost its nonce waits until a lane that is stopped for it knows so: another lane may take it then. */
+const DISPLACED_MS = 1_500;
 
 /** They go out again under other nonces. That a nonce was used by something else is counted, named, and at last an end. */
 async function requeueDisplaced(
@@ -159,7 +161,7 @@ async function requeueDisplaced(
     store,
     held,
     displaced.map(({ id }) => id),
-    0,
+    DISPLACED_MS,
   );
   if (requeued.length === 0) return;
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);

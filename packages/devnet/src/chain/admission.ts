@@ -1,13 +1,10 @@
-import { RLP } from "@ethereumjs/rlp";
 import { getCalldataFloorGas, type TypedTransaction } from "@ethereumjs/tx";
 import {
   assertWrapper,
-  bytesEqual,
   bytesToHex,
   type ChainView,
   type Hex,
   intrinsicGas,
-  MARKER_ADDRESS,
   type NonceRule,
   reassertWrapper,
   type ValidWrapper,
@@ -16,7 +13,13 @@ import { DEVNET_CHAIN_ID } from "../constants.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
 import { RefusedError } from "./refusal.js";
 import { policyVerdict, policyVersion } from "./registry.js";
-import { type ChainTransaction, chainTransaction, decodeForEvm, decodeOrdinary } from "./transaction.js";
+import {
+  type ChainTransaction,
+  chainTransaction,
+  decodeForEvm,
+  decodeOrdinary,
+  goesToMarker,
+} from "./transaction.js";
 
 /** Room for a policy of 2,000 targets; geth's limit, 128 KiB, has none. */
 const MAX_TRANSACTION_BYTES = 1_048_576;
@@ -252,23 +255,4 @@ export function chainView(state: StateReader): ChainView {
     nonceOf: (address) => state.account(bytesToHex(address))?.nonce ?? 0n,
     balanceOf: (address) => state.account(bytesToHex(address))?.balance ?? 0n,
   };
-}
-
-const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
-
-/**
- * "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address."
- * Reads leniently, so that a wrapper which breaks an encoding rule is refused as the wrapper it wants to be.
- */
-function goesToMarker(raw: Uint8Array): boolean {
-  const first = raw[0] ?? 0;
-  const typed = first < 0x80;
-  try {
-    const fields = RLP.decode(typed ? raw.subarray(1) : raw);
-    const to = Array.isArray(fields) ? fields[typed ? (TO_FIELD[first] ?? -1) : 3] : undefined;
-    return to instanceof Uint8Array && bytesEqual(to, MARKER_ADDRESS);
-  } catch {
-    // Not RLP at all: the decoder of ordinary transactions says what is wrong with it.
-    return false;
-  }
 }

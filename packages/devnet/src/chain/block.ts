@@ -51,14 +51,17 @@ export class SealedBlock {
   #transactions: readonly Included[] | Uint8Array;
   #unpacked: WeakRef<readonly Included[]> | undefined;
 
-  /** @param number has to be the header's. */
-  constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[]) {
+  /**
+   * @param number has to be the header's.
+   * @param transactions as they are, or packed, as {@link packed} gives them.
+   */
+  constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[] | Uint8Array) {
     this.number = number;
     this.hash = bytesToHex(crypto.keccak256(headerBytes));
     this.#transactions = transactions;
     this.headerBytes = headerBytes;
-    const hasLogs = transactions.some(({ receipt }) => receipt.logs.length > 0);
-    this.logsBloom = hasLogs ? headerBytes.subarray(BLOOM_AT, BLOOM_AT + BLOOM_BYTES) : undefined;
+    const bloom = headerBytes.subarray(BLOOM_AT, BLOOM_AT + BLOOM_BYTES);
+    this.logsBloom = bloom.some((byte) => byte !== 0) ? bloom : undefined;
   }
 
   /** Decoded each time where they are packed, unless somebody still has what was decoded before. */
@@ -70,6 +73,13 @@ export class SealedBlock {
       this.#unpacked = new WeakRef(transactions);
     }
     return transactions;
+  }
+
+  /** The transactions as bytes. */
+  packed(): Uint8Array {
+    return this.#transactions instanceof Uint8Array
+      ? this.#transactions
+      : packTransactions(this.#transactions);
   }
 
   /** Keeps the transactions as bytes from now on, for a block that is seldom read any more. */

@@ -1,5 +1,4 @@
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { accountsOf } from "../accounts.js";
 import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
@@ -9,6 +8,7 @@ import type { AdmissionRules } from "./admission.js";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "./block.js";
 import { buildBlock, isAhead } from "./builder.js";
 import { Clock } from "./clock.js";
+import { environmentAfter, environmentOf } from "./environment.js";
 import { genesisState } from "./genesis.js";
 import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
@@ -17,7 +17,7 @@ import { admitTo, type PoolKind } from "./poolKind.js";
 import { RefusedError } from "./refusal.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
-import { applyStep, type ChainStep, type StateStep } from "./steps.js";
+import { applyStep, type StateStep } from "./steps.js";
 import type { ChainTransaction } from "./transaction.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
@@ -35,8 +35,6 @@ export interface CallChanges {
   readonly tracer?: CallTracer | undefined;
 }
 
-const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
-
 /** The chain: its blocks, its state, and the pool of what comes next. */
 export class Chain {
   readonly options: ChainOptions;
@@ -51,10 +49,7 @@ export class Chain {
   readonly #listeners = new Set<(block: SealedBlock) => void>();
   readonly #preparations = new Set<(number: number) => Promise<void>>();
   readonly #removalListeners = new Set<(block: SealedBlock) => void>();
-  readonly #stepListeners = new Set<(step: ChainStep) => void>();
   readonly #snapshots = new Snapshots();
-  /** Changes made since the latest block. */
-  #steps = 0;
   #building: Promise<unknown> = Promise.resolve();
 
   /** @param journal keeps the chain, and brings back what it kept earlier. In memory only without one. */
@@ -145,9 +140,7 @@ export class Chain {
       applyStep(step, state);
       this.#journal?.patch(state.changes);
       this.#world.patch(state.changes);
-      this.#steps++;
       this.#prunePool(state.changes);
-      for (const listener of this.#stepListeners) listener(step);
     });
   }
 
@@ -156,7 +149,6 @@ export class Chain {
     return this.#inTurn(() =>
       this.#snapshots.add({
         mark: this.#world.pin(),
-        steps: this.#steps,
         waiting: this.pool.entries(),
         clock: this.clock.setting,
       }),
@@ -168,15 +160,13 @@ export class Chain {
     return this.#inTurn(() => {
       const taken = this.#snapshots.take(id);
       if (taken === undefined) return false;
-      const { mark, steps, waiting, clock } = taken.snapshot;
+      const { mark, waiting, clock } = taken.snapshot;
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
       for (const { mark: voided } of taken.voided) this.#world.unpin(voided);
       const removed = this.ledger.truncate(mark.block);
-      this.#steps = steps;
       this.pool.replaceAll(waiting);
       this.clock.restore(clock);
-      for (const listener of this.#stepListeners) listener({ kind: "revert", block: mark.block, steps });
       for (const block of removed.reverse()) for (const listener of this.#removalListeners) listener(block);
       return true;
     });
@@ -188,12 +178,6 @@ export class Chain {
     return () => this.#removalListeners.delete(listener);
   }
 
-  /** Tells of what happens between blocks, right after it is readable. @returns how to stop. */
-  onStep(listener: (step: ChainStep) => void): () => void {
-    this.#stepListeners.add(listener);
-    return () => this.#stepListeners.delete(listener);
-  }
-
   /** Runs an unsigned call on the state after a block. What it changes is forgotten. */
   async call(
     call: Call,
@@ -201,14 +185,14 @@ export class Chain {
     state: StateReader,
     { environment = {}, tracer }: CallChanges = {},
   ): Promise<CallOutcome> {
-    const changed = { ...this.#environmentOf(block), ...environment };
+    const changed = { ...environmentOf(block, this.ledger), ...environment };
     const execution = await this.#executor.open(new Overlay(state), changed, tracer);
     return execution.call(call);
   }
 
   /** An EVM as a block's transactions had it, over a state of the caller's. */
   openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
-    return this.#executor.open(state, this.#environmentOf(block), tracer);
+    return this.#executor.open(state, environmentOf(block, this.ledger), tracer);
   }
 
   /** Proves an account of the latest block's state; undefined while changes since then are in no root. */
@@ -248,8 +232,8 @@ export class Chain {
   async #build(): Promise<SealedBlock> {
     const parent = this.head;
     for (const prepare of this.#preparations) await prepare(parent.number + 1);
-    const environment = this.#environmentAfter(parent);
     const { pool, options: rules } = this;
+    const environment = environmentAfter(parent, this.ledger, this.clock, rules.blockGasLimit);
     const { draft, state } = await buildBlock(this.#world, environment, {
       pool,
       rules,
@@ -268,7 +252,6 @@ export class Chain {
       this.#world.unpin(mark);
     }
     this.ledger.append(block);
-    this.#steps = 0;
     this.#prunePool(state.changes);
     for (const listener of this.#listeners) listener(block);
     return block;
@@ -282,32 +265,9 @@ export class Chain {
   /** After a block that could not be kept: its transactions wait for the next one. */
   async #sendAgain(draft: BlockDraft): Promise<void> {
     for (const { tx, role } of draft.included) {
-      if (role !== "inner") await this.send(tx.raw).catch(() => undefined);
+      // Its sender is known already, and no bytes tell it where it was impersonated.
+      if (role === "ordinary") await this.sendImpersonated(tx).catch(() => undefined);
+      if (role === "wrapper") await this.send(tx.raw).catch(() => undefined);
     }
-  }
-
-  #environmentAfter(parent: SealedBlock): BlockEnvironment {
-    const number = parent.number + 1;
-    const validators = accountsOf("validator");
-    const proposer = validators[number % validators.length]?.address ?? "0x";
-    return {
-      number: BigInt(number),
-      timestamp: this.clock.take(parent.header.timestamp),
-      coinbase: hexToBytes(proposer),
-      gasLimit: this.options.blockGasLimit,
-      prevRandao: crypto.keccak256(hexToBytes(parent.hash)),
-      hashOf: (wanted) => hexToBytes(this.ledger.byNumber(wanted)?.hash ?? ZERO_HASH),
-    };
-  }
-
-  #environmentOf({ header }: SealedBlock): BlockEnvironment {
-    return {
-      number: header.number,
-      timestamp: header.timestamp,
-      coinbase: header.coinbase.bytes,
-      gasLimit: header.gasLimit,
-      prevRandao: header.mixHash,
-      hashOf: (wanted) => hexToBytes(this.ledger.byNumber(wanted)?.hash ?? ZERO_HASH),
-    };
   }
 }

@@ -1,10 +1,17 @@
+import type { Hex } from "@gas-waiver/protocol";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
 import type { SealedBlock } from "./block.js";
 
 /** A step of the chain's past that is still in force. */
 export type JournalEntry =
-  | { readonly kind: "block"; readonly block: SealedBlock; readonly changes: StateChanges }
+  | {
+      readonly kind: "block";
+      readonly block: SealedBlock;
+      /** Of its transactions, in their order. */
+      readonly hashes: readonly Hex[];
+      readonly changes: StateChanges;
+    }
   | { readonly kind: "patch"; readonly changes: StateChanges };
 
 /**

@@ -28,12 +28,13 @@ export class Ledger {
     return head;
   }
 
-  append(block: SealedBlock): void {
+  /** @param hashes of its transactions; for a block that is packed, this saves decoding them. */
+  append(block: SealedBlock, hashes: readonly Hex[] = block.transactions.map(({ tx }) => tx.hash)): void {
     this.#blocks.push(block);
     this.#blocks[this.#blocks.length - 1 - UNPACKED_BLOCKS]?.pack();
     this.#numbers.set(block.hash, block.number);
-    block.transactions.forEach(({ tx }, index) => {
-      this.#places.set(tx.hash, { block: block.number, index });
+    hashes.forEach((hash, index) => {
+      this.#places.set(hash, { block: block.number, index });
     });
   }
 

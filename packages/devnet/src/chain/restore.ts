@@ -10,8 +10,8 @@ import type { Ledger } from "./ledger.js";
  * to name the one before it as its parent, and the states between which nothing but blocks came have to give the
  * state root of the last block's header, which commits to every change before it.
  *
- * One root at the end rather than one for each block: over 5,000 blocks of four transfers that takes 1 s
- * instead of 4 s, and executing them again 20 s.
+ * One root at the end rather than one for each block: over 5,000 blocks of four wrapped transfers this takes
+ * 1 s of CPU time, with a root for each 3 s, and executing them again 16 s.
  * @throws {@link KeptChainError} for the first block that does not fit.
  */
 export function restore(journal: Journal, ledger: Ledger, world: WorldState): void {
@@ -25,7 +25,7 @@ export function restore(journal: Journal, ledger: Ledger, world: WorldState): vo
     } else {
       assertFollows(entry.block, ledger.head);
       world.applyUnrooted(entry.changes);
-      ledger.append(entry.block);
+      ledger.append(entry.block, entry.hashes);
       rooted = false;
     }
   }

@@ -5,8 +5,6 @@ import type { ClockSetting } from "./clock.js";
 /** All that it takes to bring the chain back to a moment. */
 export interface Snapshot {
   readonly mark: StateMark;
-  /** How many changes were made on top of the block. */
-  readonly steps: number;
   /** What waited in the pool. */
   readonly waiting: readonly Entry[];
   readonly clock: ClockSetting;

@@ -3,25 +3,14 @@ import type { Overlay } from "../state/overlay.js";
 import { type AccountRecord, EMPTY_CODE_HASH } from "../state/reader.js";
 
 /**
- * A change to the state that no transaction makes. Together with the blocks, the steps are all that it takes
- * to make the chain again: each happens between two blocks, and the later one's root commits to it.
- * Addresses and slots are lower-case hex.
+ * A change to the state that no transaction makes. It happens between two blocks, and the later one's root
+ * commits to it. Addresses and slots are lower-case hex.
  */
 export type StateStep =
   | { readonly kind: "setBalance"; readonly address: Hex; readonly balance: bigint }
   | { readonly kind: "setNonce"; readonly address: Hex; readonly nonce: bigint }
   | { readonly kind: "setCode"; readonly address: Hex; readonly code: Uint8Array }
   | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array };
-
-/** Takes the chain back: `block` is the latest again, with the first `steps` changes made on top of it. */
-export interface RevertStep {
-  readonly kind: "revert";
-  readonly block: number;
-  readonly steps: number;
-}
-
-/** What happens to the chain between blocks, in order. */
-export type ChainStep = StateStep | RevertStep;
 
 const NOBODY: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 

@@ -1,11 +1,14 @@
+import { RLP } from "@ethereumjs/rlp";
 import { createTxFromRLP, type TypedTransaction } from "@ethereumjs/tx";
 import { Address } from "@ethereumjs/util";
 import {
   assertChainId,
+  bytesEqual,
   bytesToHex,
   crypto,
   decodeInnerTx,
   type Hex,
+  MARKER_ADDRESS,
   ProtocolError,
   recoverSender,
 } from "@gas-waiver/protocol";
@@ -77,4 +80,23 @@ export function decodeForEvm(raw: Uint8Array, sender?: Hex): TypedTransaction {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
+
+/**
+ * "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address."
+ * Reads leniently, so that a wrapper which breaks an encoding rule is refused as the wrapper it wants to be.
+ */
+export function goesToMarker(raw: Uint8Array): boolean {
+  const first = raw[0] ?? 0;
+  const typed = first < 0x80;
+  try {
+    const fields = RLP.decode(typed ? raw.subarray(1) : raw);
+    const to = Array.isArray(fields) ? fields[typed ? (TO_FIELD[first] ?? -1) : 3] : undefined;
+    return to instanceof Uint8Array && bytesEqual(to, MARKER_ADDRESS);
+  } catch {
+    // Not RLP at all: the decoder of ordinary transactions says what is wrong with it.
+    return false;
+  }
 }

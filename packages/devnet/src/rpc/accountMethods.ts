@@ -17,6 +17,22 @@ import { address, boolean, type Members, object, optional, quantity, uint64 } fr
 export function accountMethods(chain: Chain): Methods {
   const impersonated = new Set<Hex>();
   let anybody = false;
+  /** One after the other, or two at once would take the same nonce. */
+  let sending: Promise<unknown> = Promise.resolve();
+  const send = async (members: Members): Promise<Hex> => {
+    const from = bytesToHex(address(members.from, "from"));
+    const forged = impersonated.has(from) || anybody;
+    const key = KEYS.get(from);
+    if (!forged && key === undefined) {
+      throw new RpcError(
+        RPC_CODES.refused,
+        `unknown account: ${from} is neither the devnet's nor impersonated`,
+      );
+    }
+    const unsigned = await complete(chain, members, from);
+    if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
+    return chain.sendImpersonated(chainTransaction(forge(unsigned, from), hexToBytes(from)));
+  };
   const start: Method = ([account]) => {
     impersonated.add(bytesToHex(address(account)));
     return null;
@@ -27,20 +43,10 @@ export function accountMethods(chain: Chain): Methods {
   };
   return {
     eth_accounts: () => [...KEYS.keys(), ...[...impersonated].filter((account) => !KEYS.has(account))],
-    eth_sendTransaction: async ([param]) => {
-      const members = object(param, "the transaction");
-      const from = bytesToHex(address(members.from, "from"));
-      const forged = impersonated.has(from) || anybody;
-      const key = KEYS.get(from);
-      if (!forged && key === undefined) {
-        throw new RpcError(
-          RPC_CODES.refused,
-          `unknown account: ${from} is neither the devnet's nor impersonated`,
-        );
-      }
-      const unsigned = await complete(chain, members, from);
-      if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
-      return chain.sendImpersonated(chainTransaction(forge(unsigned, from), hexToBytes(from)));
+    eth_sendTransaction: ([param]) => {
+      const sent = sending.then(() => send(object(param, "the transaction")));
+      sending = sent.catch(() => undefined);
+      return sent;
     },
     anvil_impersonateAccount: start,
     hardhat_impersonateAccount: start,

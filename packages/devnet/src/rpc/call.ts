@@ -3,6 +3,7 @@ import { Address } from "@ethereumjs/util";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../chain/block.js";
 import type { Chain } from "../chain/chain.js";
+import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { common } from "../evm/common.js";
 import type { AccessedAccount, BlockEnvironment, Call, CallOutcome } from "../evm/executor.js";
 import { NO_BYTES, type StateReader } from "../state/reader.js";
@@ -127,10 +128,12 @@ export async function createAccessList(
   assertValueCovered(request, state);
   const gas = callGas(chain, request);
   const call = { ...toCall(request, gas), reportAccess: true };
-  const first = await chain.call(call, block, state);
-  const own = [request.from, request.to].map((account) => account && bytesToHex(account));
+  const tracer = new CallTracer();
+  const first = await chain.call(call, block, state, { tracer });
+  const atHand = new Set([request.from, request.to].map((account) => account && bytesToHex(account)));
+  for (const account of created(tracer.root)) atHand.add(account);
   const accessList = first.accessed.filter(
-    ({ address: account, storageKeys }) => storageKeys.length > 0 || !own.includes(account),
+    ({ address: account, storageKeys }) => storageKeys.length > 0 || !atHand.has(account),
   );
   const { intrinsic } = leastGas({ ...request, accessList });
   const { executionGasUsed, failure } = await chain.call({ ...call, accessList }, block, state);
@@ -139,6 +142,13 @@ export async function createAccessList(
     gasUsed: toQuantity(intrinsic + executionGasUsed),
     ...(failure !== undefined && { error: failureText(failure) }),
   };
+}
+
+/** Contracts that a call made, which are at hand to those that made them. */
+function created(frame: CallFrame | undefined): Hex[] {
+  if (frame === undefined) return [];
+  const own = frame.type.startsWith("CREATE") && frame.to !== undefined ? [frame.to] : [];
+  return [...own, ...frame.calls.flatMap(created)];
 }
 
 /** Intrinsic gas and calldata floor of the transaction that the request would become. */

@@ -236,6 +236,15 @@ describe("eth_sendTransaction", () => {
     await send();
   });
 
+  it("gives many that come at once a nonce each", async () => {
+    const send = () =>
+      node.rpc<Hex>("eth_sendTransaction", { from: addressOf(13), to: addressOf(0), value: "0x1" });
+    const results = await Promise.all(Array.from({ length: 5 }, send));
+    await node.devnet.mine();
+    for (const hash of results) expect(await node.receipt(hash)).toMatchObject({ status: "0x1" });
+    expect(await node.balance(0)).toBe(5n);
+  });
+
   it("is held to the rules: the least price, the balance, and no wrappers", async () => {
     const from = addressOf(13);
     const send = (changes: object) => node.rpc("eth_sendTransaction", { from, to: addressOf(0), ...changes });

@@ -1,14 +1,23 @@
 import { type NestedUint8Array, RLP } from "@ethereumjs/rlp";
-import { bigIntToBytes, bytesToBigInt, bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { includedOf, SealedBlock } from "../chain/block.js";
+import {
+  bigIntToBytes,
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  type Hex,
+  hexToBytes,
+} from "@gas-waiver/protocol";
+import { SealedBlock } from "../chain/block.js";
 import type { JournalEntry } from "../chain/journal.js";
-import { type Packed, packIncluded, unpackIncluded } from "../chain/packing.js";
+import type { Packed } from "../chain/packing.js";
 import type { StateChanges } from "../state/overlay.js";
 import { type AccountRecord, NO_BYTES } from "../state/reader.js";
 
 // How the records of the log are written: a byte for the kind, then RLP.
 
 export const KIND = { genesis: 0, block: 1, patch: 2, rollBack: 3 } as const;
+
+const HASH_BYTES = 32;
 
 /** Items of a decoded list; what is of the wrong shape counts as empty, since a checksum stands for the rest. */
 type Item = Uint8Array | NestedUint8Array | undefined;
@@ -23,9 +32,12 @@ export function decodeGenesis(payload: Uint8Array): { chainId: bigint; genesis: 
 }
 
 export function encodeBlock(block: SealedBlock, changes: StateChanges): Uint8Array {
+  const hashes = block.transactions.map(({ tx }) => hexToBytes(tx.hash));
   return record(KIND.block, [
     block.headerBytes,
-    block.transactions.map(packIncluded),
+    // Packed, so that a restart need not look into them; the hashes are all that the ledger wants.
+    block.packed(),
+    concatBytes(...hashes),
     encodeChanges(changes),
   ]);
 }
@@ -46,14 +58,24 @@ export function decodeRollBack(payload: Uint8Array): number {
 export function decodeEntry(payload: Uint8Array): JournalEntry {
   const fields = fieldsOf(payload);
   if (payload[0] === KIND.patch) return { kind: "patch", changes: decodeChanges(fields[0]) };
-  const header = bytes(fields[0]);
-  const transactions = includedOf(list(fields[1]).map((item) => unpackIncluded(list(item))));
+  const [header, packed, hashes] = fields.slice(0, 3).map(bytes);
+  if (header === undefined || packed === undefined || hashes === undefined) throw new ShortRecordError();
   const number = Number(bytesToBigInt(bytes((RLP.decode(header) as NestedUint8Array)[8])));
   return {
     kind: "block",
-    block: new SealedBlock(number, header, transactions),
-    changes: decodeChanges(fields[2]),
+    block: new SealedBlock(number, header, hashes.length === 0 ? [] : packed),
+    hashes: Array.from({ length: hashes.length / HASH_BYTES }, (_, i) =>
+      bytesToHex(hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES)),
+    ),
+    changes: decodeChanges(fields[3]),
   };
+}
+
+class ShortRecordError extends Error {
+  override readonly name = "ShortRecordError";
+  constructor() {
+    super("a block's record has fewer fields than it needs");
+  }
 }
 
 function record(kind: number, fields: Packed): Uint8Array {

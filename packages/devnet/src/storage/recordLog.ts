@@ -51,7 +51,7 @@ export class RecordLog {
    * Finds the records, and cuts off an unfinished one at the end: it was never told to anybody.
    * @returns how many bytes were cut.
    */
-  scan(found: (place: RecordPlace, payload: Buffer) => void): number {
+  scan(found: (place: RecordPlace, payload: Uint8Array) => void): number {
     const fileSize = fstatSync(this.#fd).size;
     while (this.#end < fileSize) {
       const payload = this.#readRecord(fileSize);
@@ -67,8 +67,9 @@ export class RecordLog {
     return 0;
   }
 
-  read({ offset, length }: RecordPlace): Buffer {
-    const payload = Buffer.allocUnsafe(length);
+  read({ offset, length }: RecordPlace): Uint8Array {
+    // Not a Buffer: what is sliced out of one would keep all of it in memory.
+    const payload = new Uint8Array(length);
     readFully(this.#fd, payload, offset);
     return payload;
   }
@@ -93,7 +94,7 @@ export class RecordLog {
   }
 
   /** The record at the end of what has been read; undefined for one that was not written to its end. */
-  #readRecord(fileSize: number): Buffer | undefined {
+  #readRecord(fileSize: number): Uint8Array | undefined {
     const left = fileSize - this.#end;
     if (left < HEADER_BYTES) return undefined;
     const header = Buffer.allocUnsafe(HEADER_BYTES);
@@ -133,7 +134,7 @@ export function frame(payload: Uint8Array): Buffer {
   return record;
 }
 
-function readFully(fd: number, into: Buffer, position: number): void {
+function readFully(fd: number, into: Uint8Array, position: number): void {
   for (let done = 0; done < into.length; ) {
     const read = readSync(fd, into, done, into.length - done, position + done);
     if (read === 0)

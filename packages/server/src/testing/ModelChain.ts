@@ -52,7 +52,9 @@ export class ModelChain {
   /** The InnerTxs that ran, in order: each hash should be here at most once. */
   readonly executed: Hex[] = [];
   genesisHash: Hex = fakeHash("genesis");
-  #height = 0;
+  /** The blocks above the genesis, and what ran in each. */
+  #blocks: { readonly hash: Hex; readonly ran: Wrapper[] }[] = [];
+  #forks = 0;
   readonly #nonces = new Map<Hex, bigint>();
   readonly #receipts = new Map<Hex, Receipt>();
   /** The block that first passed a wrapper over because its sender's nonce was missing. */
@@ -61,6 +63,10 @@ export class ModelChain {
 
   constructor(pool: PoolKind) {
     this.pool = pool;
+  }
+
+  get height(): number {
+    return this.#blocks.length;
   }
 
   nonceOf(address: Hex): bigint {
@@ -80,6 +86,12 @@ export class ModelChain {
   /** The pool is empty, as after a node's restart. */
   forgetAll(): void {
     this.#waiting.clear();
+  }
+
+  /** The pool loses one of the waiting wrappers, if it has that many. */
+  forget(place: number): void {
+    const lost = this.waiting[place];
+    if (lost) this.#waiting.delete(lost.hash);
   }
 
   /** Takes a signed wrapper into the pool, or says why not. Its checks are those of D7 that need the chain. */
@@ -102,15 +114,29 @@ export class ModelChain {
 
   /** Makes a block; a wrapper that cannot run any more is dropped, one that cannot run yet waits a while (D8). */
   mine(): void {
-    this.#height++;
+    this.#blocks.push({ hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`), ran: [] });
     this.#runAll();
     for (const wrapper of this.#waiting.values()) {
       if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
-      const since = this.#heldSince.get(wrapper.hash) ?? this.#height;
+      const since = this.#heldSince.get(wrapper.hash) ?? this.height;
       this.#heldSince.set(wrapper.hash, since);
-      if (this.#height - since < HELD_BLOCKS) continue;
+      if (this.height - since < HELD_BLOCKS) continue;
       this.#waiting.delete(wrapper.hash);
       this.#heldSince.delete(wrapper.hash);
+    }
+  }
+
+  /** Takes the newest blocks away and forgets what was in them; the next ones are others. */
+  reorg(depth: number): void {
+    this.#forks++;
+    for (const { ran } of this.#blocks.splice(-depth).reverse()) {
+      for (const { waiver, nonce, sender, senderNonce, hash, innerHash } of ran.reverse()) {
+        this.setNonce(waiver, nonce);
+        this.setNonce(sender, senderNonce);
+        this.#receipts.delete(hash);
+        this.#receipts.delete(innerHash);
+        this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
+      }
     }
   }
 
@@ -136,9 +162,9 @@ export class ModelChain {
       case "eth_chainId":
         return quantity(CHAIN_ID);
       case "eth_blockNumber":
-        return quantity(this.#height);
+        return quantity(this.height);
       case "eth_getBlockByNumber":
-        return { number: first, hash: this.genesisHash };
+        return this.#block(Number(first));
       case "eth_getTransactionCount":
         return quantity(this.nonceOf(first));
       case "eth_getTransactionReceipt":
@@ -148,6 +174,11 @@ export class ModelChain {
       default:
         throw new RefusedByNode(`the method ${method} does not exist`);
     }
+  }
+
+  #block(number: number): { number: Hex; hash: Hex } | null {
+    const hash = number === 0 ? this.genesisHash : this.#blocks[number - 1]?.hash;
+    return hash === undefined ? null : { number: quantity(number), hash };
   }
 
   #assertWelcome({ waiver, nonce, innerHash, sender, senderNonce, hash }: Wrapper): void {
@@ -172,14 +203,17 @@ export class ModelChain {
     return this.nonceOf(address) + BigInt([...this.#waiting.values()].filter(isOurs).length);
   }
 
-  #execute({ waiver, nonce, sender, senderNonce, hash, innerHash }: Wrapper): boolean {
+  #execute(wrapper: Wrapper): boolean {
+    const { waiver, nonce, sender, senderNonce, hash, innerHash } = wrapper;
     if (nonce !== this.nonceOf(waiver) || senderNonce !== this.nonceOf(sender)) return false;
     this.setNonce(waiver, nonce + 1n);
     this.setNonce(sender, senderNonce + 1n);
     this.executed.push(innerHash);
+    const block = this.#blocks.at(-1);
+    block?.ran.push(wrapper);
     const receipt = {
-      blockNumber: quantity(this.#height),
-      blockHash: fakeHash(`block ${this.#height}`),
+      blockNumber: quantity(this.height),
+      blockHash: block?.hash ?? this.genesisHash,
       gasUsed: quantity(50_000),
       status: quantity(this.reverting.has(innerHash) ? 0 : 1),
     };

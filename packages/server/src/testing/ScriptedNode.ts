@@ -2,6 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { HeadFeed } from "./HeadFeed.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./ModelChain.js";
 
 /** One call as it arrived: a batch of one or more. */
@@ -53,15 +54,21 @@ export class ScriptedNode {
   automine: boolean;
   readonly #events = new EventEmitter().setMaxListeners(0);
   #server: Server | undefined;
+  #heads: HeadFeed | undefined;
   #port = 0;
 
-  private constructor(pool: PoolKind, automine: boolean) {
-    this.chain = new ModelChain(pool);
+  private constructor(chain: ModelChain, automine: boolean) {
+    this.chain = chain;
     this.automine = automine;
   }
 
-  static async start({ pool = "strict" as PoolKind, automine = true } = {}): Promise<ScriptedNode> {
-    const node = new ScriptedNode(pool, automine);
+  /** A node; with `chain`, another one of the same chain and pool. */
+  static async start({
+    pool = "strict" as PoolKind,
+    automine = true,
+    chain = new ModelChain(pool),
+  } = {}): Promise<ScriptedNode> {
+    const node = new ScriptedNode(chain, automine);
     await node.open();
     return node;
   }
@@ -70,11 +77,22 @@ export class ScriptedNode {
     return `http://127.0.0.1:${this.#port}`;
   }
 
+  get wsUrl(): string {
+    return `ws://127.0.0.1:${this.#port}`;
+  }
+
+  /** Who follows its new blocks over WebSocket. */
+  get heads(): HeadFeed {
+    if (this.#heads === undefined) throw new Error("the node is not open");
+    return this.#heads;
+  }
+
   /** Listens, on the port of before if there was one. */
   async open(): Promise<void> {
     const server = createServer((request, response) => {
       this.#receive(request, response).catch(() => response.destroy());
     });
+    this.#heads = new HeadFeed(server, () => this.#events.emit("news"));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
@@ -87,6 +105,7 @@ export class ScriptedNode {
     if (server === undefined) return;
     const closed = once(server, "close");
     server.close();
+    this.#heads?.cut();
     server.closeAllConnections();
     await closed;
   }
@@ -108,6 +127,7 @@ export class ScriptedNode {
   /** Makes a block of what the pool holds. */
   mine(): void {
     this.chain.mine();
+    this.#heads?.tell(this.chain.height);
     this.#events.emit("news");
   }
 

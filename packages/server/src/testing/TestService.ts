@@ -7,6 +7,7 @@ import { createServer, type Server } from "../createServer.js";
 import type { ServerOptions } from "../options.js";
 import { CHAIN_ID, type PoolKind } from "./ModelChain.js";
 import { ScriptedNode } from "./ScriptedNode.js";
+import { storeUntil } from "./storeUntil.js";
 import { TestPostgres } from "./TestPostgres.js";
 import { APPROVE, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 
@@ -47,6 +48,7 @@ export interface PostOptions {
 export interface Row {
   readonly id: string;
   readonly state: string;
+  readonly waiver: Buffer;
   readonly waiver_nonce: string | null;
   readonly error_reason: string | null;
 }
@@ -81,7 +83,7 @@ export class TestService {
     return new TestService(server, url, place);
   }
 
-  /** Another service on the same store and node; this one must have ended. */
+  /** Another service on the same store and node: instead of this one, or beside it. */
   again(changes: Partial<ServerOptions> = {}): Promise<TestService> {
     const { node, databaseUrl } = this;
     return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
@@ -136,14 +138,24 @@ export class TestService {
   }
 
   /** All submissions, oldest first. */
-  async rows(): Promise<Row[]> {
+  rows(): Promise<Row[]> {
+    return this.query<Row>(
+      "select id, state, waiver, waiver_nonce, error_reason from submissions order by id",
+    );
+  }
+
+  /** Asks the store, or writes into it behind the service's back. */
+  async query<T extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
     const client = new pg.Client({ connectionString: this.databaseUrl });
     await client.connect();
-    const { rows } = await client.query<Row>(
-      "select id, state, waiver_nonce, error_reason from submissions order by id",
-    );
+    const { rows } = await client.query<T>(sql, [...parameters]);
     await client.end();
     return rows;
+  }
+
+  /** Resolves when the query has rows: it is asked after every write of a service. */
+  until<T extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
+    return storeUntil<T>(this.databaseUrl, sql, parameters);
   }
 }
 

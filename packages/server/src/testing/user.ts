@@ -13,6 +13,9 @@ import { CHAIN_ID } from "./ModelChain.js";
 
 export const WAIVER_KEY = new Uint8Array(32).fill(0x77);
 export const WAIVER = bytesToHex(privateKeyToAddress(WAIVER_KEY));
+/** Another waiver's. */
+export const SECOND_KEY = new Uint8Array(32).fill(0x78);
+export const SECOND_WAIVER = bytesToHex(privateKeyToAddress(SECOND_KEY));
 /** The one contract that the waiver may call, by the selectors of `transfer` and `approve`. */
 export const TOKEN = hexToBytes("0x78cf24370174180738c5b8e352b6d14c83a6c9a9");
 export const TRANSFER = hexToBytes("0xa9059cbb");

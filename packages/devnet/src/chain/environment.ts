@@ -1,0 +1,44 @@
+import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { accountsOf } from "../accounts.js";
+import type { BlockEnvironment } from "../evm/executor.js";
+import type { SealedBlock } from "./block.js";
+import type { Clock } from "./clock.js";
+import type { Ledger } from "./ledger.js";
+
+const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
+
+/** What the transactions of the next block will see. Takes the clock's next timestamp. Validators take turns. */
+export function environmentAfter(
+  parent: SealedBlock,
+  ledger: Ledger,
+  clock: Clock,
+  gasLimit: bigint,
+): BlockEnvironment {
+  const number = parent.number + 1;
+  const validators = accountsOf("validator");
+  const proposer = validators[number % validators.length]?.address ?? "0x";
+  return {
+    number: BigInt(number),
+    timestamp: clock.take(parent.timestamp),
+    coinbase: hexToBytes(proposer),
+    gasLimit,
+    prevRandao: crypto.keccak256(hexToBytes(parent.hash)),
+    hashOf: hashesOf(ledger),
+  };
+}
+
+/** What the transactions of a block saw. */
+export function environmentOf({ header }: SealedBlock, ledger: Ledger): BlockEnvironment {
+  return {
+    number: header.number,
+    timestamp: header.timestamp,
+    coinbase: header.coinbase.bytes,
+    gasLimit: header.gasLimit,
+    prevRandao: header.mixHash,
+    hashOf: hashesOf(ledger),
+  };
+}
+
+function hashesOf(ledger: Ledger): BlockEnvironment["hashOf"] {
+  return (wanted) => hexToBytes(ledger.byNumber(wanted)?.hash ?? ZERO_HASH);
+}

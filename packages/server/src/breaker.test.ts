@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { createBreaker } from "./breaker.js";
+
+/** A breaker on a clock that the test moves. */
+function breakerAt({ failures = 3, openMs = 100, maxOpenMs = 1_000 } = {}) {
+  const clock = { ms: 5_000 };
+  const breaker = createBreaker({ failures, openMs, maxOpenMs, now: () => clock.ms });
+  return { breaker, pass: (ms: number) => (clock.ms += ms) };
+}
+
+describe("a breaker", () => {
+  it("stays closed until so many failures in a row", () => {
+    const { breaker } = breakerAt();
+    expect(breaker.state).toBe("closed");
+    expect([breaker.fail("once"), breaker.fail("once")]).toEqual([undefined, undefined]);
+    expect(breaker.state).toBe("closed");
+    expect(breaker.fail("once")).toBe(100);
+    expect(breaker.state).toBe("open");
+  });
+
+  it("counts only what comes in a row", () => {
+    const { breaker } = breakerAt();
+    for (let i = 0; i < 10; i++) {
+      breaker.fail("once");
+      breaker.fail("once");
+      expect(breaker.succeed()).toBe(false);
+    }
+    expect(breaker.state).toBe("closed");
+  });
+
+  it("opens at once for what lies with the key itself", () => {
+    const { breaker } = breakerAt();
+    expect(breaker.fail("at once")).toBe(100);
+    expect(breaker.state).toBe("open");
+  });
+
+  it("probes when its time is over, not a moment before", () => {
+    const { breaker, pass } = breakerAt();
+    breaker.fail("at once");
+    pass(99);
+    expect(breaker.state).toBe("open");
+    pass(1);
+    expect(breaker.state).toBe("probing");
+  });
+
+  it("closes with the probe's success, and says so once", () => {
+    const { breaker, pass } = breakerAt();
+    breaker.fail("at once");
+    pass(100);
+    expect(breaker.succeed()).toBe(true);
+    expect(breaker.state).toBe("closed");
+    expect(breaker.succeed()).toBe(false);
+  });
+
+  it("opens again with the probe's first failure, for twice as long each time, up to the limit", () => {
+    const { breaker, pass } = breakerAt();
+    const openings = [breaker.fail("at once")];
+    for (let i = 0; i < 6; i++) {
+      pass(openings.at(-1) ?? 0);
+      expect(breaker.state).toBe("probing");
+      openings.push(breaker.fail("once"));
+      expect(breaker.state).toBe("open");
+    }
+    expect(openings).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
+  });
+
+  it("begins with the short time again after it has closed", () => {
+    const { breaker, pass } = breakerAt();
+    pass(breaker.fail("at once") ?? 0);
+    pass(breaker.fail("once") ?? 0);
+    breaker.succeed();
+    expect([breaker.fail("once"), breaker.fail("once"), breaker.fail("once")]).toEqual([
+      undefined,
+      undefined,
+      100,
+    ]);
+  });
+
+  it("stays at its limit however often it fails", () => {
+    const { breaker, pass } = breakerAt();
+    for (let i = 0; i < 2_000; i++) pass(breaker.fail("at once") ?? Number.NaN);
+    expect(breaker.fail("at once")).toBe(1_000);
+  });
+});

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type LaneBoard, openLaneBoard } from "./laneBoard.js";
+import { setBreaker, setLaneState } from "./store/lanes.js";
+import { registerLane, takeLease } from "./store/lease.js";
+import type { Store } from "./store/Store.js";
+import { applicantOf, bytes, laneIn, submissionIn } from "./testing/submissions.js";
+import { silent, TestPostgres } from "./testing/TestPostgres.js";
+import { SECOND_WAIVER, WAIVER } from "./testing/user.js";
+
+const FIRST = hexToBytes(WAIVER);
+const SECOND = hexToBytes(SECOND_WAIVER);
+
+let postgres: TestPostgres;
+let store: Store;
+let chainRef: number;
+let lane: Awaited<ReturnType<typeof laneIn>>;
+const boards: LaneBoard[] = [];
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres?.end());
+beforeEach(async () => {
+  store = await postgres.openStore();
+  lane = await laneIn(store);
+  chainRef = lane.chain;
+  await registerLane(store, { chain: chainRef, waiver: SECOND });
+});
+afterEach(async () => {
+  await Promise.all(boards.splice(0).map((board) => board.close()));
+  await store.close();
+});
+
+/** A board that has looked. */
+async function board({ own = [FIRST], tellWork = (_owners: readonly string[]) => {} } = {}) {
+  const opened = openLaneBoard({ store, chainRef, log: silent, ownWaivers: () => own, tellWork });
+  boards.push(opened);
+  await opened.refresh();
+  return opened;
+}
+
+const work = (waiver: Uint8Array, owner = randomUUID()) =>
+  takeLease(store, { chain: chainRef, waiver, owner }, 3_600_000);
+const chosen = (from: LaneBoard, times = 1) => Array.from({ length: times }, () => bytesToHex(from.choose()));
+
+describe("the lane for a sender that has nothing under way", () => {
+  it("is the one with the least to do, counting what was given since the last look", async () => {
+    await work(SECOND);
+    for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
+    const seen = await board();
+    expect(chosen(seen, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
+    const next = chosen(seen, 10);
+    expect(next.filter((waiver) => waiver === WAIVER)).toHaveLength(5);
+  });
+
+  it.each([
+    ["that nobody works", async () => {}],
+    [
+      "whose breaker is open",
+      () => work(SECOND).then(() => setBreaker(store, chainRef, SECOND, 60_000, "no")),
+    ],
+    ["that drains", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],
+    ["that is stopped", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "stopped"))],
+    ["that is retired", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "retired"))],
+  ])("is not one %s", async (_, prepare) => {
+    await prepare();
+    expect(new Set(chosen(await board(), 5))).toEqual(new Set([WAIVER]));
+  });
+
+  it("is one of this replica's where none is known to work: they are taken in turn", async () => {
+    await setLaneState(store, chainRef, FIRST, "open");
+    await store.pool.query("update lanes set owner = null, lease_until = '-infinity'");
+    expect(new Set(chosen(await board({ own: [SECOND] }), 4))).toEqual(new Set([SECOND_WAIVER]));
+    const both = chosen(await board({ own: [FIRST, SECOND] }), 4);
+    expect(both.filter((waiver) => waiver === WAIVER)).toHaveLength(2);
+  });
+});
+
+describe("what is queued in a lane that does not work", () => {
+  const laneOf = async (id: string) => {
+    const { rows } = await store.pool.query<{ waiver: Buffer }>(
+      "select waiver from submissions where id = $1",
+      [id],
+    );
+    return rows[0] && bytesToHex(rows[0].waiver);
+  };
+
+  it("goes to one that does, whose owner is told; what its sender has signed there keeps the rest there", async () => {
+    const [signed, behind, free] = [applicantOf(1, 0), applicantOf(1, 1), applicantOf(2)];
+    await submissionIn("signed", store, lane, signed);
+    await submissionIn("queued", store, lane, behind);
+    await submissionIn("queued", store, lane, free);
+    await setLaneState(store, chainRef, FIRST, "stopped");
+    const owner = randomUUID();
+    await work(SECOND, owner);
+    const told = await new Promise<readonly string[]>((resolve) => {
+      board({ tellWork: resolve }).catch(() => {});
+    });
+    expect(told).toEqual([owner]);
+    expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
+    expect([await laneOf(signed.id), await laneOf(behind.id)]).toEqual([WAIVER, WAIVER]);
+  });
+
+  it("stays where it is while no lane works", async () => {
+    const id = await submissionIn("queued", store, lane, applicantOf(1));
+    await setLaneState(store, chainRef, FIRST, "stopped");
+    const seen = await board();
+    await seen.refresh();
+    await seen.close();
+    expect(await laneOf(id)).toBe(WAIVER);
+  });
+
+  it("belongs to a lane whose owner is known while its lease holds", async () => {
+    const seen = await board();
+    expect(seen.ownerOf(FIRST)).toBe(lane.owner);
+    expect(seen.ownerOf(bytes(20, 9))).toBeUndefined();
+    await store.pool.query("update lanes set lease_until = now() - interval '1 second'");
+    await seen.refresh();
+    expect(seen.ownerOf(FIRST)).toBeUndefined();
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * Breaks the service in every way that is known, with real processes, and compares what clients were told, what the
+ * store says and what the chain executed (test/chaos, docs/chaos.md). It is TypeScript, so it is loaded the way the
+ * tests are: by Vite, from the sources. The processes run what is built.
+ */
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { createViteServer } from "vitest/node";
+import { root, setUp } from "./setup.mjs";
+
+const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
+
+Runs a chain, a PostgreSQL and replicas of the service as processes, sends load, and breaks
+things; then compares what clients were told, what the store says and what the chain executed.
+
+  --rounds N    rounds in all; a round takes some 10 seconds      (default 20)
+  --seed S      which run of luck, an integer from 0 to 2^31-1    (default 1)
+  --pool KIND   the chain's pool: strict, queued, or both: half of the rounds each
+                                                                  (default both)
+  --replicas N  replicas of the service, 1 to 3                   (default 3)
+  --json FILE   write the outcome there too
+  --log FILE    where the replicas' logs go if something is wrong (default chaos.log)
+  --help        this text
+
+Status: 0 nothing was wrong, 1 something was (with the evidence), 2 wrong usage.`;
+
+const MAX_SEED = 2 ** 31 - 1;
+
+function readOptions(argv) {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      rounds: { type: "string", default: "20" },
+      seed: { type: "string", default: "1" },
+      pool: { type: "string", default: "both" },
+      replicas: { type: "string", default: "3" },
+      json: { type: "string" },
+      log: { type: "string", default: "chaos.log" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const problems = [];
+  const whole = (name, least, most) => {
+    const value = /^\d+$/.test(values[name]) ? Number(values[name]) : Number.NaN;
+    if (!(value >= least && value <= most)) {
+      problems.push(`--${name} is "${values[name]}", not a whole number from ${least} to ${most}`);
+    }
+    return value;
+  };
+  const pools = { strict: ["strict"], queued: ["queued"], both: ["strict", "queued"] }[values.pool];
+  if (pools === undefined) problems.push(`--pool is "${values.pool}", not strict, queued or both`);
+  const options = {
+    rounds: whole("rounds", 1, 1_000_000),
+    seed: whole("seed", 0, MAX_SEED),
+    replicas: whole("replicas", 1, 3),
+    pools,
+  };
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return { ...options, pool: values.pool, json: values.json, log: values.log, help: values.help };
+}
+
+async function load() {
+  const server = await createViteServer({
+    configFile: false,
+    root,
+    logLevel: "error",
+    appType: "custom",
+    optimizeDeps: { noDiscovery: true },
+    server: { middlewareMode: true, watch: null, ws: false },
+    ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
+  });
+  const { runChaos } = await server.ssrLoadModule("/test/chaos/runChaos.ts");
+  return { runChaos, close: () => server.close() };
+}
+
+function printRound({ pool, round, strikes, transactions, recoveryMs }) {
+  const seconds = `${(recoveryMs / 1000).toFixed(1)} s`.padStart(7);
+  console.log(
+    `${pool} ${String(round).padStart(4)}  ${String(transactions).padStart(4)} sent  recovered in ${seconds}  ${strikes.join(", ")}`,
+  );
+}
+
+function printOutcome(outcome, strikes, answers) {
+  const width = Math.max(...Object.keys(outcome).map((name) => name.length));
+  for (const [name, value] of Object.entries(outcome)) console.log(`  ${name.padEnd(width)}  ${value}`);
+  const list = (counts) =>
+    Object.entries(counts)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, count]) => `${name} ${count}`)
+      .join(", ");
+  console.log(`  ${"strikes".padEnd(width)}  ${list(strikes)}`);
+  console.log(`  ${"answers".padEnd(width)}  ${list(answers)}`);
+}
+
+async function main() {
+  let options;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  await setUp({ signal: new AbortController().signal });
+  const { rounds, seed, pool, replicas, json, log } = options;
+  const { runChaos, close } = await load();
+  const { outcome, strikes, answers, evidence, crashes, ...run } = await runChaos({
+    ...options,
+    onRound: printRound,
+  });
+  await close();
+  console.log("");
+  printOutcome(outcome, strikes, answers);
+  if (json !== undefined) {
+    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pool, replicas }, null, 2);
+    await writeFile(json, `${text}\n`);
+  }
+  if (evidence.length === 0 && crashes.length === 0) return 0;
+  for (const { violation, what } of evidence) console.error(`\n${violation}: ${what}`);
+  for (const crash of crashes) console.error(`\ncrash: ${crash}`);
+  await writeFile(log, run.log);
+  const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas}`;
+  console.error(`\nThe replicas' logs are in ${log}. Again: ${again}`);
+  return 1;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,98 @@
+import { bytesToHex, type Hex, MARKER_ADDRESS } from "@gas-waiver/protocol";
+
+/** A wrapper in a block and the InnerTx that ran with it. */
+export interface Execution {
+  readonly block: number;
+  readonly wrapperHash: Hex;
+  readonly waiver: Hex;
+  readonly waiverNonce: number;
+  readonly innerHash: Hex;
+  readonly sender: Hex;
+  readonly senderNonce: number;
+  readonly reverted: boolean;
+}
+
+interface RpcTransaction {
+  readonly hash: Hex;
+  readonly from: Hex;
+  readonly to: Hex | null;
+  readonly nonce: Hex;
+}
+
+const MARKER = bytesToHex(MARKER_ADDRESS);
+
+/** The devnet as the driver sees it: its controls, and what its blocks hold. No fault and no cut touches this way. */
+export class Chain {
+  readonly #url: string;
+  /** Everything that ran, in the order of the blocks. */
+  readonly executions: Execution[] = [];
+  #scanned = 0;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async call<T>(method: string, ...params: readonly unknown[]): Promise<T> {
+    const [result] = await this.#batch<T>([{ method, params }]);
+    return result as T;
+  }
+
+  async head(): Promise<number> {
+    return Number(await this.call<Hex>("eth_blockNumber"));
+  }
+
+  async nonces(addresses: readonly Hex[]): Promise<number[]> {
+    const method = "eth_getTransactionCount";
+    const nonces = await this.#batch<Hex>(addresses.map((a) => ({ method, params: [a, "latest"] })));
+    return nonces.map(Number);
+  }
+
+  /** Reads the blocks that came since the last time. */
+  async scan(): Promise<void> {
+    const head = await this.head();
+    for (; this.#scanned < head; this.#scanned++) {
+      const number = `0x${(this.#scanned + 1).toString(16)}`;
+      const block = await this.call<{ transactions: RpcTransaction[] }>("eth_getBlockByNumber", number, true);
+      await this.#read(this.#scanned + 1, block.transactions);
+    }
+  }
+
+  async #read(block: number, transactions: readonly RpcTransaction[]): Promise<void> {
+    const pairs = transactions.flatMap((wrapper, i) => {
+      const inner = transactions[i + 1];
+      return wrapper.to === MARKER && inner ? [{ wrapper, inner }] : [];
+    });
+    const method = "eth_getTransactionReceipt";
+    const receipts = await this.#batch<{ status: Hex }>(
+      pairs.map(({ inner }) => ({ method, params: [inner.hash] })),
+    );
+    pairs.forEach(({ wrapper, inner }, i) => {
+      this.executions.push({
+        block,
+        wrapperHash: wrapper.hash,
+        waiver: wrapper.from,
+        waiverNonce: Number(wrapper.nonce),
+        innerHash: inner.hash,
+        sender: inner.from,
+        senderNonce: Number(inner.nonce),
+        reverted: receipts[i]?.status !== "0x1",
+      });
+    });
+  }
+
+  async #batch<T>(calls: readonly { method: string; params: readonly unknown[] }[]): Promise<T[]> {
+    if (calls.length === 0) return [];
+    const response = await fetch(this.#url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }))),
+    });
+    const answers = (await response.json()) as { id: number; result?: T; error?: { message: string } }[];
+    return answers
+      .sort((a, b) => a.id - b.id)
+      .map(({ result, error }, i) => {
+        if (error) throw new Error(`${calls[i]?.method}: ${error.message}`);
+        return result as T;
+      });
+  }
+}

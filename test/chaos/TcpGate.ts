@@ -1,0 +1,80 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** How a way to somewhere can be cut: nobody listens, connections break at once, or nothing moves any more. */
+export const CUTS = ["refuse", "reset", "hang"] as const;
+export type Cut = (typeof CUTS)[number];
+
+/** A TCP connection's way to a port, that can be cut and healed. */
+export class TcpGate {
+  readonly #target: number;
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #port = 0;
+  #cut: Cut | undefined;
+
+  private constructor(target: number) {
+    this.#target = target;
+  }
+
+  static async before(url: string): Promise<TcpGate> {
+    const gate = new TcpGate(Number(new URL(url).port));
+    await gate.#listen();
+    return gate;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async cut(how: Cut): Promise<void> {
+    this.#cut = how;
+    if (how === "hang") {
+      for (const socket of this.#sockets) socket.pause().unpipe();
+      return;
+    }
+    if (how === "refuse") await this.close();
+    else this.#destroyAll();
+  }
+
+  async heal(): Promise<void> {
+    this.#cut = undefined;
+    // What hung is lost, as after a real partition's time-out.
+    this.#destroyAll();
+    if (this.#server === undefined) await this.#listen();
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
+    this.#destroyAll();
+    await closed;
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((socket) => this.#pass(socket));
+    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  #pass(socket: Socket): void {
+    this.#keep(socket);
+    if (this.#cut === "reset") socket.destroy();
+    if (this.#cut !== undefined) return;
+    const inside = connect(this.#target, "127.0.0.1");
+    this.#keep(inside);
+    socket.on("close", () => inside.destroy());
+    inside.on("close", () => socket.destroy());
+    socket.pipe(inside).pipe(socket);
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket)).on("error", () => socket.destroy());
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import { type LaneAdmin, openLaneAdmin } from "@gas-waiver/server";
+import pg from "pg";
+import { TestPostgres } from "../../packages/server/src/testing/TestPostgres.js";
+import { Chain } from "./Chain.js";
+import { Process } from "./Process.js";
+import { Replica } from "./Replica.js";
+import { TcpGate } from "./TcpGate.js";
+
+export type PoolKind = "strict" | "queued";
+
+export const API_KEYS = ["gw_chaos_first_aaaaaaaa", "gw_chaos_second_bbbbbbbb"] as const;
+
+const SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
+const BLOCK_TIME_MS = 150;
+
+/** Everything that a run needs, as processes: a chain, a database, and replicas of the service. */
+export interface World {
+  readonly pool: PoolKind;
+  readonly chain: Chain;
+  readonly postgres: TestPostgres;
+  readonly replicas: readonly Replica[];
+  readonly lanes: LaneAdmin;
+  /** The registered waivers whose keys some replica may have. */
+  readonly waiverKeys: readonly Uint8Array[];
+  readonly waivers: readonly Hex[];
+  /** The chain's head a moment ago. */
+  readonly head: number;
+  query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export async function openWorld({
+  pool,
+  replicas: count,
+  seed,
+}: {
+  readonly pool: PoolKind;
+  readonly replicas: number;
+  readonly seed: number;
+}): Promise<World> {
+  const owned: (() => unknown)[] = [];
+  const close = async () => {
+    for (const end of owned.splice(0).reverse()) await end();
+  };
+  try {
+    const folder = mkdtempSync(join(tmpdir(), "gas-waiver-chaos-"));
+    owned.push(() => rmSync(folder, { recursive: true, force: true }));
+    const postgres = await TestPostgres.start();
+    owned.push(() => postgres.end());
+    const databaseUrl = await postgres.createDatabase();
+    const { chain, url } = await startDevnet(pool, owned);
+    const waiverKeys = keysOf(seed);
+    const waivers = waiverKeys.map((key) => bytesToHex(privateKeyToAddress(key)));
+    for (const waiver of waivers.slice(2)) await chain.call("devnet_registerWaiver", { waiver });
+    const policyFile = join(folder, "policy.json");
+    writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
+    const place = { folder, databaseUrl, policyFile, apiKeys: API_KEYS };
+    const replicas: Replica[] = [];
+    for (let i = 0; i < count; i++) {
+      const gate = await TcpGate.before(url);
+      owned.push(() => gate.close());
+      const replica = new Replica(`replica ${i + 1}`, gate, place, waiverKeys);
+      owned.push(() => replica.kill());
+      replicas.push(replica);
+    }
+    await Promise.all(replicas.map((replica) => replica.start()));
+    const client = new pg.Pool({ connectionString: databaseUrl, max: 2, connectionTimeoutMillis: 3_000 });
+    client.on("error", () => {});
+    owned.push(() => client.end());
+    const lanes = await openLaneAdmin({ databaseUrl });
+    owned.push(() => lanes.close());
+    const head = followHead(chain);
+    owned.push(() => head.close());
+    return {
+      ...{ pool, chain, postgres, replicas, lanes, waiverKeys, waivers, close },
+      get head() {
+        return head.number;
+      },
+      query: async (sql, parameters = []) => (await client.query(sql, [...parameters])).rows,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startDevnet(pool: PoolKind, owned: (() => unknown)[]) {
+  const args = ["devnet", "--port", "0", "--pool", pool, "--block-time", String(BLOCK_TIME_MS)];
+  const devnet = new Process(args);
+  owned.push(() => devnet.kill());
+  const url = await devnet.ready();
+  if (url === undefined) throw new Error(`the devnet does not start: ${devnet.output}`);
+  return { chain: new Chain(url), url };
+}
+
+/** The two waivers of genesis, and two more. */
+function keysOf(seed: number): Uint8Array[] {
+  const own = accountsOf("waiver").map(({ privateKey }) => hexToBytes(privateKey));
+  const more = [1, 2].map((i) => crypto.keccak256(new TextEncoder().encode(`waiver ${seed} ${i}`)));
+  return [...own, ...more];
+}
+
+const LOOK_MS = 60;
+
+function followHead(chain: Chain) {
+  let number = 0;
+  let closed = false;
+  const loop = async () => {
+    while (!closed) {
+      number = await chain.head().catch(() => number);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  };
+  const running = loop();
+  return {
+    get number() {
+      return number;
+    },
+    close() {
+      closed = true;
+      return running;
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import type { Execution } from "./Chain.js";
+import type { Tx } from "./Client.js";
+import { isFinalFailure } from "./load.js";
+
+/** A submission as the store has it. */
+export interface Row {
+  readonly id: string;
+  readonly state: "queued" | "signed" | "broadcast" | "included" | "failed";
+  readonly inner_hash: Buffer;
+  readonly sender: Buffer;
+  readonly sender_nonce: string;
+  readonly waiver: Buffer;
+  readonly waiver_nonce: string | null;
+  readonly signings: number;
+  readonly reverted: boolean | null;
+  readonly error_reason: string | null;
+  readonly error_message: string | null;
+}
+
+export const ROWS = `select id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, signings, reverted,
+  error_reason, error_message from submissions order by id`;
+
+/** What clients were told, what the store says, and what the chain executed. */
+export interface Ledgers {
+  readonly told: Iterable<Tx>;
+  readonly store: readonly Row[];
+  readonly chain: readonly Execution[];
+}
+
+/**
+ * What must be 0.
+ *
+ * - `lost`: a client was given a submission's id, by a success or by a TIMEOUT, that the store does not have; or
+ *   the chain executed an InnerTx of which the store knows nothing.
+ * - `doubled`: an InnerTx, a sender's nonce or a waiver's nonce was used twice by the chain, or two submissions
+ *   of one InnerTx, or of one sender's nonce, both count as included.
+ * - `unresolved`: everything works again, and after a long time a submission has no final state, or a client that
+ *   asks again and again still does not know.
+ * - `falseSuccess`: told `success: true`, or included by the store, and not executed; told included without a
+ *   revert, and it reverted; or told `success: true` of a submission that failed for good afterwards.
+ * - `falseFailure`: told a final failure, or failed by the store, and executed all the same, with no later
+ *   submission of the same bytes whose wrapper did it. A TIMEOUT of a line is no failure: the work goes on.
+ * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the
+ *   store names another waiver nonce than the chain used.
+ */
+export const VIOLATIONS = [
+  "lost",
+  "doubled",
+  "unresolved",
+  "falseSuccess",
+  "falseFailure",
+  "nonceGaps",
+] as const;
+export type Violation = (typeof VIOLATIONS)[number];
+
+/** A violation, with what each ledger says. */
+export interface Finding {
+  readonly violation: Violation;
+  readonly what: string;
+}
+
+/** Compares the three ledgers. */
+export function compare({ told, store, chain }: Ledgers): Finding[] {
+  const findings: Finding[] = [];
+  const find = (violation: Violation, what: string) => findings.push({ violation, what });
+  const rowsById = new Map(store.map((row) => [row.id, row]));
+  const rowsByHash = groupBy(store, ({ inner_hash }) => bytesToHex(inner_hash));
+  const ranByHash = groupBy(chain, ({ innerHash }) => innerHash);
+  const context = { rowsById, rowsByHash, ranByHash, find };
+  for (const tx of told) compareTold(tx, context);
+  for (const row of store) compareRow(row, context);
+  for (const [hash, runs] of ranByHash) {
+    if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${show(runs)}`);
+    if (!rowsByHash.has(hash)) find("lost", `the store knows nothing of ${hash}, executed in ${show(runs)}`);
+  }
+  const counted = store.filter(({ state }) => state === "included");
+  for (const [place, rows] of groupBy(counted, (row) => `${bytesToHex(row.sender)}:${row.sender_nonce}`)) {
+    if (rows.length > 1) find("doubled", `nonce ${place} is included ${rows.length} times: ${show(rows)}`);
+  }
+  compareNonces(
+    chain,
+    ({ sender }) => sender,
+    ({ senderNonce }) => senderNonce,
+    find,
+  );
+  compareNonces(
+    chain,
+    ({ waiver }) => waiver,
+    ({ waiverNonce }) => waiverNonce,
+    find,
+  );
+  return findings;
+}
+
+interface Context {
+  readonly rowsById: ReadonlyMap<string, Row>;
+  readonly rowsByHash: ReadonlyMap<Hex, readonly Row[]>;
+  readonly ranByHash: ReadonlyMap<Hex, readonly Execution[]>;
+  find(violation: Violation, what: string): void;
+}
+
+function compareTold(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context): void {
+  const [run] = ranByHash.get(tx.hash) ?? [];
+  const rows = rowsByHash.get(tx.hash) ?? [];
+  const evidence = () => `${tx.hash}; told ${show(tx.told)}; store ${show(rows)}; chain ${show(run)}`;
+  const said = new Set<Violation>();
+  const once = (violation: Violation, why: string) => {
+    if (!said.has(violation)) find(violation, `${why}: ${evidence()}`);
+    said.add(violation);
+  };
+  for (const { line, wait } of tx.told) {
+    const row = rowsById.get(line.id);
+    if (line.success) {
+      if (row === undefined) once("lost", `the store has no submission ${line.id}`);
+      if (run === undefined) once("falseSuccess", "told success and not executed");
+      else if (wait === "included" && run.reverted) once("falseSuccess", "told included, and it reverted");
+      if (row?.state === "failed") once("falseSuccess", "told success of a submission that failed");
+    } else if (line.error.code === "TIMEOUT" && row === undefined) {
+      once("lost", `the store has no submission ${line.id}`);
+    } else if (line.error.reason === "REVERTED") {
+      if (run === undefined || !run.reverted) once("falseFailure", "told that it reverted");
+    } else if (isFinalFailure(line) && row !== undefined && row.state !== "failed") {
+      once("falseFailure", "told a failure of a submission that has not failed");
+    }
+  }
+}
+
+function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
+  const hash = bytesToHex(row.inner_hash);
+  const [run] = ranByHash.get(hash) ?? [];
+  const evidence = () => `${hash}; store ${show(rowsByHash.get(hash))}; chain ${show(run)}`;
+  if (row.state === "included") {
+    if (run === undefined) find("falseSuccess", `included by the store and not executed: ${evidence()}`);
+    else if (row.reverted !== run.reverted) find("falseSuccess", `not what the block says: ${evidence()}`);
+    else if (row.waiver_nonce !== null && bytesToHex(row.waiver) !== run.waiver) {
+      find("nonceGaps", `another waiver carried it: ${evidence()}`);
+    } else if (row.waiver_nonce !== null && Number(row.waiver_nonce) !== run.waiverNonce) {
+      find("nonceGaps", `it ran under another nonce of its waiver: ${evidence()}`);
+    }
+  } else if (row.state === "failed") {
+    if (run === undefined) return;
+    const carried = rowsByHash.get(hash)?.some(({ state, signings }) => state === "included" && signings > 0);
+    if (!carried) find("falseFailure", `failed by the store and executed: ${evidence()}`);
+  } else find("unresolved", `still ${row.state}: ${evidence()}`);
+}
+
+function compareNonces(
+  chain: readonly Execution[],
+  accountOf: (execution: Execution) => Hex,
+  nonceOf: (execution: Execution) => number,
+  find: Context["find"],
+): void {
+  for (const [account, runs] of groupBy(chain, accountOf)) {
+    const nonces = runs.map(nonceOf);
+    if (new Set(nonces).size < nonces.length) find("doubled", `${account} used a nonce twice: ${nonces}`);
+    else if (nonces.some((nonce, i) => nonce !== i)) find("nonceGaps", `${account} used ${nonces}`);
+  }
+}
+
+export function groupBy<T, K>(list: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const one of list) {
+    const group = groups.get(keyOf(one)) ?? [];
+    group.push(one);
+    groups.set(keyOf(one), group);
+  }
+  return groups;
+}
+
+/** Short, with the bytes as hex. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== "object" || part === null || !("type" in part) || part.type !== "Buffer") return part;
+    return `0x${Buffer.from((part as unknown as { data: number[] }).data).toString("hex")}`;
+  });
+  return text ?? "nothing";
+}

@@ -1,0 +1,111 @@
+// docs/governance.sh, as it stands, against a real chain and a real service; and the document beside it.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Transaction } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { processesWith, root } from "./Program.js";
+import { account, TOKEN, token } from "./user.js";
+
+const script = join(root, "docs", "governance.sh");
+const text = readFileSync(script, "utf8");
+const document = readFileSync(join(root, "docs", "governance.md"), "utf8");
+const hasBash = spawnSync("bash", ["--version"]).status === 0;
+
+describe("what the walk-through sends", () => {
+  const constants = [...text.matchAll(/^(transfer|approval|reading)_of_(\d)=(0x[0-9a-f]+)$/gm)];
+  const methods = { transfer: "0xa9059cbb", approval: "0x095ea7b3", reading: token.getFunction("balanceOf") };
+
+  it.each(constants.map(([, what = "", who = "", bytes = ""]) => ({ what, who, bytes })))(
+    "$what of user $who is what its name says",
+    ({ what, who, bytes }) => {
+      const tx = Transaction.from(bytes);
+      expect(tx).toMatchObject({ from: account(Number(who)).address, to: TOKEN, nonce: 0, gasPrice: 0n });
+      const method = methods[what as keyof typeof methods];
+      expect(tx.data.slice(0, 10)).toBe(typeof method === "string" ? method : method?.selector);
+    },
+  );
+});
+
+describe.skipIf(!hasBash)("the walk-through of governance", () => {
+  let run: ChildProcess | undefined;
+  let steps: string[] = [];
+  beforeAll(async () => {
+    const child = spawn("bash", [script], { stdio: ["ignore", "pipe", "pipe"] });
+    run = child;
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (more: string) => {
+        output += more;
+      });
+    }
+    const status = await new Promise((resolve) => child.once("close", resolve));
+    expect(status, output).toBe(0);
+    steps = output.split(/^== \d+\. /m).slice(1);
+  }, 180_000);
+  afterAll(async () => {
+    const child = run;
+    if (child === undefined || child.exitCode !== null) return;
+    await new Promise((resolve) => {
+      child.once("close", resolve);
+      child.kill();
+    });
+  });
+
+  const waiver = account(12).address;
+  /** The lines of the service in a step. */
+  const linesOf = (step: number) =>
+    [...(steps[step - 1] ?? "").matchAll(/^\{"index":0.*$/gm)].map(([line]) => JSON.parse(line));
+
+  it("has seven steps, which the document tells in the same words", () => {
+    expect(steps).toHaveLength(7);
+    for (const [heading = ""] of text.matchAll(/(?<=^step ")\d\. [^"]+/gm))
+      expect(document).toContain(heading);
+  });
+
+  it("begins without the waiver, whose lines end with the time-out and whose log says why", () => {
+    expect(steps[0]).not.toContain(waiver);
+    expect(linesOf(2)).toMatchObject([
+      { success: false, error: { code: "TIMEOUT", reason: "NOT_BROADCAST" } },
+    ]);
+    expect(steps[1]).toContain(`${waiver.toLowerCase()} is not a registered waiver`);
+  });
+
+  it("registers it by three of four votes; what had timed out goes out by itself", () => {
+    expect(steps[2]?.match(/^ {2}status .*$/gm)).toEqual([
+      ...Array(3).fill("  status    open"),
+      "  status    carried",
+    ]);
+    const lines = linesOf(3);
+    expect(lines.slice(-2)).toMatchObject([{ success: true }, { success: true }]);
+    // The same transaction is the same submission, however often it is sent (D18).
+    const ids = lines.slice(0, -1).map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set(linesOf(2).map(({ id }) => id)));
+    expect(steps[2]).toMatch(/^\{"id":.*"state":"included"/m);
+  });
+
+  it("shows the service refuse by its own policy", () => {
+    expect(linesOf(4)).toMatchObject([
+      { error: { code: "VALIDATION_FAILED", reason: "SELECTOR_NOT_ALLOWED" } },
+    ]);
+  });
+
+  it("narrows it: the chain refuses what the service still accepts, and names the check", () => {
+    const [transfer, approval] = linesOf(5);
+    expect(transfer.error).toMatchObject({ code: "BROADCAST_FAILED", reason: "NODE_REFUSED" });
+    expect(transfer.error.message).toContain("target and selector: selector 0xa9059cbb");
+    expect(approval).toMatchObject({ success: true });
+  });
+
+  it("revokes it, and leaves the registry as it was", () => {
+    expect(linesOf(6)).toMatchObject([{ error: { code: "TIMEOUT", reason: "NOT_BROADCAST" } }]);
+    expect(steps[5]).toContain(`${waiver.toLowerCase()} is not a registered waiver`);
+    expect(steps[6]).not.toContain(waiver);
+    expect(steps[6]).toContain("No open proposals.");
+  });
+
+  it("leaves nothing running", () => {
+    const [, folder = "nowhere"] = steps[0]?.match(/data in (\S+)\/dev/) ?? [];
+    expect(processesWith(folder)).toEqual([]);
+  });
+});
