@@ -1,7 +1,7 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "./intake.js";
 import type { ResolvedOptions } from "./options.js";
-import { queueLengths } from "./store/queue.js";
+import { queueLengths } from "./store/queueLengths.js";
 import type { Store } from "./store/Store.js";
 
 /** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */

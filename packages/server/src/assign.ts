@@ -4,9 +4,16 @@ import { freeNonces, type Plan, planSender } from "./plan.js";
 import { fail, settle } from "./settle.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { type LaneWork, laneWork, postpone, type QueuedSubmission } from "./store/queue.js";
+import { nextQueued, postpone, type QueuedSubmission } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
-import { firstOpenNonce, type TakenNonce, takenNonces, type UnderWay } from "./store/underWay.js";
+import {
+  firstOpenNonce,
+  type LaneView,
+  type TakenNonce,
+  takenNonces,
+  type UnderWay,
+  viewLane,
+} from "./store/underWay.js";
 
 /** When a submission ahead of its turn is looked at again. */
 const EARLY_MS = 250;
@@ -26,24 +33,23 @@ export async function assign(
   limit: number,
   dependencies: LaneContext,
 ): Promise<Assigned> {
-  const { store, options } = dependencies;
+  const { store, chain, options } = dependencies;
   const nothing = { signed: [], again: false };
-  /** The free nonces one by one; undefined if there was a hole that nothing would have filled. */
-  const noncesAmong = async (waiverNonce: bigint, count: number) => {
-    const taken = await takenNonces(store, held);
-    // After the taken ones: what is settled in between counts twice, never not at all.
-    const first = await firstOpenNonce(store, held, waiverNonce);
-    if (await fillHoles(store, held, first, taken, count)) return undefined;
-    return freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), count);
-  };
-  const work = await laneWork(store, held, { limit, maxInFlight: options.maxInFlight });
-  const room = Math.min(limit, options.maxInFlight - work.taken.count);
-  if (room <= 0 || (work.senders.length === 0 && work.taken.count === 0)) return nothing;
-  const { plans, waiverNonce } = await planAll(held, work, dependencies);
+  const queued = await nextQueued(store, held, limit);
+  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
+  const view = await viewLane(store, held, senders);
+  const room = Math.min(limit, options.maxInFlight - view.taken.count);
+  if (room <= 0 || (queued.length === 0 && view.taken.count === 0)) return nothing;
+  // After the store: what is settled in between counts as under way and as used, never as neither.
+  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
+  const plans = queued.map((ofSender, i) =>
+    planSender(ofSender, onChain[i] ?? 0n, view.senders[i] ?? new Set(), options.nonceGapTimeoutMs),
+  );
   await settleUnready(held, plans, dependencies);
   const ready = plans.flatMap((plan) => plan.ready).slice(0, room);
   const nonces =
-    noncesBehind(work, waiverNonce, ready.length) ?? (await noncesAmong(waiverNonce, ready.length));
+    noncesBehind(view, waiverNonce, ready.length) ??
+    (await noncesBetween(held, waiverNonce, ready.length, dependencies));
   if (nonces === undefined) return { signed: [], again: true };
   const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
@@ -81,29 +87,33 @@ function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
 }
 
 /**
- * The lowest free waiver nonces where the taken ones leave no hole, as they nearly always do: the next ones behind
+ * The lowest free waiver nonces where the taken ones leave no hole, as is nearly always so: the next ones behind
  * them. Undefined if there is a hole.
  */
-function noncesBehind({ taken, afterIncluded }: LaneWork, chainNonce: bigint, count: number) {
-  const { lowest, highest } = taken;
+function noncesBehind(
+  { taken, afterIncluded }: LaneView,
+  chainNonce: bigint,
+  count: number,
+): bigint[] | undefined {
   const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
-  if (taken.count === 0) return freeNonces(first, new Set(), count);
-  if (first < lowest || highest - lowest + 1n !== BigInt(taken.count)) return undefined;
-  return freeNonces(first > highest ? first : highest + 1n, new Set(), count);
+  const { lowest, highest } = taken;
+  if (taken.count === 0 || first > highest) return freeNonces(first, new Set(), count);
+  const isDense = highest - lowest + 1n === BigInt(taken.count);
+  return isDense && first >= lowest ? freeNonces(highest + 1n, new Set(), count) : undefined;
 }
 
-/** What each sender's submissions are to do, by the chain's nonces and what is under way. */
-async function planAll(
+/** The lowest free waiver nonces, one by one. Undefined if holes were left over: then room was made for filling them. */
+async function noncesBetween(
   held: Lane,
-  { senders }: LaneWork,
-  { chain, options }: LaneContext,
-): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
-  // After the store: what is settled in between counts as under way and as used, never as neither.
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders.map((s) => s.sender)]);
-  const plans = senders.map(({ queued, underWay }, i) =>
-    planSender(queued, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs),
-  );
-  return { plans, waiverNonce };
+  chainNonce: bigint,
+  count: number,
+  { store }: LaneContext,
+): Promise<bigint[] | undefined> {
+  const taken = await takenNonces(store, held);
+  // After the taken ones: what is settled in between counts twice, never not at all.
+  const first = await firstOpenNonce(store, held, chainNonce);
+  if (await fillHoles(store, held, first, taken, count)) return undefined;
+  return freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), count);
 }
 
 /** What cannot go now: the late ones are for the chain to settle, the early ones wait, the others have failed. */
