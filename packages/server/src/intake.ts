@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import {
   assertInnerTx,
   bytesToHex,
@@ -66,6 +67,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     policyName: "the policy of this service's waiver",
   };
   const ending = new AbortController();
+  // Every request that waits listens to it.
+  setMaxListeners(0, ending.signal);
   let refusing = false;
   const admission = createAdmission(dependencies);
   return {
