@@ -35,7 +35,10 @@ export async function assign(
   if (queued.length === 0 && taken.length === 0) return nothing;
   const { plans, waiverNonce } = await planAll(held, queued, dependencies);
   await settleUnready(held, plans, dependencies);
-  const ready = plans.flatMap((plan) => plan.ready).slice(0, room);
+  const ready = plans
+    .flatMap((plan) => plan.ready)
+    .sort((a, b) => a.place - b.place)
+    .slice(0, room);
   const first = await firstOpenNonce(store, held, waiverNonce);
   if (await fillHoles(store, held, first, taken, ready.length)) return { signed: [], again: true };
   const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
