@@ -13,7 +13,7 @@ const NAMES = {
 };
 
 /** Medians, and ratios taken within each round. */
-export function figuresOf({ runs }) {
+export function figuresOf({ runs, growth }) {
   const perSecond = Object.fromEntries(
     Object.entries(runs).map(([name, list]) => [name, median(list.map((run) => run.perSecond))]),
   );
@@ -33,7 +33,7 @@ export function figuresOf({ runs }) {
       httpWrappedToEngine: ratio("httpWrapped", "engineWrapped"),
     },
     longestStallMs: median(runs.engineWrapped.map((run) => run.longestStallMs)),
-    memoryPerBlockKb: median(runs.engineWrapped.map((run) => run.memoryPerBlockKb)),
+    memoryPerBlockKb: growth.memoryPerBlockKb,
   };
 }
 

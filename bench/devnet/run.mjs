@@ -50,8 +50,7 @@ async function main() {
 async function measure({ transactions, rounds, signal }) {
   const count = String(transactions);
   const warm = String(WARM_UP);
-  const engine = (kind) =>
-    runToEnd("engine.mjs", [kind, count, count, warm], { signal, node: ["--expose-gc"] });
+  const engine = (kind) => runToEnd("engine.mjs", [kind, count, count, warm], { signal });
   const http = async (start, kind) => {
     const node = await start();
     try {

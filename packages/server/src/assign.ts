@@ -46,7 +46,10 @@ export async function assign(
     planSender(ofSender, onChain[i] ?? 0n, view.senders[i] ?? new Set(), options.nonceGapTimeoutMs),
   );
   await settleUnready(held, plans, dependencies);
-  const ready = plans.flatMap((plan) => plan.ready).slice(0, room);
+  const ready = plans
+    .flatMap((plan) => plan.ready)
+    .sort((a, b) => a.place - b.place)
+    .slice(0, room);
   const nonces =
     noncesBehind(view, waiverNonce, ready.length) ??
     (await noncesBetween(held, waiverNonce, ready.length, dependencies));

@@ -21,6 +21,7 @@ import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
 import { countSubmissions } from "./store/chains.js";
 import { registerLane } from "./store/lease.js";
+import { storeNow } from "./store/queue.js";
 import { openStore, type Store } from "./store/Store.js";
 
 /** The running service. */
@@ -123,6 +124,7 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
   const replica = randomUUID();
   const own = options.waiverKeys.map((key) => privateKeyToAddress(key));
   for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
+  const since = await storeNow(store);
   const notices = openNotices({
     store,
     log,
@@ -145,7 +147,7 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
       notices.tellWork(owners);
     },
   });
-  const expiry = expireOldWork({ options, store, log, chainRef, results });
+  const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
   const heads =
     options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, () => lanes.look());
   const wakeLanes = (waivers: readonly Uint8Array[]) => {

@@ -4,7 +4,7 @@ import { StartError } from "./errors.js";
 import { createLog } from "./log.js";
 import { createRpc } from "./rpc.js";
 import { CONFIRM_MS, createDoubts, type SettleContext, settle } from "./settle.js";
-import { lastChain } from "./store/chains.js";
+import { isSameChain, lastChain } from "./store/chains.js";
 import { embeddedConnection } from "./store/embedded.js";
 import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "./store/lanes.js";
 import { type Lane, releaseLease, takeLease } from "./store/lease.js";
@@ -63,6 +63,11 @@ export async function openLaneAdmin(place: {
     async examine(rpcUrl, { repair }) {
       const signal = new AbortController().signal;
       const chain = createChain(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000, signal }));
+      const unusable = (error: Error) => new StartError(`the chain's node cannot be used: ${error.message}`);
+      const identity = await chain.identity().catch((error: Error) => Promise.reject(unusable(error)));
+      if (!isSameChain(identity, known.identity)) {
+        throw new StartError("the node is on another chain than the one that the store belongs to");
+      }
       const all: LaneFindings[] = [];
       for (const lane of await laneStatuses(store, chainRef)) {
         const place = { chain: chainRef, waiver: lane.waiver };

@@ -7,6 +7,7 @@ import { saveFailed, saveIncluded, saveRequeued } from "./store/advance.js";
 import { countForeignUses, setLaneState } from "./store/lanes.js";
 import type { Lane } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
+import { withdrawnUnder } from "./store/withdrawn.js";
 import type { Failure } from "./submission.js";
 
 /** A submission whose fate the chain is to tell. */
@@ -148,15 +149,18 @@ const FOREIGN_USES = 2;
 /** What has lost its nonce waits until a lane that is stopped for it knows so: another lane may take it then. */
 const DISPLACED_MS = 1_500;
 
-/** They go out again under other nonces. That a nonce was used by something else is counted, named, and at last an end. */
+/** They go out again under other nonces. Who used the old ones is found out: wrappers that we took back, or others. */
 async function requeueDisplaced(
   held: Lane,
   displaced: readonly Suspect[],
-  { store, log }: SettleContext,
+  dependencies: SettleContext,
 ): Promise<void> {
   if (displaced.length === 0) return;
-  const waiver = bytesToHex(held.waiver);
-  const nonces = displaced.map(({ waiverNonce }) => waiverNonce?.toString());
+  const { store, chain, log } = dependencies;
+  const nonces = displaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
+  const withdrawn = await withdrawnUnder(store, held, nonces);
+  const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
   const requeued = await saveRequeued(
     store,
     held,
@@ -164,6 +168,26 @@ async function requeueDisplaced(
     DISPLACED_MS,
   );
   if (requeued.length === 0) return;
+  const waiver = bytesToHex(held.waiver);
+  if (ours.size > 0) {
+    const landed = [...ours].map(String);
+    log.warn(
+      { waiver, nonces: landed },
+      "wrappers that were taken back landed after all, under their nonces",
+    );
+  }
+  const foreign = nonces.filter((nonce) => !ours.has(nonce));
+  if (foreign.length > 0) await countForeign(held, foreign, dependencies);
+}
+
+/** That a nonce was used by something else is counted, named, and at last an end. */
+async function countForeign(
+  held: Lane,
+  used: readonly bigint[],
+  { store, log }: SettleContext,
+): Promise<void> {
+  const waiver = bytesToHex(held.waiver);
+  const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);
   log.error({ waiver, nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
   if (uses < FOREIGN_USES) return;

@@ -3,6 +3,7 @@ import type { LaneContext } from "./lane.js";
 import { type Fate, fatesOf, type Suspect, settle } from "./settle.js";
 import type { Lane } from "./store/lease.js";
 import { activeSubmissions } from "./store/underWay.js";
+import { forgetWithdrawn } from "./store/withdrawn.js";
 
 /** A submission whose record and chain disagree. */
 export interface Finding {
@@ -35,6 +36,7 @@ export async function examine(
 
 /** Reconciles store and chain: on start and now and then, whatever was missed on the way. */
 export async function sweep(held: Lane, dependencies: LaneContext): Promise<Finding[]> {
+  await forgetWithdrawn(dependencies.store, held);
   const findings = await examine(held, dependencies);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};

@@ -45,6 +45,17 @@ export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]):
 }
 
 /**
+ * Before its nonce is given to another: the wrapper that a submission had. It may land after all, in a pool that
+ * was thought to have lost it, and then it was ours that used the nonce.
+ */
+const WITHDRAWN = `, withdrawing as (
+  insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash)
+  select chain, waiver, waiver_nonce, wrapper_hash from submissions
+  where id = any($5::uuid[]) and state in ('signed', 'broadcast') and exists (select from held)
+  on conflict do nothing
+)`;
+
+/**
  * signed or broadcast → queued: their wrappers surely will not land. Their waiver nonces are free again; they
  * are looked at after `afterMs`.
  */
@@ -58,7 +69,8 @@ export function saveRequeued(
     store,
     lane,
     ids,
-    `update submissions
+    `${WITHDRAWN}
+     update submissions
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
      where id = any($5::uuid[]) and state in ('signed', 'broadcast')`,
@@ -135,7 +147,8 @@ export function saveFailed(
     store,
     lane,
     failed.map((f) => f.id),
-    `update submissions s
+    `${WITHDRAWN}
+     update submissions s
      set state = 'failed', error_reason = n.reason, error_message = n.message, finished_at = now(),
          waiver_nonce = null, wrapper_hash = null, wrapper_raw = null
      from unnest($5::uuid[], $6::text[], $7::text[]) as n (submission, reason, message)

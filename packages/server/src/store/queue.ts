@@ -11,6 +11,8 @@ export interface QueuedSubmission {
   readonly senderNonce: bigint;
   /** How often it was signed before. */
   readonly signings: number;
+  /** Its place among all that the lane looks at: the keys' turns. Of one sender the earlier nonce comes first. */
+  readonly place: number;
   /** How long ago it was accepted, by the database's clock. */
   readonly ageMs: number;
 }
@@ -37,22 +39,27 @@ export async function nextQueued({ pool }: Store, lane: Lane, limit: number): Pr
          order by s.id limit $3
        ) t
      ), chosen as (
-       select sender, min(turn) as turn, min(id::text) as id from (select * from turns order by turn, id limit $3) t
-       group by sender
+       select * from turns order by turn, id limit $3
+     ), senders as (
+       select distinct sender from chosen
      )
      select s.id, s.inner_raw, s.inner_hash, s.sender, s.sender_nonce, s.signings,
-            extract(epoch from now() - s.accepted_at) * 1000 as age_ms
-     from chosen c join submissions s on s.chain = $1 and s.waiver = $2 and s.sender = c.sender and s.state = 'queued'
-     order by c.turn, c.id, s.sender_nonce limit 2 * $3`,
+            extract(epoch from now() - s.accepted_at) * 1000 as age_ms,
+            -- A nonce is needed as soon as any that follows it.
+            min(c.turn) over (partition by s.sender order by s.sender_nonce desc) as turn
+     from senders join submissions s
+       on s.chain = $1 and s.waiver = $2 and s.sender = senders.sender and s.state = 'queued'
+     left join chosen c on c.id = s.id
+     order by turn nulls last, s.sender, s.sender_nonce limit 2 * $3`,
     [lane.chain, toBuffer(lane.waiver), limit],
   );
   const bySender = new Map<string, QueuedSubmission[]>();
-  for (const row of rows) {
+  rows.forEach((row, place) => {
     const sender = row.sender.toString("hex");
     const queued = bySender.get(sender) ?? [];
-    queued.push(queuedOf(row));
+    queued.push(queuedOf(row, place));
     bySender.set(sender, queued);
-  }
+  });
   return [...bySender.values()];
 }
 
@@ -66,7 +73,7 @@ interface QueuedRow {
   age_ms: string;
 }
 
-function queuedOf(row: QueuedRow): QueuedSubmission {
+function queuedOf(row: QueuedRow, place: number): QueuedSubmission {
   const { id, inner_raw: innerRaw, inner_hash: innerHash, sender, sender_nonce, signings, age_ms } = row;
   return {
     id,
@@ -75,6 +82,7 @@ function queuedOf(row: QueuedRow): QueuedSubmission {
     sender,
     senderNonce: BigInt(sender_nonce),
     signings,
+    place,
     ageMs: Number(age_ms),
   };
 }
@@ -96,18 +104,47 @@ export function postpone(
   );
 }
 
-/** Ends what has waited longer than `maxQueueMs` without a broadcast (a final TIMEOUT); returns what it ended. */
-export async function expireQueued(
+/** A queued submission that has waited too long. */
+export interface Overdue {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  /** It was accepted after the moment that was asked for. */
+  readonly recent: boolean;
+}
+
+/** What has waited longer than `maxQueueMs`, oldest first, at most `limit`. */
+export async function overdueQueued(
   { pool }: Store,
   chain: number,
+  { maxQueueMs, since, limit }: { readonly maxQueueMs: number; readonly since: Date; readonly limit: number },
+): Promise<Overdue[]> {
+  const { rows } = await pool.query<{ id: string; inner_hash: Buffer; recent: boolean }>(
+    `select id, inner_hash, accepted_at >= $3 as recent from submissions
+     where chain = $1 and state = 'queued' and accepted_at < now() - $2::float8 * interval '1 millisecond'
+     order by accepted_at limit $4`,
+    [chain, maxQueueMs, since, limit],
+  );
+  return rows.map(({ id, inner_hash: innerHash, recent }) => ({ id, innerHash, recent }));
+}
+
+/** Ends these without a broadcast, where they are still queued (a final TIMEOUT); returns what it ended. */
+export async function expireQueued(
+  { pool }: Store,
+  ids: readonly string[],
   maxQueueMs: number,
 ): Promise<(Moved & { message: string })[]> {
+  if (ids.length === 0) return [];
   const { rows } = await pool.query<Moved & { message: string }>(
     `update submissions set state = 'failed', error_reason = 'NOT_BROADCAST', finished_at = now(),
        error_message = 'it waited for a broadcast longer than ' || ($2::float8)::text || ' ms and was given up'
-     where chain = $1 and state = 'queued' and accepted_at < now() - $2::float8 * interval '1 millisecond'
-     returning id, origin, error_message as message`,
-    [chain, maxQueueMs],
+     where id = any($1::uuid[]) and state = 'queued' returning id, origin, error_message as message`,
+    [ids, maxQueueMs],
   );
   return rows;
+}
+
+/** The database's clock. */
+export async function storeNow({ pool }: Store): Promise<Date> {
+  const { rows } = await pool.query<{ now: Date }>("select now() as now");
+  return rows[0]?.now ?? new Date(0);
 }

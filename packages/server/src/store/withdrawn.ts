@@ -1,0 +1,37 @@
+import type { Lane } from "./lease.js";
+import { toBuffer } from "./rows.js";
+import type { Store } from "./Store.js";
+
+/** A wrapper that its submission has no more. */
+export interface Withdrawn {
+  readonly waiverNonce: bigint;
+  /** 32 bytes. */
+  readonly wrapperHash: Uint8Array;
+}
+
+/** The wrappers that the lane once signed under these nonces and took back. */
+export async function withdrawnUnder(
+  { pool }: Store,
+  lane: Pick<Lane, "chain" | "waiver">,
+  nonces: readonly bigint[],
+): Promise<Withdrawn[]> {
+  const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
+    `select waiver_nonce, wrapper_hash from withdrawn
+     where chain = $1 and waiver = $2 and waiver_nonce = any($3::bigint[])`,
+    [lane.chain, toBuffer(lane.waiver), nonces.map(String)],
+  );
+  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
+    waiverNonce: BigInt(waiver_nonce),
+    wrapperHash,
+  }));
+}
+
+/** Forgets what is below everything that the lane has under way: nothing can be displaced by it any more. */
+export async function forgetWithdrawn({ pool }: Store, lane: Pick<Lane, "chain" | "waiver">): Promise<void> {
+  await pool.query(
+    `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < (
+       select min(waiver_nonce) from submissions
+       where chain = $1 and waiver = $2 and state in ('signed', 'broadcast'))`,
+    [lane.chain, toBuffer(lane.waiver)],
+  );
+}
