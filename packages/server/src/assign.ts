@@ -50,11 +50,10 @@ export async function assign(
     .flatMap((plan) => plan.ready)
     .sort((a, b) => a.place - b.place)
     .slice(0, room);
-  const nonces =
-    noncesBehind(view, waiverNonce, ready.length) ??
-    (await noncesBetween(held, waiverNonce, ready.length, dependencies));
-  if (nonces === undefined) return { signed: [], again: true };
-  const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
+  const placed =
+    placeBehind(view, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
+  if (placed === undefined) return { signed: [], again: true };
+  const signed = placed.map((place) => sign(place, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
 }
@@ -62,8 +61,7 @@ export async function assign(
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };
 
 function sign(
-  submission: QueuedSubmission,
-  waiverNonce: bigint,
+  { submission, waiverNonce }: Placed,
   waiverKey: Uint8Array,
   { verificationGas }: { readonly verificationGas: bigint },
 ): Signed {
@@ -89,34 +87,44 @@ function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
   };
 }
 
-/**
- * The lowest free waiver nonces where the taken ones leave no hole, as is nearly always so: the next ones behind
- * them. Undefined if there is a hole.
- */
-function noncesBehind(
-  { taken, afterIncluded }: LaneView,
-  chainNonce: bigint,
-  count: number,
-): bigint[] | undefined {
-  const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
-  const { lowest, highest } = taken;
-  if (taken.count === 0 || first > highest) return freeNonces(first, new Set(), count);
-  const isDense = highest - lowest + 1n === BigInt(taken.count);
-  return isDense && first >= lowest ? freeNonces(highest + 1n, new Set(), count) : undefined;
+/** A submission with the waiver nonce that it gets. */
+interface Placed {
+  readonly submission: QueuedSubmission;
+  readonly waiverNonce: bigint;
 }
 
-/** The lowest free waiver nonces, one by one. Undefined if holes were left over: then room was made for filling them. */
-async function noncesBetween(
+function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): Placed[] {
+  return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
+}
+
+/** Where the taken waiver nonces leave no hole, as is nearly always so: behind them. Undefined if there is a hole. */
+function placeBehind(
+  { taken, afterIncluded }: LaneView,
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+): Placed[] | undefined {
+  const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
+  const { lowest, highest } = taken;
+  const isDense = first >= lowest && highest - lowest + 1n === BigInt(taken.count);
+  if (taken.count > 0 && first <= highest && !isDense) return undefined;
+  const next = taken.count > 0 && highest >= first ? highest + 1n : first;
+  return place(ready, freeNonces(next, new Set(), ready.length));
+}
+
+/** At the lowest free waiver nonces, one by one. Undefined if holes were left over, and room was made to fill them. */
+async function placeBetween(
   held: Lane,
   chainNonce: bigint,
-  count: number,
+  ready: readonly QueuedSubmission[],
   { store }: LaneContext,
-): Promise<bigint[] | undefined> {
+): Promise<Placed[] | undefined> {
   const taken = await takenNonces(store, held);
   // After the taken ones: what is settled in between counts twice, never not at all.
   const first = await firstOpenNonce(store, held, chainNonce);
-  if (await fillHoles(store, held, first, taken, count)) return undefined;
-  return freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), count);
+  const { fitting, others } = splitByHoles(ready, first, taken);
+  if (await fillHoles(store, held, first, taken, fitting.length)) return undefined;
+  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
+  return place([...fitting, ...others], nonces);
 }
 
 /** What cannot go now: the late ones are for the chain to settle, the early ones wait, the others have failed. */
@@ -131,6 +139,25 @@ async function settleUnready(held: Lane, plans: readonly Plan[], dependencies: L
   // Of the late ones, those that the settlement is not sure of yet.
   const waiting = plans.flatMap((plan) => [...plan.early, ...plan.late].map(({ id }) => id));
   await postpone(dependencies.store, held, waiting, EARLY_MS);
+}
+
+/**
+ * Those that may fill a hole among the taken nonces, and those whose sender has something above it: there a later
+ * nonce of the sender would come before an earlier one.
+ */
+function splitByHoles(
+  ready: readonly QueuedSubmission[],
+  first: bigint,
+  taken: readonly TakenNonce[],
+): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
+  const hole = firstFree(first, taken);
+  const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > hole).map(({ sender }) => sender));
+  const isFitting = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
+}
+
+function firstFree(first: bigint, taken: readonly TakenNonce[]): bigint {
+  return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
 }
 
 /**
@@ -150,7 +177,7 @@ async function fillHoles(
   const holes = Number(highest - first) + 1 - above;
   const missing = Math.min(holes - ready, above);
   if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
+  const hole = firstFree(first, taken);
   const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
   const ids = taken
     .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))

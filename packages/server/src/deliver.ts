@@ -82,7 +82,7 @@ async function save(
   const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
   results.publish(await saveBroadcast(store, held, idsOf("accepted")), () => ({ state: "broadcast" }));
-  await fail(held, refusals(answered), dependencies);
+  await failRefused(held, of("refused"), dependencies);
   for (const kind of ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const) {
     await saveRequeued(store, held, idsOf(kind), REQUEUE_MS[kind]);
   }
@@ -158,11 +158,23 @@ function isLeft(submission: UnderWay, { kind }: SendMeaning): boolean {
   return submission.state === "signed" && stays.includes(kind);
 }
 
-function refusals(answered: readonly Answered[]): (Failure & { id: string })[] {
-  return answered.flatMap(({ submission: { id }, meaning }) => {
-    if (meaning.kind !== "refused") return [];
+/**
+ * What is refused now may have been taken before, when nobody heard the answer: a rule that has changed since then
+ * undoes no block, and what waits in the pool may run yet.
+ */
+async function failRefused(
+  held: Lane,
+  refused: readonly Answered[],
+  dependencies: LaneContext,
+): Promise<void> {
+  const submissions = refused.map(({ submission }) => submission);
+  await settle(held, submissions, dependencies);
+  const known = await saveKnown(held, submissions, dependencies);
+  const failures = refused.flatMap(({ submission: { id }, meaning }): (Failure & { id: string })[] => {
+    if (meaning.kind !== "refused" || known.has(id)) return [];
     return [{ id, reason: meaning.reason, message: `the chain's node refuses it: ${meaning.said}` }];
   });
+  await fail(held, failures, dependencies);
 }
 
 function said({ meaning }: Answered): string {

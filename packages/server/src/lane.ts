@@ -12,7 +12,7 @@ import { createDoubts, type Doubts } from "./settle.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
 import { type Lane as HeldLane, LaneLostError, type Lease, releaseLease, takeLease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
-import { takenNonces, underWay } from "./store/underWay.js";
+import { notFinal, takenNonces, underWay } from "./store/underWay.js";
 import { sweep } from "./sweep.js";
 import { createWatcher } from "./watch.js";
 
@@ -227,8 +227,12 @@ function shownBreaker(
   };
 }
 
-/** A draining lane that has nothing left is over. */
-async function retireIfDone(held: HeldLane, { store, log, chainRef }: LaneDependencies): Promise<void> {
+/** A draining lane that has nothing left, and nothing that a reorg may bring back, is over. */
+async function retireIfDone(
+  held: HeldLane,
+  { store, log, chainRef, options }: LaneDependencies,
+): Promise<void> {
+  if (options.reorgDepth > 0 && (await notFinal(store, held, 1)).length > 0) return;
   const { rows } = await store.pool.query(
     "select from submissions where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') limit 1",
     [chainRef, held.waiver],

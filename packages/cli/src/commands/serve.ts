@@ -192,7 +192,7 @@ const SETTINGS = {
 } as const;
 
 const ALTERNATIVES: readonly Alternatives<keyof typeof SETTINGS>[] = [
-  { of: ["waiverKeyFile", "waiverKeys"], what: "the waivers' private keys", required: true },
+  { of: ["waiverKeyFile", "waiverKeys"], what: "the list of the waivers' private keys", required: true },
   { of: ["apiKeysFile", "apiKeys"], what: "the list of API keys", required: true },
   { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
 ];
