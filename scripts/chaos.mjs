@@ -129,4 +129,7 @@ async function main() {
 
 // Ending by process.exit() lets the processes that were started be ended, too.
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => process.exit(130));
-process.exitCode = await main();
+process.exitCode = await main().catch((error) => {
+  console.error(error);
+  return 1;
+});
