@@ -121,6 +121,10 @@ describe("gas-waiver", () => {
   it.each([
     [["dev", "--port", "8545"], "--port and --rpc-port are both 8545"],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
+    [
+      ["serve", "--queue-capacity", "198"],
+      "--queue-capacity is 198, of which one API key may have 99: a batch",
+    ],
   ])("refuses %j, which contradicts itself", async (argv, problem) => {
     const { status, err } = await call(argv, running());
     expect(status).toBe(2);
