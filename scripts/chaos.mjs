@@ -127,4 +127,9 @@ async function main() {
   return 1;
 }
 
-process.exitCode = await main();
+// Ending by process.exit() lets the processes that were started be ended, too.
+for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => process.exit(130));
+process.exitCode = await main().catch((error) => {
+  console.error(error);
+  return 1;
+});

@@ -9,6 +9,8 @@ export interface ServiceOptions {
   readonly rpcUrl: string;
   readonly dataDir: string;
   readonly flags?: readonly string[];
+  /** A file of waiver keys; without it the service has the first waiver's. */
+  readonly keyFile?: string;
 }
 
 /** What the devnet's waivers may send: the test token's transfer, transferFrom and approve. */
@@ -20,12 +22,14 @@ function policyFile(): string {
 }
 
 /** The service in a process of its own, apart from the chain. */
-export function startService({ rpcUrl, dataDir, flags = [] }: ServiceOptions): Program {
+export function startService({ rpcUrl, dataDir, flags = [], keyFile }: ServiceOptions): Program {
+  const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
   return Program.gasWaiver(
     [
       ...["serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
       ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
+      ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
     ],
-    { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: API_KEY },
+    { ...keys, GAS_WAIVER_API_KEYS: API_KEY },
   );
 }

@@ -40,9 +40,12 @@ export async function assign(
     .sort((a, b) => a.place - b.place)
     .slice(0, room);
   const first = await firstOpenNonce(store, held, waiverNonce);
-  if (await fillHoles(store, held, first, taken, ready.length)) return { signed: [], again: true };
+  const { fitting, others } = splitByHoles(ready, first, taken);
+  if (await fillHoles(store, held, first, taken, fitting.length)) return { signed: [], again: true };
   const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
-  const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
+  const signed = [...fitting, ...others].map((submission, i) =>
+    sign(submission, nonces[i] ?? 0n, waiverKey, options),
+  );
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
 }
@@ -109,6 +112,25 @@ async function settleUnready(held: Lane, plans: readonly Plan[], dependencies: L
 }
 
 /**
+ * Those that may fill a hole among the taken nonces, and those whose sender has something above it: there a later
+ * nonce of the sender would come before an earlier one.
+ */
+function splitByHoles(
+  ready: readonly QueuedSubmission[],
+  first: bigint,
+  taken: readonly TakenNonce[],
+): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
+  const hole = firstFree(first, taken);
+  const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > hole).map(({ sender }) => sender));
+  const isFitting = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
+}
+
+function firstFree(first: bigint, taken: readonly TakenNonce[]): bigint {
+  return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
+}
+
+/**
  * A waiver nonce below a taken one that nothing will take would hold up everything above it. Then the highest of
  * the lane are queued again, to come back under the missing nonces; a user's nonce lets an InnerTx run only once.
  * With them go their senders' others above the hole, or a user's later nonce would come before the earlier.
@@ -125,7 +147,7 @@ async function fillHoles(
   const holes = Number(highest - first) + 1 - above;
   const missing = Math.min(holes - ready, above);
   if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
+  const hole = firstFree(first, taken);
   const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
   const ids = taken
     .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))
