@@ -1,12 +1,11 @@
 /**
  * Breaks the service in every way that is known, with real processes, and compares what clients were told, what the
- * store says and what the chain executed (test/chaos, docs/chaos.md). It is TypeScript, so it is loaded the way the
- * tests are: by Vite, from the sources. The processes run what is built.
+ * store says and what the chain executed (test/chaos, docs/chaos.md). The processes run what is built.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { createViteServer } from "vitest/node";
-import { root, setUp } from "./setup.mjs";
+import { loadSource } from "./loadSource.mjs";
+import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
 
@@ -59,20 +58,6 @@ function readOptions(argv) {
   return { ...options, pool: values.pool, json: values.json, log: values.log, help: values.help };
 }
 
-async function load() {
-  const server = await createViteServer({
-    configFile: false,
-    root,
-    logLevel: "error",
-    appType: "custom",
-    optimizeDeps: { noDiscovery: true },
-    server: { middlewareMode: true, watch: null, ws: false },
-    ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
-  });
-  const { runChaos } = await server.ssrLoadModule("/test/chaos/runChaos.ts");
-  return { runChaos, close: () => server.close() };
-}
-
 function printRound({ pool, round, strikes, transactions, recoveryMs }) {
   const seconds = `${(recoveryMs / 1000).toFixed(1)} s`.padStart(7);
   console.log(
@@ -106,8 +91,8 @@ async function main() {
   }
   await setUp({ signal: new AbortController().signal });
   const { rounds, seed, pool, replicas, json, log } = options;
-  const { runChaos, close } = await load();
-  const { outcome, strikes, answers, evidence, crashes, ...run } = await runChaos({
+  const { module, close } = await loadSource("/test/chaos/runChaos.ts");
+  const { outcome, strikes, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
     onRound: printRound,
   });
