@@ -13,8 +13,8 @@ const abi = ["function transfer(address to, uint256 amount) returns (bool)"];
 const contract = new Contract(token, abi, signer);
 
 const sent = await Promise.all([
-  contract.transfer("0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", parseUnits("1", 6)),
-  contract.transfer("0x90F79bf6EB2c4f870365E785982E1f101E93b906", parseUnits("2", 6)),
+  contract.transfer("0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", parseUnits("1", 18)),
+  contract.transfer("0x90F79bf6EB2c4f870365E785982E1f101E93b906", parseUnits("2", 18)),
 ]);
 for (const transaction of sent) {
   const receipt = await transaction.wait();

@@ -23,7 +23,7 @@ const transfer = (to, amount) =>
     address: token,
     abi: parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]),
     functionName: "transfer",
-    args: [to, parseUnits(amount, 6)],
+    args: [to, parseUnits(amount, 18)],
   });
 
 const hashes = await Promise.all([

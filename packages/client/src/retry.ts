@@ -20,7 +20,7 @@ export interface RetryOptions {
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** May the same request fare better in a moment? */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionFailedError || error instanceof StreamEndedError) return true;
   const answered = error instanceof RequestRefusedError || error instanceof MalformedAnswerError;
   return answered && PASSING.has(error.status);
