@@ -28,7 +28,7 @@ const DISPUTES = 3;
 const REQUEUE_MS = {
   "nonce gap": 50,
   "inner too early": 250,
-  "inner too late": 0,
+  "inner too late": 250,
   "waiver unusable": 1_000,
   shut: 250,
 } as const;

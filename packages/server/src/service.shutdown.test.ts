@@ -62,8 +62,10 @@ describe("a service that is closed", () => {
       methods === undefined || arrival.methods.some((method) => methods.includes(method))
         ? { kind: "silence", carriedOut: false }
         : undefined;
+    const before = service.node.sent.length;
     const lines = service.submit([innerOf(2)]);
-    await service.node.nextCall(methods?.[0] ?? "eth_getTransactionCount");
+    await service.until("select from submissions having count(*) = 2");
+    if (methods !== undefined) await service.node.until(({ sent }) => sent.length > before);
     const since = performance.now();
     await service.server.close();
     expect(performance.now() - since).toBeLessThan(2_000);
