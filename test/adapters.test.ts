@@ -76,6 +76,7 @@ describe("viem", () => {
     const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED" };
     await expect(elsewhere).rejects.toMatchObject(refusal);
     const hash = await client.sendGaslessTransaction({ to: TOKEN, data: transferData(RECIPIENT, 1n) as Hex });
+    await client.waitForTransactionReceipt({ hash });
     expect(await client.getTransaction({ hash })).toMatchObject({ nonce: 0 });
   });
 

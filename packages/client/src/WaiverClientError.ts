@@ -81,7 +81,10 @@ export class MalformedAnswerError extends WaiverClientError {
   }
 }
 
-/** One transaction failed: its line or its record says so. */
+/**
+ * One transaction failed: its line or its record says so. With the code `TIMEOUT` only the waiting has ended, and
+ * `wait` with the id takes it up again.
+ */
 export class SubmissionFailedError extends WaiverClientError {
   override readonly name = "SubmissionFailedError";
   /** The submission's id. */
