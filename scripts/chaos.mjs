@@ -90,7 +90,7 @@ async function main() {
     return 0;
   }
   await setUp({ signal: new AbortController().signal });
-  const { rounds, seed, pool, replicas, json, log } = options;
+  const { rounds, seed, pool, pools, replicas, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
   const { outcome, strikes, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
@@ -100,7 +100,7 @@ async function main() {
   console.log("");
   printOutcome(outcome, strikes, answers);
   if (json !== undefined) {
-    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pool, replicas }, null, 2);
+    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pools, replicas }, null, 2);
     await writeFile(json, `${text}\n`);
   }
   if (evidence.length === 0 && crashes.length === 0) return 0;

@@ -1,4 +1,6 @@
 // A short run of what `npm run chaos` does for hours. The seed is one whose four rounds have strikes of every kind.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compare, type Ledgers, type Row, VIOLATIONS } from "./ledgers.js";
 import { runChaos } from "./runChaos.js";
@@ -20,6 +22,27 @@ describe("a service whose processes, database and node are broken again and agai
     },
     300_000,
   );
+});
+
+describe("npm run chaos", () => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ["scripts/chaos.mjs", ...args], {
+      cwd: join(import.meta.dirname, "..", ".."),
+      encoding: "utf8",
+    });
+
+  it("shows its flags", () => {
+    const { status, stdout } = run("--help");
+    expect(status).toBe(0);
+    for (const flag of ["rounds", "seed", "pool", "replicas", "json", "log"])
+      expect(stdout).toContain(`--${flag} `);
+  });
+
+  it("names everything that is wrong with them", () => {
+    const { status, stderr } = run("--rounds", "0", "--seed", "x", "--pool", "deep", "--replicas", "4");
+    expect(status).toBe(2);
+    for (const flag of ["rounds", "seed", "pool", "replicas"]) expect(stderr).toContain(`--${flag} is "`);
+  });
 });
 
 describe("the comparison of the ledgers", () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import {
   assertInnerTx,
   bytesToHex,
@@ -10,13 +11,14 @@ import {
   type Wait,
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
+import { createAdmission } from "./admission.js";
 import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
-import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
-import { queueLength } from "./store/queue.js";
+import { type Acceptance, type Applicant, accept } from "./store/accept.js";
+import { groupAccepts } from "./store/groupAccepts.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
 import type { Submission } from "./submission.js";
 
@@ -56,6 +58,7 @@ export interface IntakeDependencies {
 export function createIntake(dependencies: IntakeDependencies): Intake {
   const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
   const place = { chain: chainRef, origin: replica };
+  const acceptAll = groupAccepts((applicants) => accept(store, place, applicants));
   const rules: InnerTxRules = {
     chainId: BigInt(options.chainId),
     maxGasLimit: options.maxGasLimit,
@@ -64,6 +67,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     policyName: "the policy of this service's waiver",
   };
   const ending = new AbortController();
+  // Every request that waits listens to it.
+  setMaxListeners(0, ending.signal);
   let refusing = false;
   const admission = createAdmission(dependencies);
   return {
@@ -79,7 +84,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
         const lines = awaitLines({ store, results, metrics, options, wait, closing: ending.signal });
         // Before the write: no news can be missed.
         lines.expect(applicants.map(({ id }) => id));
-        const acceptances = await storeErrors(() => acceptAll(store, place, applicants)).catch((error) => {
+        const acceptances = await storeErrors(() => acceptAll(applicants)).catch((error) => {
           lines.cancel();
           throw error;
         });
@@ -157,67 +162,6 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
   }
   const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);
-}
-
-const ACCEPT_TRIES = 3;
-
-/** A rival that fails between the write and the look at it makes way: then the write is done again. */
-async function acceptAll(
-  store: Store,
-  place: { readonly chain: number; readonly origin: string },
-  applicants: readonly Applicant[],
-): Promise<Acceptance[]> {
-  if (applicants.length === 0) return [];
-  for (let tries = 1; ; tries++) {
-    try {
-      return await accept(store, place, applicants);
-    } catch (error) {
-      if (!(error instanceof RivalGoneError) || tries === ACCEPT_TRIES) throw error;
-    }
-  }
-}
-
-/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
-function createAdmission({ store, options, chainRef }: IntakeDependencies) {
-  // What has been admitted and is not in the store yet: of everybody, and by key.
-  let entering = 0;
-  const enteringOfKey = new Map<string, number>();
-  const capacityOfKey = Math.ceil(options.queueCapacity * options.keyQueueShare);
-  const add = (keyId: string, count: number) => {
-    entering += count;
-    const ofKey = (enteringOfKey.get(keyId) ?? 0) + count;
-    if (ofKey > 0) enteringOfKey.set(keyId, ofKey);
-    else enteringOfKey.delete(keyId);
-  };
-  return {
-    /** @returns what to call when the request is in the store or has been refused. */
-    async enter({ keyId }: Caller, count: number): Promise<() => void> {
-      add(keyId, count);
-      try {
-        const stored = await queueLength(store, chainRef, keyId);
-        assertRoom("QUEUE_AT_CAPACITY", "the queue", stored.all + entering, count, options.queueCapacity);
-        const ofKey = stored.ofKey + (enteringOfKey.get(keyId) ?? 0);
-        assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, count, capacityOfKey);
-        return () => add(keyId, -count);
-      } catch (error) {
-        add(keyId, -count);
-        throw error;
-      }
-    },
-  };
-}
-
-function assertRoom(
-  reason: "QUEUE_AT_CAPACITY" | "KEY_SHARE_EXHAUSTED",
-  what: string,
-  wanted: number,
-  count: number,
-  capacity: number,
-): void {
-  if (wanted <= capacity) return;
-  const held = wanted - count;
-  const message = `${what} holds ${held} of ${capacity} submissions; ${count} more do not fit`;
-  throw new ProtocolError(reason, message, { held, capacity, transactions: count });
 }
 
 /** A store that does not answer makes the service unavailable (D21); anything else is a fault of ours. */

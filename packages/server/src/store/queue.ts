@@ -89,21 +89,6 @@ function queuedOf(row: QueuedRow, place: number): QueuedSubmission {
   };
 }
 
-/** The senders' nonces that this lane has signed or broadcast, by the sender's address in hex. */
-export async function noncesUnderWay(
-  { pool }: Store,
-  lane: Lane,
-  senders: readonly Uint8Array[],
-): Promise<Map<string, Set<bigint>>> {
-  const { rows } = await pool.query<{ sender: Buffer; nonces: string[] }>(
-    `select sender, array_agg(sender_nonce::text) as nonces from submissions
-     where chain = $1 and waiver = $2 and sender = any($3::bytea[]) and state in ('signed', 'broadcast')
-     group by sender`,
-    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer)],
-  );
-  return new Map(rows.map(({ sender, nonces }) => [sender.toString("hex"), new Set(nonces.map(BigInt))]));
-}
-
 /** Looks at these again after `afterMs`, not before. */
 export function postpone(
   store: Store,
@@ -119,20 +104,6 @@ export function postpone(
      where id = any($5::uuid[]) and state = 'queued'`,
     [afterMs],
   );
-}
-
-/** How much waits for a broadcast: of everybody, and of one key (D22). */
-export async function queueLength(
-  { pool }: Store,
-  chain: number,
-  keyId: string,
-): Promise<{ all: number; ofKey: number }> {
-  const { rows } = await pool.query<{ all: string; of_key: string }>(
-    `select count(*) as all, count(*) filter (where key_id = $2) as of_key
-     from submissions where chain = $1 and state = 'queued'`,
-    [chain, keyId],
-  );
-  return { all: Number(rows[0]?.all ?? 0), ofKey: Number(rows[0]?.of_key ?? 0) };
 }
 
 /** A queued submission that has waited too long. */
