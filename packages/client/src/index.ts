@@ -1,12 +1,17 @@
-export type { ErrorBody, Health, ResultLine, Wait } from "@gas-waiver/protocol/wire";
+export type { ErrorBody, Health, ResultLine, SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
 export { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
 export { type HealthOptions, health } from "./health.js";
+export type { RetryOptions } from "./retry.js";
+export { type StatusOptions, status } from "./status.js";
 export { type SubmitOptions, submit } from "./submit.js";
 export {
   ConnectionFailedError,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,
+  SubmissionFailedError,
+  UnusableAccountError,
   WaiverClientError,
 } from "./WaiverClientError.js";
+export { type WaitOptions, wait } from "./wait.js";
