@@ -24,7 +24,8 @@ With the defaults it takes about 20 minutes.
                                ethers    the same with ethers
                       (default: all)
   --nodes LIST        accepting: a node that accepts everything;
-                      devnet: the devnet, without "finished"  (default: both)
+                      devnet: the devnet, with service, viem and ethers alone
+                      (default: both)
   --finished N        how many submissions "finished" has     (default: 2000000)
   --help              this text
 
