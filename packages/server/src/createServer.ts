@@ -16,6 +16,7 @@ import { createLog, type Logger } from "./log.js";
 import { createMetrics } from "./metrics.js";
 import { openNotices } from "./notices.js";
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
+import { createReadiness } from "./readiness.js";
 import { createResults } from "./results.js";
 import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
@@ -76,7 +77,12 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const { intake, metrics } = relay;
-  const app = createApp({ store, intake, options, health, log, metrics });
+  const readiness = createReadiness({
+    usableWaivers: () => relay.usableLanes(),
+    askChain: () => chain.blockNumber(),
+    isShuttingDown: () => intake.refusing,
+  });
+  const app = createApp({ store, intake, options, health, log, metrics, readiness });
   const metricsApp = createMetricsApp(metrics);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
@@ -170,6 +176,11 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     intake,
     lanes,
     metrics,
+    /** Asks the store. */
+    async usableLanes() {
+      await board.refresh();
+      return board.lanes.filter(isUsable).length;
+    },
     async close() {
       heads?.close();
       expiry.close();

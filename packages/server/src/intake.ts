@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import {
   assertInnerTx,
   bytesToHex,
@@ -10,13 +11,14 @@ import {
   type Wait,
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
+import { createAdmission } from "./admission.js";
 import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
+import { resumeLines } from "./resume.js";
 import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
-import { queueLength } from "./store/queue.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
 import type { Submission } from "./submission.js";
 
@@ -32,8 +34,14 @@ export interface Intake {
    * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
    */
   submit(caller: Caller, transactions: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  /**
+   * The lines of earlier submissions of this key (D23).
+   * @throws {@link ProtocolError} `UNAVAILABLE`.
+   */
+  watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
   /** Refuses what comes from now on. */
   refuse(): void;
+  readonly refusing: boolean;
   /** Answers the lines that wait with what is known. */
   end(): void;
 }
@@ -64,6 +72,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     policyName: "the policy of this service's waiver",
   };
   const ending = new AbortController();
+  // Every request that waits listens.
+  setMaxListeners(0, ending.signal);
   let refusing = false;
   const admission = createAdmission(dependencies);
   return {
@@ -92,8 +102,16 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
         leave();
       }
     },
+    async watch(caller, ids, wait) {
+      if (refusing) throw shuttingDown();
+      const request = { store, results, metrics, options, wait, closing: ending.signal };
+      return await storeErrors(() => resumeLines(request, caller, ids));
+    },
     refuse() {
       refusing = true;
+    },
+    get refusing() {
+      return refusing;
     },
     end: () => ending.abort(),
   };
@@ -175,49 +193,6 @@ async function acceptAll(
       if (!(error instanceof RivalGoneError) || tries === ACCEPT_TRIES) throw error;
     }
   }
-}
-
-/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
-function createAdmission({ store, options, chainRef }: IntakeDependencies) {
-  // What has been admitted and is not in the store yet: of everybody, and by key.
-  let entering = 0;
-  const enteringOfKey = new Map<string, number>();
-  const capacityOfKey = Math.ceil(options.queueCapacity * options.keyQueueShare);
-  const add = (keyId: string, count: number) => {
-    entering += count;
-    const ofKey = (enteringOfKey.get(keyId) ?? 0) + count;
-    if (ofKey > 0) enteringOfKey.set(keyId, ofKey);
-    else enteringOfKey.delete(keyId);
-  };
-  return {
-    /** @returns what to call when the request is in the store or has been refused. */
-    async enter({ keyId }: Caller, count: number): Promise<() => void> {
-      add(keyId, count);
-      try {
-        const stored = await queueLength(store, chainRef, keyId);
-        assertRoom("QUEUE_AT_CAPACITY", "the queue", stored.all + entering, count, options.queueCapacity);
-        const ofKey = stored.ofKey + (enteringOfKey.get(keyId) ?? 0);
-        assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, count, capacityOfKey);
-        return () => add(keyId, -count);
-      } catch (error) {
-        add(keyId, -count);
-        throw error;
-      }
-    },
-  };
-}
-
-function assertRoom(
-  reason: "QUEUE_AT_CAPACITY" | "KEY_SHARE_EXHAUSTED",
-  what: string,
-  wanted: number,
-  count: number,
-  capacity: number,
-): void {
-  if (wanted <= capacity) return;
-  const held = wanted - count;
-  const message = `${what} holds ${held} of ${capacity} submissions; ${count} more do not fit`;
-  throw new ProtocolError(reason, message, { held, capacity, transactions: count });
 }
 
 /** A store that does not answer makes the service unavailable (D21); anything else is a fault of ours. */

@@ -4,11 +4,14 @@ import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
+import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
 import { createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
+import { registerReady } from "./ready.js";
+import { registerSocket } from "./socket.js";
 import { registerSubmissions } from "./submissions.js";
 import { registerSubmit } from "./submit.js";
 
@@ -19,6 +22,7 @@ export interface AppDependencies {
   readonly health: Health;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly readiness: ReadinessProbe;
 }
 
 /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
@@ -33,6 +37,7 @@ export function createApp({
   health,
   log,
   metrics,
+  readiness,
 }: AppDependencies): FastifyInstance {
   const answerError = createErrorHandler(log, options.maxBodyBytes, metrics);
   const app = fastify({
@@ -58,7 +63,10 @@ export function createApp({
   });
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys);
-  registerSubmit(app, { intake, options, authenticator, limiter: createRateLimiter(options) });
+  const limiter = createRateLimiter(options);
+  registerReady(app, { readiness, authenticator });
+  registerSubmit(app, { intake, options, authenticator, limiter });
+  registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
   registerSubmissions(app, { store, authenticator });
   return app;
 }
