@@ -1,6 +1,7 @@
-import type { Health, ResultLine } from "@gas-waiver/protocol/wire";
+import type { Health, Readiness, ResultLine } from "@gas-waiver/protocol/wire";
 import { type ConnectionOptions, createConnection } from "./Connection.js";
 import { type HealthOptions, health } from "./health.js";
+import { type ReadyOptions, ready } from "./ready.js";
 import { type SubmitOptions, submit } from "./submit.js";
 
 export type WaiverClientOptions = ConnectionOptions;
@@ -11,6 +12,8 @@ export interface WaiverClient {
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
   /** See {@link health}. */
   health(options?: HealthOptions): Promise<Health>;
+  /** See {@link ready}. */
+  ready(options?: ReadyOptions): Promise<Readiness>;
 }
 
 /**
@@ -22,5 +25,6 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   return {
     submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
     health: (healthOptions) => health(connection, healthOptions),
+    ready: (readyOptions) => ready(connection, readyOptions),
   };
 }
