@@ -8,6 +8,8 @@ import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
 export interface ServiceOptions {
   readonly rpcUrl: string;
   readonly dataDir: string;
+  /** Any that is free by default. */
+  readonly port?: string;
   readonly flags?: readonly string[];
 }
 
@@ -20,10 +22,10 @@ function policyFile(): string {
 }
 
 /** The service in a process of its own, apart from the chain. */
-export function startService({ rpcUrl, dataDir, flags = [] }: ServiceOptions): Program {
+export function startService({ rpcUrl, dataDir, port = "0", flags = [] }: ServiceOptions): Program {
   return Program.gasWaiver(
     [
-      ...["serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+      ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
       ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
     ],
     { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: API_KEY },

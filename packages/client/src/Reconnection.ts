@@ -15,6 +15,8 @@ export interface ReconnectionOptions {
   readonly reconnectAfterMs: number;
 }
 
+export type Next = { readonly again: true } | { readonly again: false; readonly cause: unknown };
+
 /** When to connect again, and when not to. */
 export class Reconnection {
   readonly #options: ReconnectionOptions;
@@ -42,23 +44,24 @@ export class Reconnection {
     this.#timer = undefined;
   }
 
-  /** Calls one of these: `again` after a pause, or `giveUp` with the cause. */
-  async fail(wasOpen: boolean, again: () => void, giveUp: (cause: unknown) => void): Promise<void> {
+  /** Resolves when it is time to connect again, or to give up; with nothing if neither matters any more. */
+  async fail(wasOpen: boolean): Promise<Next | undefined> {
     this.stop();
     const generation = this.#generation;
     const { giveUpAfterMs, reconnectAfterMs } = this.#options;
     this.#downSince ??= performance.now();
     const cause = wasOpen ? undefined : await this.#ask();
-    if (generation !== this.#generation) return;
+    if (generation !== this.#generation) return undefined;
     const isFinal = cause instanceof RequestRefusedError && this.#isFinal(cause);
     if (isFinal || performance.now() - this.#downSince >= giveUpAfterMs) {
       this.succeed();
-      giveUp(cause);
-      return;
+      return { again: false, cause };
     }
     const pauseMs = Math.min(LONGEST_MS, reconnectAfterMs * 2 ** this.#failures++);
     // Those that lost the same service do not come back in the same moment.
-    this.#timer = setTimeout(again, pauseMs * (0.5 + Math.random() / 2));
+    return await new Promise((resolve) => {
+      this.#timer = setTimeout(() => resolve({ again: true }), pauseMs * (0.5 + Math.random() / 2));
+    });
   }
 
   /** A WebSocket does not say why it was refused; the same request without the upgrade does. */

@@ -11,6 +11,7 @@ import {
 import type { WebSocketConstructor } from "./connect.js";
 import { isPassing, refusalOf, tooLarge } from "./frameRefusal.js";
 import { Reconnection, type ReconnectionOptions } from "./Reconnection.js";
+import { largestOf, type SentFrame } from "./SentFrame.js";
 import { Silence } from "./Silence.js";
 import { SocketLink } from "./SocketLink.js";
 import type { Part, SocketRequest } from "./SocketRequest.js";
@@ -21,16 +22,6 @@ export interface SessionOptions extends ReconnectionOptions {
   readonly apiKey: string | undefined;
   readonly WebSocket: WebSocketConstructor;
   readonly maxFrames: number;
-}
-
-/** A frame that was sent on this connection and is not done. */
-interface SentFrame {
-  readonly request: SocketRequest;
-  /** The frame's positions, as the request has them. */
-  readonly indexes: readonly number[];
-  readonly length: number;
-  /** `again`: the caller counts on it already. `life`: it only asks whether the service goes on. */
-  readonly purpose: "first" | "again" | "life";
 }
 
 /** HTTP's status of a connection that is a WebSocket. */
@@ -65,9 +56,7 @@ export class SocketSession {
 
   add(request: SocketRequest): void {
     if (this.#isClosed) {
-      request.fail(
-        new ConnectionFailedError(this.#options.base, "not_sent", new Error("the client is closed")),
-      );
+      request.fail(this.#closed("not_sent"));
       return;
     }
     this.#requests.add(request);
@@ -86,11 +75,17 @@ export class SocketSession {
     this.#isClosed = true;
     this.#link?.close();
     this.#link = undefined;
-    this.#failAll((certainty) => {
-      const cause = new Error("the client was closed");
-      return new ConnectionFailedError(this.#options.base, certainty, cause);
-    });
+    this.#failAll((certainty) => this.#closed(certainty));
     this.#rest();
+  }
+
+  #closed(certainty: "not_sent" | "unknown"): Error {
+    return this.#failure(certainty, new Error("the client is closed"));
+  }
+
+  #failure(certainty: "not_sent" | "unknown", cause: unknown): Error {
+    if (cause instanceof RequestRefusedError) return cause;
+    return new ConnectionFailedError(this.#options.base, certainty, cause);
   }
 
   #rest(): void {
@@ -154,7 +149,11 @@ export class SocketSession {
   #lose(code: number, wasOpen: boolean): void {
     this.#link = undefined;
     this.#silence.end();
-    if (code === CLOSE_CODES.frameTooLarge) this.#failLargest();
+    if (code === CLOSE_CODES.frameTooLarge) {
+      // No answer says which it was, and it would end the next connection as well.
+      const largest = largestOf(this.#frames.values());
+      largest?.request.fail(refusalOf(tooLarge(largest.length)));
+    }
     this.#frames.clear();
     for (const request of this.#requests) {
       if (request.failed) continue;
@@ -163,15 +162,11 @@ export class SocketSession {
     }
     if (this.#requests.size === 0) return;
     this.#isWaiting = true;
-    const again = () => {
+    void this.#reconnection.fail(wasOpen).then((next) => {
+      if (next === undefined) return;
       this.#isWaiting = false;
-      this.#pump();
-    };
-    void this.#reconnection.fail(wasOpen, again, (cause) => {
-      this.#isWaiting = false;
-      const { base } = this.#options;
-      const refused = cause instanceof RequestRefusedError;
-      this.#failAll((certainty) => (refused ? cause : new ConnectionFailedError(base, certainty, cause)));
+      if (next.again) this.#pump();
+      else this.#failAll((certainty) => this.#failure(certainty, next.cause));
     });
   }
 
@@ -231,12 +226,6 @@ export class SocketSession {
     } else {
       request.fail(refusalOf(error));
     }
-  }
-
-  /** No frame says which it was, and each would end the next connection as well. */
-  #failLargest(): void {
-    const [largest] = [...this.#frames.values()].sort((a, b) => b.length - a.length);
-    largest?.request.fail(refusalOf(tooLarge(largest.length)));
   }
 
   /** This is no gas-waiver service, or a broken one. */

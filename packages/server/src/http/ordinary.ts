@@ -21,6 +21,7 @@ export function serveOrdinarily(
     const [name = "", value = ""] = rawHeaders.slice(i, i + 2);
     if (!UPGRADING.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
   }
+  if (/\bclose\b/i.test(request.headers.connection ?? "")) lines.push("Connection: close");
   // Header fields are bytes, which Node reads as latin1.
   const read = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
   socket.unshift(Buffer.concat([read, head]));

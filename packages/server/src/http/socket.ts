@@ -38,7 +38,10 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
     autoPong: false,
     maxPayload: options.maxBodyBytes,
   });
+  // What was read behind a handshake that turns out wrong.
+  const heads = new WeakMap<IncomingMessage, Buffer>();
   const open = (caller: Caller, request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    heads.set(request, head);
     sockets.handleUpgrade(request, socket, head, (accepted) => {
       const connection = new SocketConnection(accepted, caller, dependencies);
       connections.add(connection);
@@ -47,7 +50,7 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
   };
   // A handshake that is wrong; the route says so.
   sockets.on("wsClientError", (_error, socket, request) => {
-    serveOrdinarily(app.server, request, socket, Buffer.alloc(0));
+    serveOrdinarily(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
   });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const caller = isForUs(request) && !closing ? callerOf(authenticator, request) : undefined;
