@@ -1,12 +1,11 @@
 /**
  * Breaks the service in every way that is known, with real processes, and compares what clients were told, what the
- * store says and what the chain executed (test/chaos, docs/chaos.md). It is TypeScript, so it is loaded the way the
- * tests are: by Vite, from the sources. The processes run what is built.
+ * store says and what the chain executed (test/chaos, docs/chaos.md). The processes run what is built.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { createViteServer } from "vitest/node";
-import { root, setUp } from "./setup.mjs";
+import { loadSource } from "./loadSource.mjs";
+import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
 
@@ -59,20 +58,6 @@ function readOptions(argv) {
   return { ...options, pool: values.pool, json: values.json, log: values.log, help: values.help };
 }
 
-async function load() {
-  const server = await createViteServer({
-    configFile: false,
-    root,
-    logLevel: "error",
-    appType: "custom",
-    optimizeDeps: { noDiscovery: true },
-    server: { middlewareMode: true, watch: null, ws: false },
-    ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
-  });
-  const { runChaos } = await server.ssrLoadModule("/test/chaos/runChaos.ts");
-  return { runChaos, close: () => server.close() };
-}
-
 function printRound({ pool, round, strikes, transactions, recoveryMs }) {
   const seconds = `${(recoveryMs / 1000).toFixed(1)} s`.padStart(7);
   console.log(
@@ -105,9 +90,9 @@ async function main() {
     return 0;
   }
   await setUp({ signal: new AbortController().signal });
-  const { rounds, seed, pool, replicas, json, log } = options;
-  const { runChaos, close } = await load();
-  const { outcome, strikes, answers, evidence, crashes, ...run } = await runChaos({
+  const { rounds, seed, pool, pools, replicas, json, log } = options;
+  const { module, close } = await loadSource("/test/chaos/runChaos.ts");
+  const { outcome, strikes, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
     onRound: printRound,
   });
@@ -115,7 +100,7 @@ async function main() {
   console.log("");
   printOutcome(outcome, strikes, answers);
   if (json !== undefined) {
-    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pool, replicas }, null, 2);
+    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pools, replicas }, null, 2);
     await writeFile(json, `${text}\n`);
   }
   if (evidence.length === 0 && crashes.length === 0) return 0;
@@ -127,4 +112,9 @@ async function main() {
   return 1;
 }
 
-process.exitCode = await main();
+// Ending by process.exit() lets the processes that were started be ended, too.
+for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => process.exit(130));
+process.exitCode = await main().catch((error) => {
+  console.error(error);
+  return 1;
+});

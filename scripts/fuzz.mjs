@@ -1,10 +1,10 @@
 /**
  * Goes on checking the laws of `test/laws`, the same that `npm test` checks, with fresh seeds until the time is
- * over. The laws are TypeScript, so they are loaded the way the tests load them: by Vite, from the sources.
+ * over.
  */
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { createViteServer } from "vitest/node";
+import { loadSource } from "./loadSource.mjs";
+import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run fuzz -- [--minutes N] [--seed S] [--law TEXT]
 
@@ -48,20 +48,6 @@ function readOptions(argv) {
   return { minutes, seed, law: values.law, help: values.help };
 }
 
-async function loadLaws() {
-  const server = await createViteServer({
-    configFile: false,
-    root: fileURLToPath(new URL("..", import.meta.url)),
-    logLevel: "error",
-    appType: "custom",
-    optimizeDeps: { noDiscovery: true },
-    server: { middlewareMode: true, watch: null, ws: false },
-    ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
-  });
-  const { LAWS } = await server.ssrLoadModule("/test/laws/index.ts");
-  return { laws: LAWS, close: () => server.close() };
-}
-
 const count = (cases) => cases.toLocaleString("en");
 
 /** Runs every law in turn until the deadline. Returns the number of cases, or the law that was broken. */
@@ -100,12 +86,13 @@ async function main() {
     console.log(USAGE);
     return 0;
   }
-  const { laws, close } = await loadLaws();
+  await setUp({ signal: new AbortController().signal });
+  const { module, close } = await loadSource("/test/laws/index.ts");
   try {
-    const chosen = laws.filter(({ name }) => name.includes(options.law));
+    const chosen = module.LAWS.filter(({ name }) => name.includes(options.law));
     if (chosen.length === 0) {
       console.error(`no law's name contains "${options.law}"; the laws are:`);
-      for (const { name } of laws) console.error(`  ${name}`);
+      for (const { name } of module.LAWS) console.error(`  ${name}`);
       return 2;
     }
     console.log(`${chosen.length} laws, ${options.minutes} min, seed ${options.seed}`);

@@ -11,6 +11,8 @@ export interface ServiceOptions {
   /** Any that is free by default. */
   readonly port?: string;
   readonly flags?: readonly string[];
+  /** A file of waiver keys; without it the service has the first waiver's. */
+  readonly keyFile?: string;
 }
 
 /** What the devnet's waivers may send: the test token's transfer, transferFrom and approve. */
@@ -22,12 +24,14 @@ function policyFile(): string {
 }
 
 /** The service in a process of its own, apart from the chain. */
-export function startService({ rpcUrl, dataDir, port = "0", flags = [] }: ServiceOptions): Program {
+export function startService({ rpcUrl, dataDir, port = "0", flags = [], keyFile }: ServiceOptions): Program {
+  const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
   return Program.gasWaiver(
     [
       ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
       ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
+      ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
     ],
-    { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: API_KEY },
+    { ...keys, GAS_WAIVER_API_KEYS: API_KEY },
   );
 }

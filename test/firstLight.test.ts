@@ -8,6 +8,9 @@ import { Program, root } from "./Program.js";
 import { submit } from "./submit.js";
 import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./user.js";
 
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const DEFAULT_URL = "http://127.0.0.1:8080";
+
 let program: Program;
 let url: string;
 let chain: JsonRpcProvider;
@@ -82,8 +85,14 @@ describe("gas-waiver dev", () => {
     expect(await chain.getTransactionCount(account(5).address)).toBe(0);
   });
 
+  it("runs the script of the README as it stands", async () => {
+    const [, script = ""] = readme.match(/```js\n(.*?)```/s) ?? [];
+    const example = new Program(["--input-type=module", "-e", script.replace(DEFAULT_URL, url)]);
+    expect(await example.ended, example.stderr).toEqual({ status: 0, signal: null });
+    expect(example.stdout).toMatch(/index: 0,.*success: true/s);
+  });
+
   it("takes the command of the README as it stands", async () => {
-    const readme = readFileSync(join(root, "README.md"), "utf8");
     const [, transaction = ""] = readme.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
     expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
   });

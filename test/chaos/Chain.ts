@@ -21,7 +21,10 @@ interface RpcTransaction {
 
 const MARKER = bytesToHex(MARKER_ADDRESS);
 
-/** The devnet as the driver sees it: its controls, and what its blocks hold. No fault and no cut touches this way. */
+/** Longer than any answer takes; a chain with faults may leave a question without one. */
+const PATIENCE_MS = 10_000;
+
+/** The devnet as the driver sees it: its controls, which no fault touches, and what its blocks hold. */
 export class Chain {
   readonly #url: string;
   /** Everything that ran, in the order of the blocks. */
@@ -82,17 +85,25 @@ export class Chain {
 
   async #batch<T>(calls: readonly { method: string; params: readonly unknown[] }[]): Promise<T[]> {
     if (calls.length === 0) return [];
-    const response = await fetch(this.#url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }))),
-    });
-    const answers = (await response.json()) as { id: number; result?: T; error?: { message: string } }[];
+    const body = JSON.stringify(calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call })));
+    const answers = (await this.#post(body)) as { id: number; result?: T; error?: { message: string } }[];
     return answers
       .sort((a, b) => a.id - b.id)
       .map(({ result, error }, i) => {
         if (error) throw new Error(`${calls[i]?.method}: ${error.message}`);
         return result as T;
       });
+  }
+
+  async #post(body: string): Promise<unknown> {
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+    try {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(this.#url, { method: "POST", headers, body, signal: patience.signal });
+      return await response.json();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }

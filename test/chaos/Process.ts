@@ -6,6 +6,12 @@ const GAS_WAIVER = join(ROOT, "packages", "cli", "bin", "gas-waiver.mjs");
 /** Of what it wrote, kept for the evidence. */
 const KEPT_CHARACTERS = 200_000;
 
+const running = new Set<ChildProcess>();
+// Whatever ends the run ends what it started.
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /** A `gas-waiver` command in a process of its own. */
 export class Process {
   /** Resolves when it has ended, with how. */
@@ -22,6 +28,7 @@ export class Process {
       stdio: ["ignore", "pipe", "pipe"],
       env: { PATH, ...env },
     });
+    running.add(this.#child);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#output = (this.#output + text).slice(-KEPT_CHARACTERS);
@@ -31,6 +38,7 @@ export class Process {
     this.ended = new Promise((resolve) => {
       this.#child.once("close", (status, signal) => {
         this.#isOver = true;
+        running.delete(this.#child);
         this.#tell();
         resolve(signal ?? `status ${status}`);
       });

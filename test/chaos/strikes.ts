@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Random } from "./Random.js";
 import { CUTS } from "./TcpGate.js";
 import type { World } from "./World.js";
@@ -92,9 +92,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     return {
       on: "registry",
       lastsMs: random.between(500, 4_000),
-      begin: () => world.chain.call("devnet_revokeWaiver", { waiver }),
-      // While no blocks come, it is still registered.
-      end: () => again(() => world.chain.call("devnet_registerWaiver", { waiver })),
+      begin: () => govern(world, "revoke", waiver),
+      end: () => govern(world, "register", waiver),
     };
   },
   drain: (world, random) => {
@@ -190,9 +189,35 @@ function badAnswers(random: Random): object {
   };
 }
 
+interface RegistryChange {
+  readonly action: "revoke" | "register";
+  readonly waiver: Hex;
+  readonly state: "scheduled" | "sent" | "done" | "failed";
+}
+
+/**
+ * Has the validators change the registry, and waits until they have: it takes a block, which may not come at once,
+ * and their votes may be evicted from the pool, too.
+ */
+async function govern({ chain }: World, action: RegistryChange["action"], waiver: Hex): Promise<void> {
+  for (;;) {
+    try {
+      await chain.call(`devnet_${action}Waiver`, { waiver });
+    } catch (error) {
+      if (/is no registered waiver|is a registered waiver already/.test((error as Error).message)) return;
+      throw error;
+    }
+    for (let pending = true; pending; await rest(100)) {
+      const { faults } = await chain.call<{ faults: { registry: RegistryChange[] } }>("devnet_status");
+      const latest = faults.registry.findLast((change) => change.waiver === waiver);
+      pending = latest?.action === action && (latest.state === "sent" || latest.state === "scheduled");
+    }
+  }
+}
+
 const TRIES = 50;
 
-/** For what needs the database, which may be away just now, or another block. */
+/** For what needs the database, which may be away just now. */
 async function again(run: () => Promise<unknown>): Promise<void> {
   for (let i = 1; ; i++) {
     try {

@@ -109,9 +109,22 @@ describe("gas-waiver", () => {
     ]);
   });
 
+  it.each(["0.0.0.0", "127.999.1.1", "127.0.0.1.evil.example", "example.com"])(
+    "refuses dev the address %s, which others may reach or nobody has",
+    async (host) => {
+      const { status, err } = await call(["dev", "--host", host], running());
+      expect(status).toBe(2);
+      expect(err).toContain(`--host "${host}" is not a loopback address`);
+    },
+  );
+
   it.each([
     [["dev", "--port", "8545"], "--port and --rpc-port are both 8545"],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
+    [
+      ["serve", "--queue-capacity", "198"],
+      "--queue-capacity is 198, of which one API key may have 99: a batch",
+    ],
   ])("refuses %j, which contradicts itself", async (argv, problem) => {
     const { status, err } = await call(argv, running());
     expect(status).toBe(2);

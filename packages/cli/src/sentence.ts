@@ -13,11 +13,13 @@ export function sentenceOf(error: unknown): string {
 interface SystemError extends Error {
   readonly code?: unknown;
   readonly address?: unknown;
+  readonly hostname?: unknown;
   readonly port?: unknown;
 }
 
 /** What the system says when an address cannot be listened on. */
-function systemSentence({ code, address, port }: SystemError): string | undefined {
+function systemSentence({ code, address, hostname, port }: SystemError): string | undefined {
+  if (typeof hostname === "string") return `there is no address for the host name ${hostname}`;
   if (typeof address !== "string" || port === undefined) return undefined;
   if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;
   if (code === "EACCES") return `port ${port} of ${address} needs rights that this user does not have`;

@@ -92,7 +92,8 @@ const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-function certaintyOf(error: unknown): "not_sent" | "unknown" {
+/** Did the other side surely see nothing of a request that failed? */
+export function certaintyOf(error: unknown): "not_sent" | "unknown" {
   for (let e = error; e instanceof Error; e = e.cause) {
     if ("code" in e && NEVER_CONNECTED.has(e.code)) return "not_sent";
   }

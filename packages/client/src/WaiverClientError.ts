@@ -1,4 +1,4 @@
-import type { ErrorBody } from "@gas-waiver/protocol/wire";
+import type { ErrorBody, SubmissionRecord } from "@gas-waiver/protocol/wire";
 
 /**
  * What every error of this client is: `error instanceof WaiverClientError`, then `error.name` says which.
@@ -9,7 +9,10 @@ export abstract class WaiverClientError extends Error {
     | "RequestRefusedError"
     | "ConnectionFailedError"
     | "StreamEndedError"
-    | "MalformedAnswerError";
+    | "MalformedAnswerError"
+    | "SubmissionFailedError"
+    | "UnusableAccountError"
+    | "NodeRefusedError";
 }
 
 /** The service refused the request whole: nothing of it was accepted. */
@@ -41,10 +44,10 @@ export class ConnectionFailedError extends WaiverClientError {
    */
   readonly certainty: "not_sent" | "unknown";
 
-  constructor(url: string, certainty: "not_sent" | "unknown", cause: unknown) {
+  constructor(url: string, certainty: "not_sent" | "unknown", cause: unknown, who = "service") {
     const what =
       certainty === "not_sent" ? "cannot be reached" : "did not answer, and may have taken the request";
-    super(`the service at ${url} ${what}${because(cause)}`, { cause });
+    super(`the ${who} at ${url} ${what}${because(cause)}`, { cause });
     this.certainty = certainty;
   }
 }
@@ -76,6 +79,34 @@ export class MalformedAnswerError extends WaiverClientError {
     super(message, options);
     this.status = status;
   }
+}
+
+/**
+ * One transaction failed: its line or its record says so. With the code `TIMEOUT` only the waiting has ended, and
+ * `wait` with the id takes it up again.
+ */
+export class SubmissionFailedError extends WaiverClientError {
+  override readonly name = "SubmissionFailedError";
+  /** The submission's id. */
+  readonly id: string;
+  readonly code: ErrorBody["code"];
+  /** The stable name of the rule that failed. */
+  readonly reason: ErrorBody["reason"];
+  /** What the service had on it, if it was read. */
+  readonly record: SubmissionRecord | undefined;
+
+  constructor(id: string, { code, reason, message }: ErrorBody, record?: SubmissionRecord) {
+    super(message);
+    this.id = id;
+    this.code = code;
+    this.reason = reason;
+    this.record = record;
+  }
+}
+
+/** The account cannot make what is asked of it: a signed transaction of gas price 0 that it does not send itself. */
+export class UnusableAccountError extends WaiverClientError {
+  override readonly name = "UnusableAccountError";
 }
 
 /** The innermost message that says something: `fetch` hides it under its own "fetch failed". */

@@ -22,6 +22,9 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly maxRequests?: number;
 }
 
+/** Nothing is said of sending again: the connection does that by itself. */
+export type SocketSubmitOptions = Omit<SubmitOptions, "retry">;
+
 /** One WebSocket to the service, connected when it is needed and again when it breaks. */
 export interface SocketClient {
   /**
@@ -30,7 +33,7 @@ export interface SocketClient {
    * sent again, which is safe: the same transaction is the same submission.
    * @throws WaiverClientError, or the reason of an aborted signal.
    */
-  submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
+  submit(transactions: readonly string[], options?: SocketSubmitOptions): AsyncIterable<ResultLine>;
   /** Closes the connection; iterations under way fail. Nothing that was accepted is cancelled. */
   close(): void;
 }
@@ -63,7 +66,7 @@ export function connect(options: ConnectOptions): SocketClient {
 async function* submit(
   session: SocketSession,
   transactions: readonly string[],
-  { wait, signal }: SubmitOptions = {},
+  { wait, signal }: SocketSubmitOptions = {},
 ): AsyncGenerator<ResultLine, void, undefined> {
   signal?.throwIfAborted();
   const request = new SocketRequest(transactions, wait);

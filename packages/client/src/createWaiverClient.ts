@@ -1,8 +1,10 @@
-import type { Health, Readiness, ResultLine } from "@gas-waiver/protocol/wire";
+import type { Health, Readiness, ResultLine, SubmissionRecord } from "@gas-waiver/protocol/wire";
 import { type ConnectionOptions, createConnection } from "./Connection.js";
 import { type HealthOptions, health } from "./health.js";
 import { type ReadyOptions, ready } from "./ready.js";
+import { type StatusOptions, status } from "./status.js";
 import { type SubmitOptions, submit } from "./submit.js";
+import { type WaitOptions, wait } from "./wait.js";
 
 export type WaiverClientOptions = ConnectionOptions;
 
@@ -10,6 +12,10 @@ export type WaiverClientOptions = ConnectionOptions;
 export interface WaiverClient {
   /** See {@link submit}. */
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
+  /** See {@link status}. */
+  status(id: string, options?: StatusOptions): Promise<SubmissionRecord>;
+  /** See {@link wait}. */
+  wait(id: string, options?: WaitOptions): Promise<SubmissionRecord>;
   /** See {@link health}. */
   health(options?: HealthOptions): Promise<Health>;
   /** See {@link ready}. */
@@ -24,6 +30,8 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   const connection = createConnection(options);
   return {
     submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
+    status: (id, statusOptions) => status(connection, id, statusOptions),
+    wait: (id, waitOptions) => wait(connection, id, waitOptions),
     health: (healthOptions) => health(connection, healthOptions),
     ready: (readyOptions) => ready(connection, readyOptions),
   };

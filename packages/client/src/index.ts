@@ -1,14 +1,32 @@
-export type { ErrorBody, Health, Readiness, ResultLine, Wait } from "@gas-waiver/protocol/wire";
+export type {
+  ErrorBody,
+  Health,
+  Readiness,
+  ResultLine,
+  SubmissionRecord,
+  Wait,
+} from "@gas-waiver/protocol/wire";
 export { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
-export { type ConnectOptions, connect, type SocketClient, type WebSocketConstructor } from "./connect.js";
+export {
+  type ConnectOptions,
+  connect,
+  type SocketClient,
+  type SocketSubmitOptions,
+  type WebSocketConstructor,
+} from "./connect.js";
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
 export { type HealthOptions, health } from "./health.js";
 export { type ReadyOptions, ready } from "./ready.js";
+export type { RetryOptions } from "./retry.js";
+export { type StatusOptions, status } from "./status.js";
 export { type SubmitOptions, submit } from "./submit.js";
 export {
   ConnectionFailedError,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,
+  SubmissionFailedError,
+  UnusableAccountError,
   WaiverClientError,
 } from "./WaiverClientError.js";
+export { type WaitOptions, wait } from "./wait.js";

@@ -8,27 +8,80 @@ import {
 } from "@gas-waiver/protocol/wire";
 import type { Connection } from "./Connection.js";
 import { NdjsonError, readNdjson } from "./ndjson.js";
-import { MalformedAnswerError, StreamEndedError } from "./WaiverClientError.js";
+import { beforeNext, type RetryOptions } from "./retry.js";
+import {
+  ConnectionFailedError,
+  MalformedAnswerError,
+  RequestRefusedError,
+  StreamEndedError,
+} from "./WaiverClientError.js";
 
 export interface SubmitOptions {
   /** When a line counts as known: `broadcast` (the default), or `included` in a block. */
   readonly wait?: Wait;
   /** Ends the waiting. What the service has accepted goes its way all the same. */
   readonly signal?: AbortSignal;
+  /**
+   * Sends again what has no line yet when the service is away, busy, or breaks off. Off unless given. It is safe,
+   * because the same transaction is the same submission (D18): the second answer is the first one's. Only what
+   * had finally failed meanwhile, unheard, is tried once more.
+   */
+  readonly retry?: RetryOptions;
 }
 
 /**
  * Submits signed gas price 0 transactions (0x hex) and gives each one's result as soon as it is known, in the
  * order in which they become known; `index` is the position in `transactions`.
  *
- * The request goes out when iteration begins, once, and is never repeated by itself. Leaving the loop early
+ * The request goes out when iteration begins, once, and is repeated only with `retry`. Leaving the loop early
  * closes the answer and cancels nothing.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
  */
 export async function* submit(
   connection: Connection,
   transactions: readonly string[],
-  { wait, signal }: SubmitOptions = {},
+  { wait, signal, retry = { attempts: 1 } }: SubmitOptions = {},
+): AsyncGenerator<ResultLine, void, undefined> {
+  /** The positions in `transactions` that have no line yet. */
+  const missing = new Set(transactions.keys());
+  let maybeTaken = false;
+  for (let attempt = 1; ; attempt++) {
+    const sent = [...missing];
+    const texts = sent.map((index) => transactions[index] ?? "");
+    try {
+      for await (const line of submitOnce(connection, texts, wait, signal)) {
+        const index = sent[line.index] ?? line.index;
+        missing.delete(index);
+        yield { ...line, index };
+      }
+      return;
+    } catch (error) {
+      await beforeNext(error, attempt, retry, signal).catch((thrown: unknown) => {
+        throw thrown === error ? overAll(error, maybeTaken, missing) : thrown;
+      });
+      maybeTaken ||= !isClear(error);
+    }
+  }
+}
+
+/** Does the error say that nothing of this attempt was taken? */
+function isClear(error: unknown): boolean {
+  if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
+  return error instanceof RequestRefusedError;
+}
+
+/** What the last attempt's error means for all of them: where an earlier one may have been taken, that is so. */
+function overAll(error: unknown, maybeTaken: boolean, missing: ReadonlySet<number>): unknown {
+  if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
+  return maybeTaken && isClear(error) ? new StreamEndedError([...missing], { cause: error }) : error;
+}
+
+/** One request. The indexes of its lines are positions in what it sends. */
+async function* submitOnce(
+  connection: Connection,
+  transactions: readonly string[],
+  wait: Wait | undefined,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<ResultLine, void, undefined> {
   const response = await connection.request(ROUTES.submit, {
     headers: { accept: NDJSON },

@@ -56,6 +56,7 @@ export type SignedTransaction = UnsignedTransaction & {
 
 /** The EIP-2718 type bytes of the typed transactions that the protocol knows. */
 export const TYPE_BYTES = { eip2930: 0x01, eip1559: 0x02 } as const;
+
 function callFields(tx: CommonFields): RlpItem[] {
   return [tx.gasLimit, tx.to ?? new Uint8Array(0), tx.value, tx.data];
 }

@@ -1,8 +1,17 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "./intake.js";
 import type { ResolvedOptions } from "./options.js";
-import { queueLength } from "./store/queue.js";
+import { queueLengths } from "./store/queueLengths.js";
 import type { Store } from "./store/Store.js";
+
+/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
+export interface Admission {
+  /**
+   * @returns what to call when the request is in the store or has been refused.
+   * @throws {@link ProtocolError} `QUEUE_FULL`.
+   */
+  enter(caller: Caller, count: number): Promise<() => void>;
+}
 
 export interface AdmissionDependencies {
   readonly store: Store;
@@ -10,30 +19,82 @@ export interface AdmissionDependencies {
   readonly chainRef: number;
 }
 
-/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
-export function createAdmission({ store, options, chainRef }: AdmissionDependencies) {
-  // What has been admitted and is not in the store yet: of everybody, and by key.
-  let entering = 0;
-  const enteringOfKey = new Map<string, number>();
+/** How long the store's count holds before it is asked again: counting costs as much as there is to count. */
+const COUNT_MS = 100;
+
+/** Transactions, of everybody and by key. */
+class Tally {
+  all = 0;
+  readonly #ofKey = new Map<string, number>();
+
+  ofKey(keyId: string): number {
+    return this.#ofKey.get(keyId) ?? 0;
+  }
+
+  add(keyId: string, count: number): void {
+    this.all += count;
+    this.#ofKey.set(keyId, this.ofKey(keyId) + count);
+  }
+}
+
+/**
+ * Between two counts of the store, whatever came through here since the first began counts as waiting still. That
+ * is too much rather than too little, so before a request is refused the store is asked again.
+ */
+export function createAdmission({ store, options, chainRef }: AdmissionDependencies): Admission {
   const capacityOfKey = Math.ceil(options.queueCapacity * options.keyQueueShare);
-  const add = (keyId: string, count: number) => {
-    entering += count;
-    const ofKey = (enteringOfKey.get(keyId) ?? 0) + count;
-    if (ofKey > 0) enteringOfKey.set(keyId, ofKey);
-    else enteringOfKey.delete(keyId);
+  /** Admitted, and not through yet. */
+  const entering = new Tally();
+  let stored = new Tally();
+  /** Came through since the store's count was begun. */
+  let since = new Tally();
+  /** The same for the count under way. */
+  let next = since;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let counting: Promise<void> | undefined;
+  const count = async () => {
+    const at = performance.now();
+    const sinceThen = new Tally();
+    next = sinceThen;
+    const found = new Tally();
+    for (const [keyId, waiting] of await queueLengths(store, chainRef)) found.add(keyId, waiting);
+    stored = found;
+    since = sinceThen;
+    countedAt = at;
+  };
+  const recount = () => {
+    counting ??= count().finally(() => {
+      counting = undefined;
+    });
+    return counting;
+  };
+  const assertFits = (keyId: string, transactions: number) => {
+    const all = stored.all + since.all + entering.all;
+    assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, options.queueCapacity);
+    const ofKey = stored.ofKey(keyId) + since.ofKey(keyId) + entering.ofKey(keyId);
+    assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, capacityOfKey);
+  };
+  const leave = (keyId: string, transactions: number) => {
+    entering.add(keyId, -transactions);
+    since.add(keyId, transactions);
+    if (next !== since) next.add(keyId, transactions);
   };
   return {
-    /** @returns what to call when the request is in the store or has been refused. */
-    async enter({ keyId }: Caller, count: number): Promise<() => void> {
-      add(keyId, count);
+    async enter({ keyId }, transactions) {
+      entering.add(keyId, transactions);
       try {
-        const stored = await queueLength(store, chainRef, keyId);
-        assertRoom("QUEUE_AT_CAPACITY", "the queue", stored.all + entering, count, options.queueCapacity);
-        const ofKey = stored.ofKey + (enteringOfKey.get(keyId) ?? 0);
-        assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, count, capacityOfKey);
-        return () => add(keyId, -count);
+        const isFresh = performance.now() - countedAt < COUNT_MS;
+        if (!isFresh) await recount();
+        try {
+          assertFits(keyId, transactions);
+        } catch (error) {
+          if (!isFresh) throw error;
+          await recount();
+          assertFits(keyId, transactions);
+        }
+        return () => leave(keyId, transactions);
       } catch (error) {
-        add(keyId, -count);
+        entering.add(keyId, -transactions);
         throw error;
       }
     },

@@ -4,9 +4,16 @@ import { freeNonces, type Plan, planSender } from "./plan.js";
 import { fail, settle } from "./settle.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { nextQueued, noncesUnderWay, postpone, type QueuedSubmission } from "./store/queue.js";
+import { nextQueued, postpone, type QueuedSubmission } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
-import { firstOpenNonce, type TakenNonce, takenNonces, type UnderWay } from "./store/underWay.js";
+import {
+  firstOpenNonce,
+  type LaneView,
+  type TakenNonce,
+  takenNonces,
+  type UnderWay,
+  viewLane,
+} from "./store/underWay.js";
 
 /** When a submission ahead of its turn is looked at again. */
 const EARLY_MS = 250;
@@ -26,23 +33,27 @@ export async function assign(
   limit: number,
   dependencies: LaneContext,
 ): Promise<Assigned> {
-  const { store, options } = dependencies;
+  const { store, chain, options } = dependencies;
   const nothing = { signed: [], again: false };
-  const taken = await takenNonces(store, held);
-  const room = Math.min(limit, options.maxInFlight - taken.length);
-  if (room <= 0) return nothing;
-  const queued = await nextQueued(store, held, room);
-  if (queued.length === 0 && taken.length === 0) return nothing;
-  const { plans, waiverNonce } = await planAll(held, queued, dependencies);
+  const queued = await nextQueued(store, held, limit);
+  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
+  const view = await viewLane(store, held, senders);
+  const room = Math.min(limit, options.maxInFlight - view.taken.count);
+  if (room <= 0 || (queued.length === 0 && view.taken.count === 0)) return nothing;
+  // After the store: what is settled in between counts as under way and as used, never as neither.
+  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
+  const plans = queued.map((ofSender, i) =>
+    planSender(ofSender, onChain[i] ?? 0n, view.senders[i] ?? new Set(), options.nonceGapTimeoutMs),
+  );
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)
     .sort((a, b) => a.place - b.place)
     .slice(0, room);
-  const first = await firstOpenNonce(store, held, waiverNonce);
-  if (await fillHoles(store, held, first, taken, ready.length)) return { signed: [], again: true };
-  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
-  const signed = ready.map((submission, i) => sign(submission, nonces[i] ?? 0n, waiverKey, options));
+  const placed =
+    placeBehind(view, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
+  if (placed === undefined) return { signed: [], again: true };
+  const signed = placed.map((place) => sign(place, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
 }
@@ -50,8 +61,7 @@ export async function assign(
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };
 
 function sign(
-  submission: QueuedSubmission,
-  waiverNonce: bigint,
+  { submission, waiverNonce }: Placed,
   waiverKey: Uint8Array,
   { verificationGas }: { readonly verificationGas: bigint },
 ): Signed {
@@ -77,21 +87,44 @@ function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
   };
 }
 
-/** What each sender's submissions are to do, by the chain's nonces and what is under way. */
-async function planAll(
+/** A submission with the waiver nonce that it gets. */
+interface Placed {
+  readonly submission: QueuedSubmission;
+  readonly waiverNonce: bigint;
+}
+
+function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): Placed[] {
+  return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
+}
+
+/** Where the taken waiver nonces leave no hole, as is nearly always so: behind them. Undefined if there is a hole. */
+function placeBehind(
+  { taken, afterIncluded }: LaneView,
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+): Placed[] | undefined {
+  const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
+  const { lowest, highest } = taken;
+  const isDense = first >= lowest && highest - lowest + 1n === BigInt(taken.count);
+  if (taken.count > 0 && first <= highest && !isDense) return undefined;
+  const next = taken.count > 0 && highest >= first ? highest + 1n : first;
+  return place(ready, freeNonces(next, new Set(), ready.length));
+}
+
+/** At the lowest free waiver nonces, one by one. Undefined if holes were left over, and room was made to fill them. */
+async function placeBetween(
   held: Lane,
-  queued: readonly QueuedSubmission[][],
-  { store, chain, options }: LaneContext,
-): Promise<{ plans: Plan[]; waiverNonce: bigint }> {
-  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
-  // Before the chain is asked: what is settled in between counts as under way and as used, never as neither.
-  const nonces = await noncesUnderWay(store, held, senders);
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
-  const plans = queued.map((ofSender, i) => {
-    const underWay = nonces.get(Buffer.from(senders[i] ?? []).toString("hex")) ?? new Set();
-    return planSender(ofSender, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs);
-  });
-  return { plans, waiverNonce };
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+  { store }: LaneContext,
+): Promise<Placed[] | undefined> {
+  const taken = await takenNonces(store, held);
+  // After the taken ones: what is settled in between counts twice, never not at all.
+  const first = await firstOpenNonce(store, held, chainNonce);
+  const { fitting, others } = splitByHoles(ready, first, taken);
+  if (await fillHoles(store, held, first, taken, fitting.length)) return undefined;
+  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
+  return place([...fitting, ...others], nonces);
 }
 
 /** What cannot go now: the late ones are for the chain to settle, the early ones wait, the others have failed. */
@@ -106,6 +139,25 @@ async function settleUnready(held: Lane, plans: readonly Plan[], dependencies: L
   // Of the late ones, those that the settlement is not sure of yet.
   const waiting = plans.flatMap((plan) => [...plan.early, ...plan.late].map(({ id }) => id));
   await postpone(dependencies.store, held, waiting, EARLY_MS);
+}
+
+/**
+ * Those that may fill a hole among the taken nonces, and those whose sender has something above it: there a later
+ * nonce of the sender would come before an earlier one.
+ */
+function splitByHoles(
+  ready: readonly QueuedSubmission[],
+  first: bigint,
+  taken: readonly TakenNonce[],
+): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
+  const hole = firstFree(first, taken);
+  const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > hole).map(({ sender }) => sender));
+  const isFitting = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
+}
+
+function firstFree(first: bigint, taken: readonly TakenNonce[]): bigint {
+  return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
 }
 
 /**
@@ -125,7 +177,7 @@ async function fillHoles(
   const holes = Number(highest - first) + 1 - above;
   const missing = Math.min(holes - ready, above);
   if (taken.length === 0 || highest < first || missing <= 0) return false;
-  const [hole = first] = freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1);
+  const hole = firstFree(first, taken);
   const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
   const ids = taken
     .filter(({ waiverNonce, sender }) => waiverNonce > hole && senders.has(sender))

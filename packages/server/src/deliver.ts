@@ -1,9 +1,11 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import { meaningOf, type SendMeaning } from "./broadcast.js";
 import type { LaneContext } from "./lane.js";
 import { fail, settle } from "./settle.js";
 import { saveBroadcast, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import type { UnderWay } from "./store/underWay.js";
+import { withdrawnUnder } from "./store/withdrawn.js";
 import type { Failure } from "./submission.js";
 
 /** Sends stored wrappers and stores what the node's answers mean. */
@@ -26,8 +28,9 @@ const DISPUTES = 3;
 const REQUEUE_MS = {
   "nonce gap": 50,
   "inner too early": 250,
-  "inner too late": 0,
+  "inner too late": 250,
   "waiver unusable": 1_000,
+  shut: 250,
 } as const;
 
 type Answered = { readonly submission: UnderWay; readonly meaning: SendMeaning };
@@ -79,18 +82,24 @@ async function save(
   const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
   results.publish(await saveBroadcast(store, held, idsOf("accepted")), () => ({ state: "broadcast" }));
-  await fail(held, refusals(answered), dependencies);
+  await failRefused(held, of("refused"), dependencies);
   for (const kind of ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const) {
     await saveRequeued(store, held, idsOf(kind), REQUEUE_MS[kind]);
   }
   const used = of("nonce too low").map(({ submission }) => submission);
   await settle(held, used, dependencies);
   const known = await saveKnown(held, used, dependencies);
+  const shut = await takeBackShut(
+    held,
+    of("occupied").map(({ submission }) => submission),
+    dependencies,
+  );
   const unusable = of("waiver unusable")[0];
   if (unusable) await breaker.fail("at once", `the node takes no wrapper of this waiver: ${said(unusable)}`);
   else if (of("accepted").length > 0) await breaker.succeed();
   const left = answered.filter(
-    ({ submission, meaning }) => isLeft(submission, meaning) && !known.has(submission.id),
+    ({ submission, meaning }) =>
+      isLeft(submission, meaning) && !known.has(submission.id) && !shut.has(submission.id),
   );
   if (left[0] === undefined) return;
   const why = `${left[0].meaning.kind}: ${said(left[0])}`;
@@ -117,17 +126,55 @@ async function saveKnown(
   return new Set(ids);
 }
 
+/**
+ * Takes back what cannot have its nonce because a wrapper that we took back earlier still waits under it: that one
+ * may wait for nonces below it, and they for this one. Under what somebody else holds a nonce, it stays: the chain
+ * tells who that was.
+ */
+async function takeBackShut(
+  held: Lane,
+  occupied: readonly UnderWay[],
+  { store, chain }: LaneContext,
+): Promise<ReadonlySet<string>> {
+  if (occupied.length === 0) return new Set();
+  const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
+  const withdrawn = await withdrawnUnder(store, held, nonces);
+  const known = await chain.knowsTransactions(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const ours = new Map(
+    withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
+  );
+  const shut = occupied.filter(({ waiverNonce, wrapperHash }) => {
+    const there = ours.get(waiverNonce);
+    return there !== undefined && !bytesEqual(there, wrapperHash);
+  });
+  const ids = shut.map(({ id }) => id);
+  await saveRequeued(store, held, ids, REQUEUE_MS.shut);
+  return new Set(ids);
+}
+
 /** Must the same bytes be sent again? What was broadcast before is sent again by the watcher. */
 function isLeft(submission: UnderWay, { kind }: SendMeaning): boolean {
   const stays = ["occupied", "not now", "disputed", "ambiguous", "nonce too low"];
   return submission.state === "signed" && stays.includes(kind);
 }
 
-function refusals(answered: readonly Answered[]): (Failure & { id: string })[] {
-  return answered.flatMap(({ submission: { id }, meaning }) => {
-    if (meaning.kind !== "refused") return [];
+/**
+ * What is refused now may have been taken before, when nobody heard the answer: a rule that has changed since then
+ * undoes no block, and what waits in the pool may run yet.
+ */
+async function failRefused(
+  held: Lane,
+  refused: readonly Answered[],
+  dependencies: LaneContext,
+): Promise<void> {
+  const submissions = refused.map(({ submission }) => submission);
+  await settle(held, submissions, dependencies);
+  const known = await saveKnown(held, submissions, dependencies);
+  const failures = refused.flatMap(({ submission: { id }, meaning }): (Failure & { id: string })[] => {
+    if (meaning.kind !== "refused" || known.has(id)) return [];
     return [{ id, reason: meaning.reason, message: `the chain's node refuses it: ${meaning.said}` }];
   });
+  await fail(held, failures, dependencies);
 }
 
 function said({ meaning }: Answered): string {

@@ -18,7 +18,8 @@ import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
 import { resumeLines } from "./resume.js";
-import { type Acceptance, type Applicant, accept, RivalGoneError } from "./store/accept.js";
+import { type Acceptance, type Applicant, accept } from "./store/accept.js";
+import { groupAccepts } from "./store/groupAccepts.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
 import type { Submission } from "./submission.js";
 
@@ -64,6 +65,7 @@ export interface IntakeDependencies {
 export function createIntake(dependencies: IntakeDependencies): Intake {
   const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
   const place = { chain: chainRef, origin: replica };
+  const acceptAll = groupAccepts((applicants) => accept(store, place, applicants));
   const rules: InnerTxRules = {
     chainId: BigInt(options.chainId),
     maxGasLimit: options.maxGasLimit,
@@ -72,7 +74,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     policyName: "the policy of this service's waiver",
   };
   const ending = new AbortController();
-  // Every request that waits listens.
+  // Every request that waits listens to it.
   setMaxListeners(0, ending.signal);
   let refusing = false;
   const admission = createAdmission(dependencies);
@@ -89,7 +91,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
         const lines = awaitLines({ store, results, metrics, options, wait, closing: ending.signal });
         // Before the write: no news can be missed.
         lines.expect(applicants.map(({ id }) => id));
-        const acceptances = await storeErrors(() => acceptAll(store, place, applicants)).catch((error) => {
+        const acceptances = await storeErrors(() => acceptAll(applicants)).catch((error) => {
           lines.cancel();
           throw error;
         });
@@ -175,24 +177,6 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
   }
   const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);
-}
-
-const ACCEPT_TRIES = 3;
-
-/** A rival that fails between the write and the look at it makes way: then the write is done again. */
-async function acceptAll(
-  store: Store,
-  place: { readonly chain: number; readonly origin: string },
-  applicants: readonly Applicant[],
-): Promise<Acceptance[]> {
-  if (applicants.length === 0) return [];
-  for (let tries = 1; ; tries++) {
-    try {
-      return await accept(store, place, applicants);
-    } catch (error) {
-      if (!(error instanceof RivalGoneError) || tries === ACCEPT_TRIES) throw error;
-    }
-  }
 }
 
 /** A store that does not answer makes the service unavailable (D21); anything else is a fault of ours. */

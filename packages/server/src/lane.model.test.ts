@@ -418,33 +418,40 @@ async function assertLaws(model: Model): Promise<void> {
 const hashOfRow = ({ inner_hash }: Row) => bytesToHex(inner_hash);
 
 describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", (pool) => {
-  it("executes at most once, gives no nonce twice, is fenced, and ends everything once the world is well", async () => {
-    const check = async (events: readonly Event[]) => {
-      const model = await Model.start(store, pool);
-      for (const event of events) {
-        await model.happen(event);
+  it(
+    "executes at most once, gives no nonce twice, is fenced, and ends everything once the world is well",
+    async () => {
+      const check = async (events: readonly Event[]) => {
+        const model = await Model.start(store, pool);
+        for (const event of events) {
+          await model.happen(event);
+          await assertLaws(model);
+        }
+        const healed = await model.heal();
         await assertLaws(model);
-      }
-      const healed = await model.heal();
-      await assertLaws(model);
-      const blameless = { state: "open", reason: null, foreign_uses: 0 };
-      expect(await model.lane(), "the lane blames others for its own wrappers").toEqual(blameless);
-      const rows = await model.rows();
-      expect(healed, `not everything ended: ${JSON.stringify(rows)}`).toBe(true);
-      const told = rows.filter(({ id, state }) => state === "failed" && model.told.get(id)?.has("broadcast"));
-      // What the node takes it may still refuse later, and a user may spend the nonce; nothing else undoes a broadcast.
-      const undone = events.some(({ kind }) => kind === "refuse" || kind === "spend");
-      if (!undone) expect(told, "told broadcast, and failed").toEqual([]);
-      const counted = rows.filter(({ state }) => state === "included").map(hashOfRow);
-      expect(counted.sort()).toEqual([...model.chain.executed].sort());
-    };
-    await fc.assert(
-      fc.asyncProperty(fc.array(EVENT, { minLength: 5, maxLength: 40, size: "max" }), check),
-      PARAMETERS,
-    );
-  }, 300_000);
+        const blameless = { state: "open", reason: null, foreign_uses: 0 };
+        expect(await model.lane(), "the lane blames others for its own wrappers").toEqual(blameless);
+        const rows = await model.rows();
+        expect(healed, `not everything ended: ${JSON.stringify(rows)}`).toBe(true);
+        const told = rows.filter(
+          ({ id, state }) => state === "failed" && model.told.get(id)?.has("broadcast"),
+        );
+        // What the node takes it may still refuse later, and a user may spend the nonce; nothing else undoes a broadcast.
+        const undone = events.some(({ kind }) => kind === "refuse" || kind === "spend");
+        if (!undone) expect(told, "told broadcast, and failed").toEqual([]);
+        const counted = rows.filter(({ state }) => state === "included").map(hashOfRow);
+        expect(counted.sort()).toEqual([...model.chain.executed].sort());
+      };
+      await fc.assert(
+        fc.asyncProperty(fc.array(EVENT, { minLength: 5, maxLength: 40, size: "max" }), check),
+        PARAMETERS,
+      );
+    },
+    TIMEOUT_MS,
+  );
 });
 
 /** A seed of its own for a longer look: MODEL_RUNS=2000 MODEL_SEED=7. */
 const { MODEL_RUNS = "60", MODEL_SEED = "1" } = process.env;
+const TIMEOUT_MS = 120_000 + Number(MODEL_RUNS) * 1_500;
 const PARAMETERS = { seed: Number(MODEL_SEED), numRuns: Number(MODEL_RUNS), endOnFailure: false };

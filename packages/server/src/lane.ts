@@ -12,7 +12,7 @@ import { createDoubts, type Doubts } from "./settle.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
 import { type Lane as HeldLane, LaneLostError, type Lease, releaseLease, takeLease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
-import { takenNonces, underWay } from "./store/underWay.js";
+import { notFinal, takenNonces, underWay } from "./store/underWay.js";
 import { sweep } from "./sweep.js";
 import { createWatcher } from "./watch.js";
 
@@ -103,12 +103,15 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   };
   const work = async () => {
     let failures = 0;
+    let epoch: bigint | undefined;
     while (!stopping) {
       let restMs = IDLE_MS;
       try {
         const held = await lease.hold();
+        // Somebody else may have had it since, and may have signed.
+        if (held?.lane.epoch !== epoch) doubtful = true;
+        epoch = held?.lane.epoch;
         if (held) restMs = await step(held);
-        else doubtful = true;
         failures = 0;
       } catch (error) {
         doubtful = true;
@@ -152,10 +155,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       pause.end();
       watchPause.end();
       await loops;
-      const held = lease.current();
-      if (held) {
-        await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lane"));
-      }
+      await lease.end();
     },
   };
 }
@@ -166,23 +166,42 @@ function logFailure(log: LaneDependencies["log"], error: unknown, who: string): 
   else log.warn({ err }, `${who}: tries again`);
 }
 
-/** The lease of a lane, taken and renewed in time; the writes themselves are guarded by its epoch. */
-function keepLease(lane: Omit<HeldLane, "epoch">, { store, options }: LaneDependencies) {
+/** How often a lane that is somebody else's is asked for: who hands it over is followed at once. */
+const TAKE_MS = 500;
+
+/**
+ * The lease of a lane, taken and renewed in time, also while a step waits for a slow node; the writes themselves are
+ * guarded by its epoch.
+ */
+function keepLease(lane: Omit<HeldLane, "epoch">, { store, log, options }: LaneDependencies) {
   let held: Lease | undefined;
-  let renewAt = Number.NEGATIVE_INFINITY;
+  let takeAt = Number.NEGATIVE_INFINITY;
+  let renewing: Promise<void> = Promise.resolve();
+  const renewMs = options.leaseMs / 3;
+  const take = async () => {
+    held = await takeLease(store, lane, options.leaseMs);
+    takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
+  };
+  const timer = setInterval(() => {
+    if (held === undefined || performance.now() < takeAt) return;
+    renewing = take().catch((error: unknown) => logFailure(log, error, "lease"));
+  }, renewMs / 2);
   return {
     current: () => held,
     lose() {
       held = undefined;
-      renewAt = Number.NEGATIVE_INFINITY;
+      takeAt = Number.NEGATIVE_INFINITY;
     },
     async hold(): Promise<Lease | undefined> {
-      const now = performance.now();
-      if (now >= renewAt) {
-        held = await takeLease(store, lane, options.leaseMs);
-        renewAt = now + options.leaseMs / 3;
-      }
+      if (performance.now() >= takeAt) await take();
       return held;
+    },
+    /** Renews it no more, and hands it over. */
+    async end(): Promise<void> {
+      clearInterval(timer);
+      await renewing;
+      if (held === undefined) return;
+      await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lease"));
     },
   };
 }
@@ -208,8 +227,12 @@ function shownBreaker(
   };
 }
 
-/** A draining lane that has nothing left is over. */
-async function retireIfDone(held: HeldLane, { store, log, chainRef }: LaneDependencies): Promise<void> {
+/** A draining lane that has nothing left, and nothing that a reorg may bring back, is over. */
+async function retireIfDone(
+  held: HeldLane,
+  { store, log, chainRef, options }: LaneDependencies,
+): Promise<void> {
+  if (options.reorgDepth > 0 && (await notFinal(store, held, 1)).length > 0) return;
   const { rows } = await store.pool.query(
     "select from submissions where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') limit 1",
     [chainRef, held.waiver],

@@ -90,8 +90,8 @@ function rangeOf(taken: readonly TakenNonce[]): LaneFindings["taken"] {
   return { lowest, highest, count: taken.length };
 }
 
-/** Long enough to settle some findings. */
-const LEASE_MS = 60_000;
+/** Long enough to settle some findings, and no longer than a service believes of another. */
+const LEASE_MS = 4_000;
 
 /** Takes the lane that nobody works for as long as it needs; what must hold for a while is looked at twice. */
 async function settleFindings(

@@ -70,17 +70,25 @@ export function awaitLines(request: LinesOptions): Lines {
     }
     return found;
   };
+  /** The deadline has come, or the service closes. */
+  let over = closing.aborted;
+  /** One timer and one listener for the whole request. @returns what takes both away. */
+  const watch = (timeoutMs: number) => {
+    const end = () => {
+      over = true;
+      wakeUp();
+    };
+    const timer = setTimeout(end, timeoutMs);
+    closing.addEventListener("abort", end);
+    return () => {
+      clearTimeout(timer);
+      closing.removeEventListener("abort", end);
+    };
+  };
   /** Resolves with news, at the deadline, or when the service closes. */
-  const news = (deadline: number) =>
+  const news = () =>
     new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        closing.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(0, deadline - performance.now()));
-      closing.addEventListener("abort", done);
-      wakeUp = done;
+      wakeUp = resolve;
     });
 
   const startedAt = performance.now();
@@ -91,7 +99,7 @@ export function awaitLines(request: LinesOptions): Lines {
     }
   }
   async function* generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
-    const deadline = performance.now() + options.requestTimeoutMs;
+    const unwatch = watch(options.requestTimeoutMs);
     try {
       let waiting: Waiting[] = [];
       for (const entry of entries) {
@@ -110,8 +118,8 @@ export function awaitLines(request: LinesOptions): Lines {
         }
         if (waiting.some(({ id }) => heard.has(id))) continue;
         if (left) return;
-        if (closing.aborted || performance.now() >= deadline) break;
-        if (waiting.length > 0) await news(deadline);
+        if (over) break;
+        if (waiting.length > 0) await news();
       }
       if (waiting.length > 0) {
         const records = await lookUp(waiting.map(({ id }) => id)).catch(() => []);
@@ -119,6 +127,7 @@ export function awaitLines(request: LinesOptions): Lines {
         for (const entry of waiting) yield timeoutLine(entry, byId.get(entry.id), closing.aborted, request);
       }
     } finally {
+      unwatch();
       cancel();
     }
   }

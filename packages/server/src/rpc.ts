@@ -1,3 +1,7 @@
+import http, { type ClientRequest } from "node:http";
+import https from "node:https";
+import { urlToHttpOptions } from "node:url";
+
 /** One call of a JSON-RPC batch. */
 export interface RpcCall {
   readonly method: string;
@@ -60,7 +64,7 @@ const MAX_REST_MS = 30_000;
 const MAX_MESSAGE_CHARACTERS = 500;
 
 interface Endpoint {
-  readonly url: string;
+  readonly poster: Poster;
   failures: number;
   /** By the monotonic clock, in ms: left alone until then. */
   restsUntil: number;
@@ -68,7 +72,11 @@ interface Endpoint {
 
 /** The endpoints of a chain: the first in order that is well is used; one that failed rests, longer each time. */
 export function createRpc(options: RpcOptions): Rpc {
-  const endpoints: Endpoint[] = options.rpcUrls.map((url) => ({ url, failures: 0, restsUntil: 0 }));
+  const endpoints: Endpoint[] = options.rpcUrls.map((url) => ({
+    poster: createPoster(url, options),
+    failures: 0,
+    restsUntil: 0,
+  }));
   const inOrder = () => {
     const now = performance.now();
     const well = endpoints.filter(({ restsUntil }) => restsUntil <= now);
@@ -76,7 +84,7 @@ export function createRpc(options: RpcOptions): Rpc {
     return [...well, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
   const ask = async (endpoint: Endpoint, calls: readonly RpcCall[]) => {
-    const outcomes = await postBatch(endpoint.url, options, calls);
+    const outcomes = await postBatch(endpoint.poster, calls);
     const failure = failureOf(outcomes);
     endpoint.failures = failure ? endpoint.failures + 1 : 0;
     const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** (endpoint.failures - 1));
@@ -96,7 +104,7 @@ export function createRpc(options: RpcOptions): Rpc {
   return {
     read: (calls) => until(calls, () => true),
     send: (calls) => until(calls, ({ sent }) => sent === "no"),
-    health: () => endpoints.map(({ url, failures }) => ({ url, healthy: failures === 0 })),
+    health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };
 }
 
@@ -109,67 +117,104 @@ function failureOf(outcomes: readonly RpcOutcome[]): RpcUnavailableError | undef
     : undefined;
 }
 
-async function postBatch(
-  rpcUrl: string,
-  options: { readonly rpcTimeoutMs: number; readonly signal: AbortSignal },
-  calls: readonly RpcCall[],
-): Promise<RpcOutcome[]> {
-  if (calls.length === 0) return [];
-  const patience = createPatience(options);
-  try {
-    const requests = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
-    const response = await fetch(rpcUrl, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(requests.length === 1 ? requests[0] : requests),
-      signal: patience.signal,
-    });
-    return outcomesOf(response, await response.text(), calls.length);
-  } catch (error) {
-    const unavailable = unavailableFor(error);
-    return calls.map(() => ({ error: unavailable }));
-  } finally {
-    patience.end();
-  }
+/** Posts to one endpoint, over connections that stay open. */
+interface Poster {
+  readonly url: string;
+  post(body: string): Promise<HttpAnswer>;
 }
 
 /**
- * A signal that ends a call after its time, or with the service. Not AbortSignal.any with AbortSignal.timeout: Node
- * holds those weakly, and a call whose timer was garbage waited for ever.
+ * The node had closed the open connection that the request went over: no node works on it. Whatever is sent, it is
+ * safe to send once more, over a new one: reading changes nothing, and the same bytes are the same transaction.
  */
-function createPatience({ rpcTimeoutMs, signal }: Pick<RpcOptions, "rpcTimeoutMs" | "signal">) {
-  const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new Error(`no answer within ${rpcTimeoutMs} ms`)),
-    rpcTimeoutMs,
-  );
-  const close = () => controller.abort(new Error("the service is shutting down"));
-  if (signal.aborted) close();
-  signal.addEventListener("abort", close);
-  return {
-    signal: controller.signal,
-    end() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", close);
-    },
-  };
+class StaleConnectionError extends Error {}
+
+function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
+  return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 }
 
-function outcomesOf(response: Response, text: string, count: number): RpcOutcome[] {
-  const answers = answersOf(text);
-  const error = httpError(response, text);
-  const outcomes: RpcOutcome[] = Array.from({ length: count }, () => ({ error }));
+/** Not fetch: its streams and signals cost as much as everything else that a call does. */
+function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "rpcUrls">): Poster {
+  const { Agent, request } = url.startsWith("https:") ? https : http;
+  const agent = new Agent({ keepAlive: true });
+  const target = { ...urlToHttpOptions(new URL(url)), method: "POST", agent };
+  const underWay = new Set<ClientRequest>();
+  const closing = new Error("the service is shutting down");
+  signal.addEventListener("abort", () => {
+    for (const sent of underWay) sent.destroy(closing);
+    agent.destroy();
+  });
+  const postOnce = (body: string, fresh: boolean) =>
+    new Promise<HttpAnswer>((resolve, reject) => {
+      if (signal.aborted) return reject(closing);
+      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+      const sent = request(fresh ? { ...target, headers, agent: false } : { ...target, headers });
+      underWay.add(sent);
+      const late = () => sent.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
+      const timer = setTimeout(late, rpcTimeoutMs);
+      sent.once("close", () => {
+        clearTimeout(timer);
+        underWay.delete(sent);
+        reject(new Error("the connection was closed before the answer was whole"));
+      });
+      let answered = false;
+      sent.on("error", (error) =>
+        reject(!answered && isStale(sent, error) ? new StaleConnectionError() : error),
+      );
+      sent.once("response", (response) => {
+        answered = true;
+        const parts: Buffer[] = [];
+        response.on("data", (part: Buffer) => parts.push(part));
+        response.once("end", () =>
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+        );
+        response.once("error", reject);
+      });
+      sent.end(body);
+    });
+  const post: Poster["post"] = (body) =>
+    postOnce(body, false).catch((error) => {
+      if (error instanceof StaleConnectionError) return postOnce(body, true);
+      throw error;
+    });
+  return { url, post };
+}
+
+async function postBatch(poster: Poster, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+  try {
+    const requests = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    const response = await poster.post(JSON.stringify(requests.length === 1 ? requests[0] : requests));
+    return outcomesOf(response, calls.length);
+  } catch (error) {
+    const unavailable = unavailableFor(error);
+    return calls.map(() => ({ error: unavailable }));
+  }
+}
+
+/** What an endpoint answered over HTTP. */
+interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+function outcomesOf(response: HttpAnswer, count: number): RpcOutcome[] {
+  const answers = answersOf(response.text);
+  const outcomes: (RpcOutcome | undefined)[] = Array.from({ length: count });
   // Rate limited: whatever the body says, nothing was looked at.
-  if (error.sent === "no") return outcomes;
-  // An error of the whole batch comes as one object without an id.
-  const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
-  if (whole !== undefined) return outcomes.map(() => outcomeOf(whole) ?? { error });
-  for (const answer of answers) {
-    if (typeof answer.id === "number" && answer.id in outcomes) {
-      outcomes[answer.id] = outcomeOf(answer) ?? { error };
+  if (response.status !== RATE_LIMITED) {
+    // An error of the whole batch comes as one object without an id.
+    const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
+    if (whole !== undefined) outcomes.fill(outcomeOf(whole));
+    for (const answer of answers) {
+      if (typeof answer.id === "number" && answer.id in outcomes) outcomes[answer.id] = outcomeOf(answer);
     }
   }
-  return outcomes;
+  let unusable: RpcOutcome | undefined;
+  return outcomes.map((outcome) => {
+    if (outcome) return outcome;
+    unusable ??= { error: httpError(response) };
+    return unusable;
+  });
 }
 
 function answersOf(text: string): Record<string, unknown>[] {
@@ -196,17 +241,18 @@ function shorten(text: string): string {
   return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
 }
 
-function httpError(response: Response, text: string): RpcUnavailableError {
+const RATE_LIMITED = 429;
+
+function httpError({ status, text }: HttpAnswer): RpcUnavailableError {
   const start = shorten(text.slice(0, 80)).replace(/\s+/g, " ");
-  const message = `the node answered HTTP ${response.status} without a usable JSON-RPC answer: ${start}`;
-  return new RpcUnavailableError(message, response.status === 429 ? "no" : "unknown");
+  const message = `the node answered HTTP ${status} without a usable JSON-RPC answer: ${start}`;
+  return new RpcUnavailableError(message, status === RATE_LIMITED ? "no" : "unknown");
 }
 
 const SURELY_NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
 
 function unavailableFor(error: unknown): RpcUnavailableError {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = isObject(cause) && typeof cause.code === "string" ? cause.code : undefined;
+  const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
   const said = error instanceof Error ? error.message : String(error);
   return new RpcUnavailableError(
     `the node gave no answer: ${code ?? said}`,

@@ -30,10 +30,23 @@ async function working(service: TestService, waivers: readonly Hex[]): Promise<v
   }
 }
 
+/** Sets what a lane may do, and waits until the replica that works it knows: it reads that with the lease. */
 async function setState(service: TestService, waiver: Hex, state: LaneState): Promise<boolean> {
   const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
   const known = await admin.set(hexToBytes(waiver), state, "by a test");
   await admin.close();
+  const id = hexToBytes(waiver);
+  // What it began with the lease before is done when it has renewed it twice.
+  for (let renewals = 0; known && renewals < 2; renewals++) {
+    const [lane] = await service.query<{ until: string }>(
+      "select lease_until::text as until from lanes where waiver = $1",
+      [id],
+    );
+    await service.until("select from lanes where waiver = $1 and (lease_until > $2 or state = 'retired')", [
+      id,
+      lane?.until,
+    ]);
+  }
   return known;
 }
 
@@ -182,14 +195,13 @@ describe("a lane that is stopped", () => {
     const service = await twoLanes();
     await setState(service, WAIVER, "stopped");
     const before = service.node.chain.nonceOf(WAIVER);
-    await service.until("select from lanes where waiver = $1 and lease_until > now()", [hexToBytes(WAIVER)]);
     const lines = await service.submit(
       users(20).map((user) => innerOf(user)),
       INCLUDED,
     );
     expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
     expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ state: "stopped", reason: "by a test" });
-    expect(Number(service.node.chain.nonceOf(WAIVER) - before)).toBeLessThanOrEqual(20);
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(before);
     await setState(service, WAIVER, "open");
     await setState(service, SECOND_WAIVER, "stopped");
     await service.submit(

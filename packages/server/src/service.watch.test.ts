@@ -131,6 +131,25 @@ describe("a reorg", () => {
     );
   });
 
+  it("keeps a draining lane from its end until nothing can come back", async () => {
+    const service = await services.start({ ...DEEP, leaseMs: 300 }, { automine: false });
+    await service.submit(batch);
+    await service.query("update lanes set state = 'draining'");
+    service.node.mine();
+    await all(service, "included", "final_at is null");
+    service.node.chain.reorg(1);
+    service.node.mine();
+    await service.node.until(({ sent }) => sent.length === 6);
+    for (let blocks = 0; blocks < 3; blocks++) {
+      service.node.mine();
+      await look(service);
+      expect(await service.query("select from lanes where state = 'retired'")).toEqual([]);
+    }
+    service.node.mine();
+    await service.until("select from lanes where state = 'retired'");
+    expect(service.node.chain.executed).toEqual(batch.map(hashOf));
+  });
+
   it("is nothing where blocks are final at once: an inclusion is final with its block", async () => {
     const service = await services.start();
     await service.submit(batch, INCLUDED);

@@ -27,8 +27,11 @@ export interface Suspect {
  * ours must still hold after a while before it counts.
  */
 export interface Doubts {
-  /** True if the same was said of the submission at least {@link CONFIRM_MS} ago. */
-  isConfirmed(id: string, fate: Fate["kind"]): boolean;
+  /**
+   * True if the same, and nothing else, was said of the submission and its present wrapper since at least
+   * {@link CONFIRM_MS} ago. What the chain says of it otherwise ends the doubt.
+   */
+  isConfirmed(suspect: Pick<Suspect, "id" | "signings">, fate: Fate["kind"]): boolean;
 }
 
 export const CONFIRM_MS = 2_000;
@@ -36,14 +39,18 @@ export const CONFIRM_MS = 2_000;
 const FORGET_MS = 600_000;
 
 export function createDoubts(now: () => number = () => performance.now()): Doubts {
-  const doubts = new Map<string, { readonly fate: Fate["kind"]; readonly since: number }>();
+  const doubts = new Map<string, Pick<Suspect, "signings"> & { fate: Fate["kind"]; since: number }>();
   return {
-    isConfirmed(id, fate) {
+    isConfirmed({ id, signings }, fate) {
       const at = now();
       const doubt = doubts.get(id);
-      if (doubt?.fate === fate) return at - doubt.since >= CONFIRM_MS;
+      if (fate === "open" || fate === "included") {
+        doubts.delete(id);
+        return false;
+      }
+      if (doubt?.fate === fate && doubt.signings === signings) return at - doubt.since >= CONFIRM_MS;
       for (const [other, { since }] of doubts) if (at - since > FORGET_MS) doubts.delete(other);
-      doubts.set(id, { fate, since: at });
+      doubts.set(id, { fate, signings, since: at });
       return false;
     },
   };
@@ -113,22 +120,18 @@ export async function settle(
     state: "included",
     reverted: reverted.get(id) === true,
   }));
-  const isSure = ({ id, signings }: Suspect, fate: Fate) =>
-    signings === 0 || doubts.isConfirmed(id, fate.kind);
-  const overtaken = judged.flatMap(({ suspect, fate }) => {
-    if (fate.kind !== "overtaken" || !isSure(suspect, fate)) return [];
-    const { id, senderNonce } = suspect;
+  const sure = judged.filter(({ suspect, fate }) => {
+    const confirmed = doubts.isConfirmed(suspect, fate.kind);
+    return confirmed || suspect.signings === 0;
+  });
+  const overtaken = sure.flatMap(({ suspect: { id, senderNonce }, fate }) => {
+    if (fate.kind !== "overtaken") return [];
     const message = `nonce ${senderNonce} is already used: the sender's next is ${fate.next}`;
     return [{ id, reason: "NONCE_TOO_LOW" as const, message }];
   });
   await fail(held, overtaken, dependencies);
-  await requeueDisplaced(
-    held,
-    judged.flatMap(({ suspect, fate }) =>
-      fate.kind === "displaced" && isSure(suspect, fate) ? [suspect] : [],
-    ),
-    dependencies,
-  );
+  const displaced = sure.filter(({ fate }) => fate.kind === "displaced").map(({ suspect }) => suspect);
+  await requeueDisplaced(held, displaced, dependencies);
 }
 
 /** Ends submissions for good, and says so. */

@@ -19,13 +19,14 @@ import type { Certainty, Reason } from "@gas-waiver/protocol";
  *
  * Backwards, to `queued`, goes only what surely will not land under its waiver nonce: the node has refused the
  * wrapper, or the chain has used that nonce for another one. The user's own nonce lets an InnerTx run at most
- * once, however many wrappers carry it. Backwards, to `broadcast`, goes what a reorg took out of its block.
+ * once, however many wrappers carry it. Backwards, to `broadcast`, goes what a reorg took out of its block; to
+ * `queued`, if the wrapper in that block was not ours.
  */
 export const TRANSITIONS = {
   queued: ["signed", "included", "failed"],
   signed: ["broadcast", "included", "queued", "failed"],
   broadcast: ["included", "queued", "failed"],
-  included: ["broadcast"],
+  included: ["broadcast", "queued"],
   failed: [],
 } as const satisfies Record<string, readonly string[]>;
 

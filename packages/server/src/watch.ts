@@ -29,13 +29,22 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
     if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
     return block - waiting.since >= PASSED_OVER;
   };
+  /** As many as there are: a busy lane has more than one batch in a block. */
+  const settlePassed = async (held: Lane, waiverNonce: bigint) => {
+    let last: string | undefined;
+    for (;;) {
+      const passed = await underWay(store, held, { belowNonce: waiverNonce, limit: BATCH });
+      await settle(held, passed, dependencies);
+      // What could not be settled yet comes first again.
+      if (passed.length < BATCH || passed[0]?.id === last) return;
+      last = passed[0]?.id;
+    }
+  };
   const sendAgain = async (held: Lane, block: bigint, waiverNonce: bigint) => {
-    const lowest = await underWay(store, held, { state: "broadcast", limit: BATCH });
-    const forgotten = lowest[0]?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
-    const sentBeforeMs = options.resendAfterMs;
-    const again = forgotten
-      ? lowest
-      : await underWay(store, held, { state: "broadcast", sentBeforeMs, limit: BATCH });
+    const [lowest] = await underWay(store, held, { state: "broadcast", limit: 1 });
+    const forgotten = lowest?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
+    const late = forgotten ? {} : { sentBeforeMs: options.resendAfterMs };
+    const again = await underWay(store, held, { state: "broadcast", ...late, limit: BATCH });
     if (forgotten) waiting = undefined;
     const stuck = await takeBackStuck(held, again, dependencies);
     await deliverAgain(
@@ -53,8 +62,7 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
       await checkBlocks(held, inBlocks, block, dependencies);
       if (first === undefined) return;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-      const passed = await underWay(store, held, { belowNonce: waiverNonce, limit: BATCH });
-      await settle(held, passed, dependencies);
+      await settlePassed(held, waiverNonce);
       await sendAgain(held, block, waiverNonce);
     },
   };

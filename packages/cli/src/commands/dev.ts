@@ -12,7 +12,7 @@ import { type Context, defineCommand } from "../Command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../Interruption.js";
 import { Owned } from "../Owned.js";
-import { LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
+import { given, LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
 import type { Values } from "../settings/Setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
 import { openServer } from "./openServer.js";
@@ -50,7 +50,7 @@ const SETTINGS = {
   noDemo: {
     flag: "no-demo",
     help: "Do not send the gasless transfer at the start.",
-    parse: (value: string) => value === "true",
+    parse: given,
   },
   logLevel: {
     flag: "log-level",

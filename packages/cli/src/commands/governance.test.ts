@@ -168,7 +168,7 @@ describe("gas-waiver governance", () => {
     expect(err.split("\n")).toEqual([
       "gas-waiver governance propose cannot start with these settings:",
       "  - --x is not a flag of this command",
-      '  - --register "0x12" is not an address: 20 bytes of 0x hex are needed',
+      '  - --register "0x12" is not an address: 0x and 40 hex digits are needed',
       expect.stringMatching(/^ {2}- --targets ".*" cannot be read: there is no such file$/),
       '  - --dev-validator "4" is not a whole number from 0 to 3',
       "  - --register and --revoke are both given: what is proposed comes from one of them",

@@ -6,14 +6,13 @@ import { Node, type Receipt } from "../governance/Node.js";
 import { idOfTopic, Registry } from "../governance/Registry.js";
 import { sendToRegistry } from "../governance/send.js";
 import {
-  address,
   CHAIN_SETTINGS,
   PROPOSAL_SETTING,
   VALIDATOR_ALTERNATIVES,
   VALIDATOR_SETTINGS,
 } from "../governance/settings.js";
 import { CommandFailedError } from "../sentence.js";
-import { allowedTargets, fileOf } from "../settings/parsers.js";
+import { address, allowedTargets, fileOf, given } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import type { Values } from "../settings/Setting.js";
 
@@ -103,8 +102,8 @@ export const vote = defineCommand({
     "carries it at once, in the same transaction. The validator pays for the transaction.",
   settings: {
     proposal: PROPOSAL_SETTING,
-    yes: { flag: "yes", help: "Vote for it.", parse: (value: string) => value === "true" },
-    no: { flag: "no", help: "Vote against it.", parse: (value: string) => value === "true" },
+    yes: { flag: "yes", help: "Vote for it.", parse: given },
+    no: { flag: "no", help: "Vote against it.", parse: given },
     ...VALIDATOR_SETTINGS,
     ...CHAIN_SETTINGS,
   },

@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import {
   type LaneAdmin,
   type LaneFindings,
@@ -9,8 +9,8 @@ import {
 } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../Command.js";
 import { CommandFailedError } from "../sentence.js";
-import { text, url } from "../settings/parsers.js";
-import { type Alternatives, InvalidValueError } from "../settings/Setting.js";
+import { address, given, text, url } from "../settings/parsers.js";
+import type { Alternatives } from "../settings/Setting.js";
 
 const STORE_SETTINGS = {
   dataDir: {
@@ -27,7 +27,7 @@ const STORE_SETTINGS = {
     secret: true,
     parse: url("postgres:", "postgresql:"),
   },
-  json: { flag: "json", help: "Print JSON.", parse: (value: string) => value === "true" },
+  json: { flag: "json", help: "Print JSON.", parse: given },
 } as const;
 
 const ONE_STORE: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
@@ -57,7 +57,7 @@ async function withLanes<T>(
 }
 
 export const list = defineCommand({
-  description: "Each with its state, who works it, and how much it has to do.",
+  description: "It asks the database of the service, which may run meanwhile, and changes nothing.",
   settings: STORE_SETTINGS,
   agreement: { alternatives: ONE_STORE },
   async run(values, { print }) {
@@ -85,11 +85,7 @@ const WAIVER_SETTING = {
   placeholder: "ADDRESS",
   help: "The waiver whose lane it is.",
   required: true,
-  parse(value: string): Uint8Array {
-    if (!/^0x[0-9a-fA-F]{40}$/.test(value))
-      throw new InvalidValueError("is not an address: 0x and 40 hex digits");
-    return hexToBytes(value);
-  },
+  parse: address,
 } as const;
 
 /** A command that changes what a lane may do. */
@@ -117,11 +113,7 @@ export const drain = setter(
   "It finishes what its senders have under way, gives the rest to other lanes, and is retired then.",
   "takes nothing new, and is retired when it is done",
 );
-export const stop = setter(
-  "stopped",
-  "At once: it signs and sends nothing until it is opened again.",
-  "is stopped",
-);
+export const stop = setter("stopped", "It signs and sends nothing until it is opened again.", "is stopped");
 
 export const doctor = defineCommand({
   description:
@@ -139,7 +131,7 @@ export const doctor = defineCommand({
     repair: {
       flag: "repair",
       help: "Settle what was found, in lanes that no service works.",
-      parse: (value: string) => value === "true",
+      parse: given,
     },
     ...STORE_SETTINGS,
   },

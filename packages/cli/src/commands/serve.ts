@@ -199,10 +199,26 @@ const SETTINGS = {
 } as const;
 
 const ALTERNATIVES: readonly Alternatives<keyof typeof SETTINGS>[] = [
-  { of: ["waiverKeyFile", "waiverKeys"], what: "the waivers' private keys", required: true },
+  { of: ["waiverKeyFile", "waiverKeys"], what: "the list of the waivers' private keys", required: true },
   { of: ["apiKeysFile", "apiKeys"], what: "the list of API keys", required: true },
   { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
 ];
+
+/** A whole batch must fit into what one key may send at once, and into its share of the queue (D22). */
+function problemsOfLimits({
+  rateBurst = DEFAULTS.rateBurst,
+  queueCapacity = DEFAULTS.queueCapacity,
+  maxBatchSize = DEFAULTS.maxBatchSize,
+}: Partial<Values<typeof SETTINGS>>): string[] {
+  const never = `a batch of --max-batch-size (${maxBatchSize}) could never pass`;
+  const share = Math.ceil(queueCapacity * DEFAULTS.keyQueueShare);
+  return [
+    ...(rateBurst < maxBatchSize ? [`--rate-burst is ${rateBurst}: ${never}`] : []),
+    ...(share < maxBatchSize
+      ? [`--queue-capacity is ${queueCapacity}, of which one API key may have ${share}: ${never}`]
+      : []),
+  ];
+}
 
 export const serve = defineCommand({
   description:
@@ -210,10 +226,7 @@ export const serve = defineCommand({
   settings: SETTINGS,
   agreement: {
     alternatives: ALTERNATIVES,
-    check: ({ rateBurst = DEFAULTS.rateBurst, maxBatchSize = DEFAULTS.maxBatchSize }) =>
-      rateBurst < maxBatchSize
-        ? [`--rate-burst is ${rateBurst}: a batch of --max-batch-size (${maxBatchSize}) could never pass`]
-        : [],
+    check: problemsOfLimits,
   },
   async run(values, { print, signal, onHangup }) {
     const owned = new Owned();

@@ -111,6 +111,7 @@ function revertOf(data: unknown): Hex | undefined {
 }
 
 function causeOf(error: unknown): string {
-  const { cause, message } = error as Error & { cause?: { code?: unknown } };
-  return typeof cause?.code === "string" ? cause.code : message;
+  const { cause, message } = error as Error & { cause?: { code?: unknown; message?: unknown } };
+  // `fetch` hides what happened under its own "fetch failed".
+  return String(cause?.code ?? cause?.message ?? message);
 }

@@ -1,6 +1,6 @@
 import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet";
-import { type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { fileOf, privateKeys, url, wholeNumber } from "../settings/parsers.js";
+import { hexToBytes } from "@gas-waiver/protocol";
+import { fileOf, given, privateKeys, url, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/Setting.js";
 
 /** What every governance command can be told. */
@@ -16,7 +16,7 @@ export const CHAIN_SETTINGS = {
   json: {
     flag: "json",
     help: "Print JSON, for programs.",
-    parse: (value: string) => value === "true",
+    parse: given,
   },
 } as const;
 
@@ -53,13 +53,6 @@ export const PROPOSAL_SETTING = {
   required: true,
   parse: (text: string) => BigInt(wholeNumber(1)(text)),
 } as const;
-
-export function address(text: string): Uint8Array {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
-    throw new InvalidValueError("is not an address: 20 bytes of 0x hex are needed");
-  }
-  return hexToBytes(text as Hex);
-}
 
 function oneKey(content: string): Uint8Array {
   const [key, ...more] = privateKeys(content);

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import {
   type AllowedTarget,
   hexToBytes,
@@ -10,6 +11,11 @@ import { InvalidValueError } from "./Setting.js";
 
 export function text(value: string): string {
   return value;
+}
+
+/** The value of a flag that takes none: it was given. */
+export function given(value: string): boolean {
+  return value === "true";
 }
 
 /** A whole number within bounds, in decimal digits. */
@@ -53,10 +59,17 @@ export function urls(...protocols: readonly string[]): (value: string) => string
 
 /** An address that nothing but this machine can reach. */
 export function loopbackHost(value: string): string {
-  if (value === "localhost" || value === "::1" || /^127(\.\d{1,3}){3}$/.test(value)) return value;
+  if (value === "localhost" || value === "::1") return value;
+  if (isIPv4(value) && value.startsWith("127.")) return value;
   throw new InvalidValueError(
     "is not a loopback address: the keys of the development service are public, so it stays on this machine",
   );
+}
+
+/** An account or contract: 20 bytes of hex. */
+export function address(value: string): Uint8Array {
+  if (/^0x[0-9a-fA-F]{40}$/.test(value)) return hexToBytes(value);
+  throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
 }
 
 /** What lies in a file, read by another parser. */

@@ -253,6 +253,8 @@ export class Chain {
     }
     this.ledger.append(block);
     this.#prunePool(state.changes);
+    if (this.poolKind === "strict")
+      pool.recheckSequence((account) => this.state.account(account)?.nonce ?? 0n);
     for (const listener of this.#listeners) listener(block);
     return block;
   }

@@ -173,6 +173,36 @@ export class Pool {
     }
   }
 
+  /**
+   * Checks what waits once more, in the order in which it came, and drops what is no longer the very next of its
+   * signer and its inner's sender: so an eviction takes with it what came after.
+   */
+  recheckSequence(nonceOf: (account: Hex) => bigint): void {
+    const expected = new Map<Hex, bigint>();
+    const expectedOf = (account: Hex) => expected.get(account) ?? nonceOf(account);
+    for (const entry of this.entries()) {
+      const { signer, nonce } = entry;
+      const inner =
+        entry.kind === "wrapper" ? { sender: entry.inner.sender, nonce: entry.innerNonce } : undefined;
+      // A waiver's own wrapper raises its nonce just before the inner runs.
+      const own = inner?.sender === signer ? 1n : 0n;
+      if (nonce !== expectedOf(signer)) {
+        const prefix = inner ? "WRAPPER_" : "";
+        this.drop(
+          entry,
+          `${prefix}NONCE_GAP`,
+          `nonce ${expectedOf(signer)} of ${signer} is gone from the pool`,
+        );
+      } else if (inner && inner.nonce !== expectedOf(inner.sender) + own) {
+        const missing = expectedOf(inner.sender) + own;
+        this.drop(entry, "NONCE_GAP", `nonce ${missing} of ${inner.sender} is gone from the pool`);
+      } else {
+        expected.set(signer, nonce + 1n);
+        if (inner) expected.set(inner.sender, inner.nonce + 1n);
+      }
+    }
+  }
+
   #assertRoom({ signer, nonce }: Entry, next: bigint): void {
     const { poolLimit, accountPoolLimit, accountQueueLimit } = this.#limits;
     if (this.size >= poolLimit) {

@@ -99,6 +99,26 @@ describe("a strict pool, as on CometBFT chains", () => {
     );
   });
 
+  it("drops with the next block what an eviction left behind a gap, of a signer or of an inner's sender", async () => {
+    node = await createTestNode({ pool: "strict" });
+    const wrappers = [
+      wrap(signInner(0)),
+      wrap(signInner(0, { nonce: 1n }), { waiver: 11 }),
+      wrap(signInner(1), { nonce: 1n }),
+    ];
+    for (const raw of wrappers) await node.send(raw);
+    const evicted = await node.rpc<Hex[]>("devnet_evictPool", 2);
+    const left = wrappers.filter((raw) => !evicted.includes(hashOf(raw)));
+    await node.devnet.mine();
+    expect(await node.rpc("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
+    const ran = await node.nonce(10);
+    expect(node.devnet.drops().map(({ hash }) => hash)).toEqual(ran === 1n ? [] : left.map(hashOf));
+    // Nothing that is gone stands in the way.
+    for (const raw of ran === 1n ? wrappers.slice(1) : wrappers) await node.send(raw);
+    await node.devnet.mine();
+    expect([await node.nonce(0), await node.nonce(1), await node.nonce(10)]).toEqual([2n, 1n, 2n]);
+  });
+
   it("takes one of two that come at once under the same nonce", async () => {
     node = await createTestNode({ pool: "strict" });
     const results = await Promise.allSettled([0, 1].map((user) => node.send(wrap(signInner(user)))));

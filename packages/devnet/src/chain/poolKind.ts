@@ -11,6 +11,7 @@ import type { ChainTransaction } from "./transaction.js";
  * - `queued`, as in geth: a transaction ahead of its turn waits; one that pays more replaces another.
  * - `strict`, as on CometBFT chains: a transaction must be the very next after what waits already, for its
  *   signer and for the sender of its inner. Any other is refused at once, so nothing is ever replaced.
+ *   After each block what waits is checked once more: what an eviction left behind a gap is dropped.
  */
 export const POOL_KINDS = ["queued", "strict"] as const;
 export type PoolKind = (typeof POOL_KINDS)[number];

@@ -60,7 +60,7 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
   registerRoute(app, authenticator, () => closing);
   const pings = setInterval(() => {
     for (const connection of connections) connection.ping();
-  }, options.socketPingMs);
+  }, options.socketPingMs).unref();
   app.addHook("preClose", async () => {
     closing = true;
     clearInterval(pings);

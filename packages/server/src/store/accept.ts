@@ -71,6 +71,8 @@ export async function accept(
     const rival = rivals.get(applicant.id);
     // The one that stood in the way has failed in between: for the caller that is a passing conflict.
     if (rival === undefined) throw new RivalGoneError();
+    // A write that is done again finds what it took the first time.
+    if (rival.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
     if (toBuffer(rival.innerHash).equals(applicant.innerHash)) return { kind: "known", submission: rival };
     return { kind: "conflict", with: rival };
   });

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type SubmissionState, TRANSITIONS } from "../submission.js";
-import { applicantOf, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
 import { TestPostgres } from "../testing/TestPostgres.js";
 import { WAIVER } from "../testing/user.js";
+import { saveIncluded, saveReorged } from "./advance.js";
 import { type Lane, LaneLostError, releaseLease, takeLease } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
 import { postpone } from "./queue.js";
@@ -41,7 +42,8 @@ describe("a step of a submission", () => {
         const before = await rowOf(id);
         // Taken again by the node: the one step that stays in its state.
         const allowed =
-          (TRANSITIONS[from] as readonly string[]).includes(to) ||
+          ((TRANSITIONS[from] as readonly string[]).includes(to) &&
+            !(from === "included" && to === "queued")) ||
           (from === "broadcast" && to === "broadcast");
         const changed = await STEPS[to](store, lane, id, BigInt(user));
         expect([from, to, changed]).toEqual([from, to, allowed ? [id] : []]);
@@ -79,6 +81,25 @@ describe("a step of a submission", () => {
     expect(await takenNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
     await STEPS.failed(store, lane, second);
     expect(await STEPS.signed(store, lane, first, 0n)).toEqual([first]);
+  });
+});
+
+describe("a block that goes away", () => {
+  const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
+
+  it("gives back what our wrapper carried as broadcast, what another's did as queued, and nothing that is final", async () => {
+    const ours = await submissionIn("included", store, lane, applicantOf(1), 1n);
+    const others = await submissionIn("broadcast", store, lane, applicantOf(2), 2n);
+    const unsigned = await submissionIn("queued", store, lane, applicantOf(3));
+    const included = [others, unsigned].map((id) => ({ id, ...block, foreign: true }));
+    await saveIncluded(store, lane, included, false);
+    const final = await submissionIn("queued", store, lane, applicantOf(4));
+    await saveIncluded(store, lane, [{ id: final, ...block, foreign: true }], true);
+    const ids = [ours, others, unsigned, final];
+    expect(await saveReorged(store, lane, ids)).toHaveLength(3);
+    const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
+    expect(ids.map((id) => states.get(id))).toEqual(["broadcast", "queued", "queued", "included"]);
+    expect(await takenNonces(store, lane)).toMatchObject([{ id: ours, waiverNonce: 1n }]);
   });
 });
 

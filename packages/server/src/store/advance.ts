@@ -113,16 +113,21 @@ export function saveIncluded(
   );
 }
 
-/** included → broadcast: a reorg took the block away, and the wrapper can land again. */
+/**
+ * included → broadcast: a reorg took the block away, and the wrapper can land again; or → queued, if it was a wrapper
+ * that is not ours.
+ */
 export function saveReorged(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
     ids,
     `update submissions
-     set state = 'broadcast', block_number = null, block_hash = null, gas_used = null, reverted = null,
-         broadcast_at = '-infinity', finished_at = null
-     where id = any($5::uuid[]) and state = 'included' and final_at is null and waiver_nonce is not null`,
+     set state = case when waiver_nonce is null then 'queued' else 'broadcast' end::submission_state,
+         block_number = null, block_hash = null, gas_used = null, reverted = null,
+         broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
+         look_at = now(), finished_at = null
+     where id = any($5::uuid[]) and state = 'included' and final_at is null`,
   );
 }
 

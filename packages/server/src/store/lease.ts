@@ -33,6 +33,9 @@ export interface Lease {
   readonly state: LaneState;
 }
 
+/** Replicas may have leases of different lengths; none is as long as this, or as twice one's own. */
+const LONGEST_LEASE_MS = 4_000;
+
 /**
  * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner
  * changes. Undefined if another owner holds it, or if the lane is retired.
@@ -46,9 +49,11 @@ export async function takeLease(
     `update lanes
      set lease_until = now() + $4 * interval '1 millisecond',
          epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3
-     where chain = $1 and waiver = $2 and state <> 'retired' and (owner = $3 or lease_until < now())
+     where chain = $1 and waiver = $2 and state <> 'retired'
+       -- One that lasts much longer than any is taken for was taken before the database's clock was set back.
+       and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
      returning epoch, state`,
-    [lane.chain, toBuffer(lane.waiver), lane.owner, leaseMs],
+    [lane.chain, toBuffer(lane.waiver), lane.owner, leaseMs, Math.max(LONGEST_LEASE_MS, 2 * leaseMs)],
   );
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }

@@ -35,7 +35,9 @@ export async function nextQueued({ pool }: Store, lane: Lane, limit: number): Pr
        select t.id, t.sender, row_number() over (partition by k.key_id order by t.id) as turn
        from keys k cross join lateral (
          select s.id, s.sender from submissions s
-         where s.chain = $1 and s.waiver = $2 and s.state = 'queued' and s.key_id = k.key_id and s.look_at <= now()
+         where s.chain = $1 and s.waiver = $2 and s.state = 'queued' and s.key_id = k.key_id
+           -- Nothing is put off for a minute: then the database's clock was set back.
+           and (s.look_at <= now() or s.look_at > now() + interval '1 minute')
          order by s.id limit $3
        ) t
      ), chosen as (
@@ -87,21 +89,6 @@ function queuedOf(row: QueuedRow, place: number): QueuedSubmission {
   };
 }
 
-/** The senders' nonces that this lane has signed or broadcast, by the sender's address in hex. */
-export async function noncesUnderWay(
-  { pool }: Store,
-  lane: Lane,
-  senders: readonly Uint8Array[],
-): Promise<Map<string, Set<bigint>>> {
-  const { rows } = await pool.query<{ sender: Buffer; nonces: string[] }>(
-    `select sender, array_agg(sender_nonce::text) as nonces from submissions
-     where chain = $1 and waiver = $2 and sender = any($3::bytea[]) and state in ('signed', 'broadcast')
-     group by sender`,
-    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer)],
-  );
-  return new Map(rows.map(({ sender, nonces }) => [sender.toString("hex"), new Set(nonces.map(BigInt))]));
-}
-
 /** Looks at these again after `afterMs`, not before. */
 export function postpone(
   store: Store,
@@ -117,20 +104,6 @@ export function postpone(
      where id = any($5::uuid[]) and state = 'queued'`,
     [afterMs],
   );
-}
-
-/** How much waits for a broadcast: of everybody, and of one key (D22). */
-export async function queueLength(
-  { pool }: Store,
-  chain: number,
-  keyId: string,
-): Promise<{ all: number; ofKey: number }> {
-  const { rows } = await pool.query<{ all: string; of_key: string }>(
-    `select count(*) as all, count(*) filter (where key_id = $2) as of_key
-     from submissions where chain = $1 and state = 'queued'`,
-    [chain, keyId],
-  );
-  return { all: Number(rows[0]?.all ?? 0), ofKey: Number(rows[0]?.of_key ?? 0) };
 }
 
 /** A queued submission that has waited too long. */

@@ -174,3 +174,50 @@ export async function firstOpenNonce({ pool }: Store, lane: Lane, chainNonce: bi
   const next = BigInt(rows[0]?.next ?? 0);
   return next > chainNonce ? next : chainNonce;
 }
+
+/** What a lane has under way, at one moment. */
+export interface LaneView {
+  /** The waiver nonces that are signed or broadcast: how many, and between which. */
+  readonly taken: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
+  /** The first waiver nonce above all that were seen in a block. */
+  readonly afterIncluded: bigint;
+  /** The senders' nonces that are signed or broadcast, in the order of the senders. */
+  readonly senders: readonly ReadonlySet<bigint>[];
+}
+
+/** What a step of the lane must know, in one query: a step waits for each, and one moment contradicts itself nowhere. */
+export async function viewLane(
+  { pool }: Store,
+  lane: Lane,
+  senders: readonly Uint8Array[],
+): Promise<LaneView> {
+  const { rows } = await pool.query<ViewRow>(
+    `select count(*)::int as taken, min(waiver_nonce) as lowest, max(waiver_nonce) as highest,
+            (select max(waiver_nonce) + 1 from submissions
+             where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included') as after_included,
+            (select json_agg((select array_agg(s.sender_nonce::text) from submissions s
+                              where s.chain = $1 and s.waiver = $2 and s.sender = a.sender
+                                and s.state in ('signed', 'broadcast')) order by a.place)
+             from unnest($3::bytea[]) with ordinality as a (sender, place)) as senders
+     from submissions where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')`,
+    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer)],
+  );
+  const [row] = rows;
+  return {
+    taken: {
+      count: row?.taken ?? 0,
+      lowest: BigInt(row?.lowest ?? 0),
+      highest: BigInt(row?.highest ?? 0),
+    },
+    afterIncluded: BigInt(row?.after_included ?? 0),
+    senders: senders.map((_, i) => new Set((row?.senders?.[i] ?? []).map(BigInt))),
+  };
+}
+
+interface ViewRow {
+  taken: number;
+  lowest: string | null;
+  highest: string | null;
+  after_included: string | null;
+  senders: (string[] | null)[] | null;
+}

@@ -89,6 +89,11 @@ export class TestService {
     return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
   }
 
+  /** Another service on the same node, with a store of its own. */
+  elsewhere(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
+    return TestService.start({ node: this.node, databaseUrl, changes: { ...this.#changes, ...changes } });
+  }
+
   /** Any request; the answer as it comes. */
   open(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
     return new Promise<IncomingMessage>((resolve, reject) => {

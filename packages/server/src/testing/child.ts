@@ -12,7 +12,7 @@ const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 export async function runProgram(
   text: string,
   input: unknown,
-): Promise<{ readonly line: string; kill(): Promise<void> }> {
+): Promise<{ readonly line: string; signal(name: NodeJS.Signals): void; kill(): Promise<void> }> {
   const program = `const input = ${JSON.stringify(input)};\n${text}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     cwd: PACKAGE,
@@ -23,7 +23,7 @@ export async function runProgram(
     child.kill("SIGKILL");
     await ended;
   };
-  return { line: await firstLine(child, ended), kill };
+  return { line: await firstLine(child, ended), signal: (name) => void child.kill(name), kill };
 }
 
 async function firstLine(child: ChildProcess, ended: Promise<unknown>): Promise<string> {

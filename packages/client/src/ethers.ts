@@ -1,0 +1,135 @@
+/**
+ * Gasless transactions for ethers: a `GasWaiverSigner` stands where a `Signer` stands.
+ */
+import {
+  AbstractSigner,
+  type Provider,
+  resolveAddress,
+  type Signer,
+  Transaction,
+  type TransactionLike,
+  type TransactionRequest,
+  TransactionResponse,
+  type TypedDataDomain,
+  type TypedDataField,
+} from "ethers";
+import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender, withMargin } from "./gasless.js";
+import { UnusableAccountError } from "./WaiverClientError.js";
+
+export type GasWaiverSignerOptions = GaslessOptions;
+
+/**
+ * Signs with another signer, such as a `Wallet`, and sends through the service: at gas price 0, with the sender's
+ * next nonce, and as a legacy transaction, whatever the request says of fees. Transactions sent at the same time
+ * get consecutive nonces. What is sent can be waited for as usual.
+ */
+export class GasWaiverSigner extends AbstractSigner {
+  readonly #signer: Signer;
+  readonly #gasless: Gasless;
+
+  /**
+   * @param signer one that can sign without sending; its provider reads the chain.
+   * @throws TypeError if the address or the key of the service cannot be used.
+   */
+  constructor(signer: Signer, options: GasWaiverSignerOptions | Gasless) {
+    super(signer.provider);
+    this.#signer = signer;
+    this.#gasless = options instanceof Gasless ? options : new Gasless(options);
+  }
+
+  /** The same signer on another provider; they share their nonces. */
+  override connect(provider: Provider | null): GasWaiverSigner {
+    return new GasWaiverSigner(this.#signer.connect(provider), this.#gasless);
+  }
+
+  override getAddress(): Promise<string> {
+    return this.#signer.getAddress();
+  }
+
+  override signTransaction(transaction: TransactionRequest): Promise<string> {
+    return this.#signer.signTransaction(transaction);
+  }
+
+  override signMessage(message: string | Uint8Array): Promise<string> {
+    return this.#signer.signMessage(message);
+  }
+
+  override signTypedData(
+    domain: TypedDataDomain,
+    types: Record<string, TypedDataField[]>,
+    value: Record<string, unknown>,
+  ): Promise<string> {
+    return this.#signer.signTypedData(domain, types, value);
+  }
+
+  /** At gas price 0, so that an empty account can make it. */
+  override async estimateGas(transaction: TransactionRequest): Promise<bigint> {
+    const { from, to, data, value } = await this.populateCall(transaction);
+    const call = { from: from ?? null, to: to ?? null, data: data ?? null, value: value ?? null };
+    return await this.#connected("estimateGas").estimateGas({ ...call, gasPrice: 0 });
+  }
+
+  /** What {@link signTransaction} has to sign: legacy, at gas price 0. */
+  override async populateTransaction(transaction: TransactionRequest): Promise<TransactionLike<string>> {
+    const { from, to, data, value } = await this.populateCall(transaction);
+    const [{ chainId }, nonce, gasLimit] = await Promise.all([
+      this.#connected("populateTransaction").getNetwork(),
+      transaction.nonce ?? this.getNonce("pending"),
+      transaction.gasLimit ?? this.estimateGas(transaction).then(withMargin),
+    ]);
+    const call = { from: from ?? null, to: to ?? null, data: data ?? "0x", value: value ?? 0n };
+    return { ...call, type: 0, gasPrice: 0n, chainId, nonce, gasLimit };
+  }
+
+  /**
+   * @returns the transaction when the chain's node has it.
+   * @throws WaiverClientError; what ethers throws where the node refuses the estimate.
+   */
+  override async sendTransaction(transaction: TransactionRequest): Promise<TransactionResponse> {
+    const provider = this.#connected("sendTransaction");
+    const call = await this.#callOf(transaction);
+    const blockNumber = await provider.getBlockNumber();
+    const { signed } = await this.#gasless.send(await this.#sender(provider), call);
+    return responseOf(Transaction.from(signed), provider).replaceableTransaction(blockNumber);
+  }
+
+  async #callOf(transaction: TransactionRequest): Promise<GaslessCall> {
+    const { to, data, value } = await this.populateCall(transaction);
+    if (typeof to !== "string") throw new TypeError("the transaction has no `to`: creation is not waived");
+    const { gasLimit: gas, nonce } = transaction;
+    return {
+      ...{ to, data: data ?? "0x", value: BigInt(value ?? 0) },
+      gas: gas === undefined || gas === null ? undefined : BigInt(gas),
+      nonce: nonce === undefined || nonce === null ? undefined : Number(nonce),
+    };
+  }
+
+  async #sender(provider: Provider): Promise<GaslessSender> {
+    const address = await resolveAddress(this.#signer);
+    return {
+      address,
+      chainId: async () => Number((await provider.getNetwork()).chainId),
+      transactionCount: () => provider.getTransactionCount(address, "pending"),
+      estimateGas: ({ to, data, value }) =>
+        provider.estimateGas({ from: address, to, data, value, gasPrice: 0 }),
+      sign: ({ gas, ...transaction }) =>
+        this.#signer.signTransaction({ ...transaction, type: 0, gasPrice: 0, gasLimit: gas }),
+    };
+  }
+
+  #connected(what: string): Provider {
+    if (this.provider) return this.provider;
+    throw new UnusableAccountError(`${what} reads the chain, and the signer is not connected to a provider`);
+  }
+}
+
+/** The transaction as a node tells one that is not in a block yet. */
+function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
+  const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
+  if (hash === null || from === null || signature === null) throw new TypeError("it is not signed");
+  const place = { blockNumber: null, blockHash: null, index: 0 };
+  const fees = { gasPrice: 0n, maxPriorityFeePerGas: null, maxFeePerGas: null };
+  const call = { from, to, nonce, gasLimit, data, value, chainId, signature };
+  const none = { accessList: null, authorizationList: null };
+  return new TransactionResponse({ hash, type: 0, ...place, ...fees, ...call, ...none }, provider);
+}

@@ -1,0 +1,180 @@
+import {
+  codeOf,
+  encodeResultLine,
+  ProtocolError,
+  type Reason,
+  type ResultLine,
+  requestErrorBody,
+} from "@gas-waiver/protocol";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Gasless, type GaslessCall, type GaslessSender } from "./gasless.js";
+
+const TX_HASH = `0x${"ab".repeat(32)}`;
+const ID = "01890000-0000-7000-8000-000000000000";
+
+const success: ResultLine = { index: 0, id: ID, success: true, txHash: TX_HASH };
+const failure = (reason: Reason): ResultLine => ({
+  ...{ index: 0, id: ID, success: false },
+  error: { code: codeOf(reason), message: reason, reason } as never,
+});
+
+/** What the service answers to a nonce, in turn; success when nothing is left. */
+let answers: Map<number, (ResultLine | Response | Error)[]>;
+/** The nonces that were submitted, in order. */
+let submitted: number[];
+let signed: { nonce: number; gas: bigint; chainId: number }[];
+/** What the chain has counted. */
+let counted: number;
+/** The estimates of calls, by their data; 100,000 where nothing is said. */
+let estimates: Map<string, Promise<bigint>>;
+let gasless: Gasless;
+
+beforeEach(() => {
+  answers = new Map();
+  submitted = [];
+  signed = [];
+  counted = 0;
+  estimates = new Map();
+  gasless = new Gasless({ url: "http://service", fetch });
+});
+
+const fetch: typeof globalThis.fetch = async (_, init) => {
+  const [nonce = -1] = (JSON.parse(String(init?.body)).transactions as string[]).map(Number);
+  submitted.push(nonce);
+  const answer = answers.get(nonce)?.shift() ?? success;
+  if (answer instanceof Error) throw answer;
+  return answer instanceof Response ? answer : new Response(`${encodeResultLine(answer)}\n`);
+};
+
+const senderOf = (address = "0xAA"): GaslessSender => ({
+  address,
+  chainId: async () => 2201,
+  transactionCount: async () => counted,
+  estimateGas: ({ data }) => estimates.get(data) ?? Promise.resolve(100_000n),
+  sign: async ({ nonce, gas, chainId }) => {
+    signed.push({ nonce, gas, chainId });
+    return String(nonce);
+  },
+});
+
+const send = (call: Partial<GaslessCall> = {}, sender = senderOf()) =>
+  gasless.send(sender, { to: "0xBB", data: "0x", value: 0n, ...call });
+const settled = (...sends: Promise<unknown>[]) =>
+  Promise.all(sends.map((one) => one.catch((error: Error) => error.message)));
+
+describe("a gasless call", () => {
+  it("is signed for the chain, with a fifth of gas above the estimate", async () => {
+    expect(await send()).toEqual({ id: ID, txHash: TX_HASH, signed: "0" });
+    expect(signed).toEqual([{ nonce: 0, gas: 120_000n, chainId: 2201 }]);
+  });
+
+  it("takes the gas and the nonce that it is given", async () => {
+    await send({ gas: 50_000n, nonce: 9 });
+    expect(signed).toEqual([{ nonce: 9, gas: 50_000n, chainId: 2201 }]);
+  });
+
+  it("throws what its line says", async () => {
+    answers.set(0, [failure("TARGET_NOT_ALLOWED")]);
+    const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED", id: ID };
+    await expect(send()).rejects.toMatchObject(refusal);
+  });
+});
+
+describe("calls at the same time", () => {
+  it("get consecutive nonces in the order in which they were made, however long their estimates take", async () => {
+    let estimated: (gas: bigint) => void = () => undefined;
+    estimates.set("0x01", new Promise((resolve) => (estimated = resolve)));
+    const sends = [send({ data: "0x01", value: 1n }), send(), send()];
+    estimated(200_000n);
+    await Promise.all(sends);
+    expect(signed.map(({ nonce, gas }) => [nonce, gas])).toEqual([
+      [0, 240_000n],
+      [1, 120_000n],
+      [2, 120_000n],
+    ]);
+  });
+
+  it("count for each sender apart, however its address is written", async () => {
+    await Promise.all([send(), send({}, senderOf("0xaa")), send({}, senderOf("0xCC"))]);
+    expect(submitted.sort()).toEqual([0, 0, 1]);
+  });
+
+  it("pass over the nonce that one of them was given", async () => {
+    await Promise.all([send({ nonce: 1 }), send(), send()]);
+    expect(submitted.sort()).toEqual([0, 1, 2]);
+  });
+
+  it("lose no nonce to one that cannot be estimated", async () => {
+    estimates.set("0xbad", Promise.reject(new Error("reverts")));
+    expect(await settled(send({ data: "0xbad" }), send())).toMatchObject(["reverts", { txHash: TX_HASH }]);
+    expect(submitted).toEqual([0]);
+  });
+
+  it("move up when one before them fails and leaves a gap", async () => {
+    answers.set(0, [failure("SELECTOR_NOT_ALLOWED")]);
+    answers.set(1, [failure("NONCE_GAP")]);
+    const results = await settled(send(), send());
+    expect(results).toMatchObject(["SELECTOR_NOT_ALLOWED", { txHash: TX_HASH }]);
+    expect(submitted).toEqual([0, 1, 0]);
+  });
+});
+
+describe("the nonce after a transaction", () => {
+  const next = async () => {
+    await send();
+    return submitted.at(-1);
+  };
+
+  it("is the next one while the chain does not count what is under way", async () => {
+    await send();
+    expect(await next()).toBe(1);
+    counted = 5;
+    expect(await next()).toBe(5);
+    // A node that lags behind.
+    counted = 4;
+    expect(await next()).toBe(6);
+  });
+
+  it.each<[string, ResultLine | Response | Error]>([
+    ["refused by a rule", failure("TARGET_NOT_ALLOWED")],
+    [
+      "refused with its request",
+      Response.json(requestErrorBody(new ProtocolError("QUEUE_AT_CAPACITY", "")), { status: 503 }),
+    ],
+    ["never sent", new TypeError("failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) })],
+  ])("that was %s is the same again", async (_, answer) => {
+    answers.set(0, [answer]);
+    await settled(send());
+    expect(await next()).toBe(0);
+  });
+
+  it.each<[string, ResultLine | Response | Error]>([
+    ["still under way", failure("OUTCOME_UNKNOWN")],
+    ["run and reverted", failure("REVERTED")],
+    ["perhaps accepted", new Error("reset")],
+  ])("that is %s is the one after it", async (_, answer) => {
+    answers.set(0, [answer]);
+    await settled(send());
+    expect(await next()).toBe(1);
+  });
+
+  it("is another one where somebody else's transaction has it", async () => {
+    answers.set(0, [failure("NONCE_CONFLICT")]);
+    await send();
+    expect(submitted).toEqual([0, 1]);
+  });
+
+  it("comes from the chain again when what was remembered leaves a gap", async () => {
+    await send();
+    // The chain began anew, or what was perhaps accepted was not.
+    answers.set(1, [failure("NONCE_GAP")]);
+    await send();
+    expect(submitted).toEqual([0, 1, 0]);
+  });
+
+  it("that the caller chose is never changed", async () => {
+    answers.set(7, [failure("NONCE_GAP")]);
+    await expect(send({ nonce: 7 })).rejects.toMatchObject({ reason: "NONCE_GAP" });
+    expect(submitted).toEqual([7]);
+  });
+});

@@ -1,0 +1,118 @@
+import {
+  bytesToHex,
+  decodeTransaction,
+  hexToBytes,
+  MARKER_ADDRESS,
+  privateKeyToAddress,
+  recoverSender,
+} from "@gas-waiver/protocol";
+import { SigningKey, Wallet } from "ethers";
+import { sign } from "viem/accounts";
+import { describe, expect, it } from "vitest";
+import { broadcast, hashOf, wrap } from "./self-hosted.js";
+
+const KEY = `0x${"11".repeat(32)}` as const;
+const user = new Wallet(`0x${"22".repeat(32)}`);
+const call = { type: 0, chainId: 2201, nonce: 0, gasPrice: 0, gasLimit: 60_000, to: `0x${"33".repeat(20)}` };
+const inner = await user.signTransaction(call);
+const place = { nonce: 4, chainId: 2201 };
+
+describe("wrap", () => {
+  it("gives a wrapper to the marker, signed by the waiver, around the user's bytes", async () => {
+    const wrapper = decodeTransaction(hexToBytes(await wrap(inner, { privateKey: KEY }, place)));
+    expect(wrapper).toMatchObject({ type: "legacy", chainId: 2201n, nonce: 4n, gasPrice: 0n, value: 0n });
+    expect(wrapper.to).toEqual(MARKER_ADDRESS);
+    expect(bytesToHex(wrapper.data)).toBe(inner);
+    expect(recoverSender(wrapper)).toEqual(privateKeyToAddress(hexToBytes(KEY)));
+  });
+
+  it("gives the same for a key in bytes, and for what viem and ethers sign with it", async () => {
+    const wrapper = await wrap(inner, { privateKey: KEY }, place);
+    const signers = [
+      { privateKey: hexToBytes(KEY) },
+      { sign: (hash: `0x${string}`) => new SigningKey(KEY).sign(hash) },
+      {
+        sign: async (hash: `0x${string}`) => {
+          const { r, s, yParity = 0 } = await sign({ hash, privateKey: KEY });
+          return { r, s, yParity };
+        },
+      },
+    ];
+    for (const signer of signers)
+      expect(await wrap(inner, signer, { nonce: 4n, chainId: 2201n })).toBe(wrapper);
+  });
+
+  it("gives more gas for checking where validators ask for it", async () => {
+    const [less, more] = await Promise.all(
+      [0n, 10n].map(async (verificationGas) =>
+        decodeTransaction(hexToBytes(await wrap(inner, { privateKey: KEY }, { ...place, verificationGas }))),
+      ),
+    );
+    expect((more?.gasLimit ?? 0n) - (less?.gasLimit ?? 0n)).toBe(10n);
+  });
+
+  it.each([
+    ["for another chain", { chainId: 1 }, "WRONG_CHAIN_ID"],
+    ["with a gas price", { gasPrice: 1 }, "NON_ZERO_GAS_PRICE"],
+    ["that creates a contract", { to: null, data: "0x00" }, "CONTRACT_CREATION"],
+    ["to the marker", { to: bytesToHex(MARKER_ADDRESS) }, "TARGET_IS_MARKER"],
+    ["with too little gas", { gasLimit: 20_999 }, "GAS_LIMIT_TOO_LOW"],
+  ])("refuses a transaction %s", async (_, change, reason) => {
+    const strange = await user.signTransaction({ ...call, ...change });
+    await expect(wrap(strange, { privateKey: KEY }, place)).rejects.toMatchObject({ reason });
+  });
+
+  it("refuses what is no signature", async () => {
+    const sign = () => ({ r: "0x00", s: "0x00", yParity: 0 });
+    await expect(wrap(inner, { sign }, place)).rejects.toMatchObject({ name: "ProtocolError" });
+  });
+});
+
+describe("broadcast", () => {
+  const answering = (body: unknown, status = 200) => ({
+    fetch: async () => Response.json(body, { status }),
+  });
+  const URL_WITH_KEY = "http://node.example/v3/secret";
+
+  it("sends the bytes, and gives the wrapper's hash", async () => {
+    const seen: unknown[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      seen.push(JSON.parse(String(init?.body)));
+      return Response.json({ jsonrpc: "2.0", id: 1, result: hashOf(inner) });
+    };
+    expect(await broadcast(URL_WITH_KEY, inner, { fetch })).toBe(hashOf(inner));
+    expect(seen).toMatchObject([{ method: "eth_sendRawTransaction", params: [inner] }]);
+  });
+
+  it("takes it for sent when the node has it already", async () => {
+    const known = answering({ error: { code: -32000, message: "already known" } });
+    expect(await broadcast(URL_WITH_KEY, inner, known)).toBe(hashOf(inner));
+  });
+
+  it("says why the node refused it", async () => {
+    const refused = answering({ error: { code: -32000, message: "nonce too low" } });
+    const error = { name: "NodeRefusedError", code: -32000, message: "nonce too low" };
+    await expect(broadcast(URL_WITH_KEY, inner, refused)).rejects.toMatchObject(error);
+  });
+
+  it.each([[{ result: "0x00" }], [{}], [null], [{ error: "no" }]])("refuses the answer %j", async (body) => {
+    const error = { name: "MalformedAnswerError", status: 502 };
+    await expect(broadcast(URL_WITH_KEY, inner, answering(body, 502))).rejects.toMatchObject(error);
+  });
+
+  it("tells a node that was not reached from one that may have it, without its address's secrets", async () => {
+    const failing = (error: Error) => ({ fetch: () => Promise.reject(error) });
+    const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    const never = await broadcast(URL_WITH_KEY, inner, failing(refused)).catch((error: Error) => error);
+    expect(never).toMatchObject({ name: "ConnectionFailedError", certainty: "not_sent" });
+    expect(String(never)).toContain("the node at http://node.example cannot be reached");
+    expect(String(never)).not.toContain("secret");
+    const cut = broadcast(URL_WITH_KEY, inner, failing(new Error("reset")));
+    await expect(cut).rejects.toMatchObject({ certainty: "unknown" });
+  });
+
+  it("ends with the signal", async () => {
+    const signal = AbortSignal.abort(new Error("changed my mind"));
+    await expect(broadcast(URL_WITH_KEY, inner, { signal })).rejects.toThrow("changed my mind");
+  });
+});

@@ -1,0 +1,168 @@
+// What wallets do with the service: the adapters for viem and ethers, and the way without a service.
+import { GasWaiverSigner } from "@gas-waiver/client/ethers";
+import { broadcast, hashOf, wrap } from "@gas-waiver/client/self-hosted";
+import { gasWaiverActions } from "@gas-waiver/client/viem";
+import { Contract, type JsonRpcProvider } from "ethers";
+import {
+  createWalletClient,
+  defineChain,
+  type Hex,
+  http,
+  parseAbi,
+  publicActions,
+  type WalletClient,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program } from "./Program.js";
+import { API_KEY, account, CHAIN_ID, connect, TOKEN, tokensOf, transferData, transferOf } from "./user.js";
+
+const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
+const RECIPIENT = account(9).address as Hex;
+
+let program: Program;
+let url: string;
+let rpcUrl: string;
+let chain: JsonRpcProvider;
+
+beforeAll(async () => {
+  program = Program.gasWaiver([
+    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
+    ...["--block-time", "100", "--no-demo"],
+  ]);
+  ({ url, rpcUrl } = await program.ready());
+  chain = connect(rpcUrl);
+  chain.pollingInterval = 50;
+});
+afterAll(async () => {
+  chain?.destroy();
+  await program?.end();
+});
+
+describe("viem", () => {
+  const clientOf = (i: number) => {
+    const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+    const rpcUrls = { default: { http: [rpcUrl] } };
+    return createWalletClient({
+      account: privateKeyToAccount(account(i).privateKey as Hex),
+      chain: defineChain({ id: CHAIN_ID, name: "local", nativeCurrency, rpcUrls }),
+      transport: http(),
+      pollingInterval: 50,
+    })
+      .extend(publicActions)
+      .extend(gasWaiverActions({ url, apiKey: API_KEY }));
+  };
+  const transfer = (amount: bigint) =>
+    ({ address: TOKEN, abi: parseAbi(ABI), functionName: "transfer", args: [RECIPIENT, amount] }) as const;
+
+  it("calls contracts without gas, several at once with consecutive nonces", async () => {
+    const client = clientOf(0);
+    const before = await tokensOf(chain, RECIPIENT);
+    const hashes = await Promise.all([1n, 2n, 3n].map((n) => client.writeGaslessContract(transfer(n))));
+    const receipts = await Promise.all(hashes.map((hash) => client.waitForTransactionReceipt({ hash })));
+    for (const receipt of receipts)
+      expect(receipt).toMatchObject({ status: "success", effectiveGasPrice: 0n });
+    const sent = await Promise.all(hashes.map((hash) => client.getTransaction({ hash })));
+    expect(sent.map(({ nonce, type, chainId }) => [nonce, type, chainId])).toEqual(
+      [0, 1, 2].map((nonce) => [nonce, "legacy", CHAIN_ID]),
+    );
+    expect(await tokensOf(chain, RECIPIENT)).toBe(before + 6n);
+  });
+
+  it("gives the nonce of a refused transaction to the next one", async () => {
+    const client = clientOf(1);
+    const elsewhere = client.sendGaslessTransaction({ to: account(20).address as Hex, gas: 50_000n });
+    const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED" };
+    await expect(elsewhere).rejects.toMatchObject(refusal);
+    const hash = await client.sendGaslessTransaction({ to: TOKEN, data: transferData(RECIPIENT, 1n) as Hex });
+    await client.waitForTransactionReceipt({ hash });
+    expect(await client.getTransaction({ hash })).toMatchObject({ nonce: 0 });
+  });
+
+  it("says that a call would revert, as viem does, and sends nothing", async () => {
+    const client = clientOf(2);
+    const error = await client.writeGaslessContract(transfer(10n ** 60n)).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "ContractFunctionExecutionError", functionName: "transfer" });
+  });
+
+  it("refuses an account that cannot sign without sending", async () => {
+    const wallet: WalletClient = createWalletClient({ account: RECIPIENT, transport: http(rpcUrl) });
+    const client = wallet.extend(gasWaiverActions({ url, apiKey: API_KEY }));
+    const error = { name: "UnusableAccountError", message: expect.stringContaining("json-rpc") };
+    await expect(client.sendGaslessTransaction({ to: TOKEN })).rejects.toMatchObject(error);
+    const none = createWalletClient({ transport: http(rpcUrl) });
+    const sending = none.extend(gasWaiverActions({ url })).sendGaslessTransaction({ to: TOKEN });
+    await expect(sending).rejects.toThrow("no account");
+  });
+});
+
+describe("ethers", () => {
+  const signerOf = (i: number) => new GasWaiverSigner(account(i), { url, apiKey: API_KEY }).connect(chain);
+  const transfer = (contract: Contract, amount: bigint) =>
+    contract.getFunction("transfer").send(RECIPIENT, amount);
+
+  it("calls contracts as any signer does, several at once, and waits for them", async () => {
+    const signer = signerOf(3);
+    const contract = new Contract(TOKEN, ABI).connect(signer) as Contract;
+    const before = await tokensOf(chain, RECIPIENT);
+    const sent = await Promise.all([1n, 2n, 3n].map((n) => transfer(contract, n)));
+    expect(sent.map(({ nonce, type, from }) => [nonce, type, from])).toEqual(
+      [0, 1, 2].map((nonce) => [nonce, 0, account(3).address]),
+    );
+    for (const transaction of sent) {
+      expect(await transaction.wait()).toMatchObject({ status: 1, gasPrice: 0n, hash: transaction.hash });
+    }
+    expect(await tokensOf(chain, RECIPIENT)).toBe(before + 6n);
+  });
+
+  it("keeps the nonces of a signer that is connected again in one sequence", async () => {
+    const signer = signerOf(4);
+    const call = { to: TOKEN, data: transferData(RECIPIENT, 1n) };
+    const [first, second] = await Promise.all([
+      signer.sendTransaction(call),
+      signer.connect(chain).sendTransaction(call),
+    ]);
+    expect([first.nonce, second.nonce].sort()).toEqual([0, 1]);
+    await Promise.all([first.wait(), second.wait()]);
+  });
+
+  it("fills a transaction in as the service takes it", async () => {
+    const filled = await signerOf(5).populateTransaction({ to: TOKEN, data: transferData(RECIPIENT, 1n) });
+    expect(filled).toMatchObject({ type: 0, gasPrice: 0n, chainId: 2201n, nonce: 0 });
+    expect(BigInt(filled.gasLimit ?? 0)).toBeGreaterThan(21_000n);
+    expect(await signerOf(5).signTransaction(filled)).toMatch(/^0x/);
+  });
+
+  it("says why the service or the chain refuses, and what is missing", async () => {
+    const elsewhere = { to: account(20).address, gasLimit: 50_000 };
+    const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED" };
+    await expect(signerOf(5).sendTransaction(elsewhere)).rejects.toMatchObject(refusal);
+    const contract = new Contract(TOKEN, ABI, signerOf(5));
+    await expect(transfer(contract, 10n ** 60n)).rejects.toMatchObject({ code: "CALL_EXCEPTION" });
+    const alone = new GasWaiverSigner(account(5), { url });
+    await expect(alone.sendTransaction(elsewhere)).rejects.toMatchObject({ name: "UnusableAccountError" });
+    await expect(signerOf(5).sendTransaction({ data: "0x00" })).rejects.toThrow("creation");
+  });
+
+  it("signs messages as the signer in it", async () => {
+    expect(await signerOf(5).signMessage("hello")).toBe(await account(5).signMessage("hello"));
+  });
+});
+
+describe("without the service", () => {
+  it("a holder of a waiver key wraps and broadcasts what a user has signed", async () => {
+    const inner = await account(6).signTransaction(transferOf(RECIPIENT, 5n, 0));
+    const waiver = account(11);
+    const nonce = await chain.getTransactionCount(waiver.address);
+    const wrapper = await wrap(inner, { privateKey: waiver.privateKey as Hex }, { nonce, chainId: CHAIN_ID });
+    expect(await broadcast(rpcUrl, wrapper)).toBe(hashOf(wrapper));
+    const receipt = await chain.waitForTransaction(hashOf(inner));
+    expect(receipt).toMatchObject({ status: 1, from: account(6).address, gasPrice: 0n });
+    // The same bytes again are the same transaction; other bytes under a used nonce are refused.
+    expect(await broadcast(rpcUrl, wrapper)).toBe(hashOf(wrapper));
+    const next = await account(6).signTransaction(transferOf(RECIPIENT, 5n, 1));
+    const late = await wrap(next, { privateKey: waiver.privateKey as Hex }, { nonce, chainId: CHAIN_ID });
+    await expect(broadcast(rpcUrl, late)).rejects.toMatchObject({ name: "NodeRefusedError" });
+  });
+});

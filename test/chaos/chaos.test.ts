@@ -1,0 +1,115 @@
+// A short run of what `npm run chaos` does for hours. The seed is one whose four rounds have strikes of every kind.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { compare, type Ledgers, type Row, VIOLATIONS } from "./ledgers.js";
+import { runChaos } from "./runChaos.js";
+
+describe("a service whose processes, database and node are broken again and again", () => {
+  it.each(["strict", "queued"] as const)(
+    "tells its clients, keeps in its store and brings to the chain the same, on a node with a %s pool",
+    async (pool) => {
+      const result = await runChaos({ rounds: 2, seed: 2601, pools: [pool], replicas: 2 });
+      expect(result.evidence, result.log).toEqual([]);
+      expect(result.crashes).toEqual([]);
+      const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs, ...violations } = result.outcome;
+      expect(violations).toEqual(Object.fromEntries(VIOLATIONS.map((name) => [name, 0])));
+      expect(accepted).toBe(executed + failedFinal);
+      expect(executed).toBeGreaterThan(20);
+      expect(kills).toBeGreaterThan(0);
+      expect(faults).toBeGreaterThan(kills);
+      expect(maxRecoveryMs).toBeGreaterThan(0);
+    },
+    300_000,
+  );
+});
+
+describe("npm run chaos", () => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ["scripts/chaos.mjs", ...args], {
+      cwd: join(import.meta.dirname, "..", ".."),
+      encoding: "utf8",
+    });
+
+  it("shows its flags", () => {
+    const { status, stdout } = run("--help");
+    expect(status).toBe(0);
+    for (const flag of ["rounds", "seed", "pool", "replicas", "json", "log"])
+      expect(stdout).toContain(`--${flag} `);
+  });
+
+  it("names everything that is wrong with them", () => {
+    const { status, stderr } = run("--rounds", "0", "--seed", "x", "--pool", "deep", "--replicas", "4");
+    expect(status).toBe(2);
+    for (const flag of ["rounds", "seed", "pool", "replicas"]) expect(stderr).toContain(`--${flag} is "`);
+  });
+});
+
+describe("the comparison of the ledgers", () => {
+  const hash = `0x${"ab".repeat(32)}` as const;
+  const sender = `0x${"01".repeat(20)}` as const;
+  const waiver = `0x${"02".repeat(20)}` as const;
+  const row: Row = {
+    id: "a",
+    state: "included",
+    inner_hash: Buffer.from("ab".repeat(32), "hex"),
+    sender: Buffer.from("01".repeat(20), "hex"),
+    sender_nonce: "0",
+    waiver: Buffer.from("02".repeat(20), "hex"),
+    waiver_nonce: "0",
+    signings: 1,
+    reverted: false,
+    error_reason: null,
+    error_message: null,
+  };
+  const run = {
+    block: 1,
+    wrapperHash: `0x${"cd".repeat(32)}`,
+    waiver,
+    waiverNonce: 0,
+    innerHash: hash,
+    sender,
+    senderNonce: 0,
+    reverted: false,
+  } as const;
+  const failure = { code: "BROADCAST_FAILED", reason: "NODE_REFUSED", message: "" } as const;
+  const timeout = { code: "TIMEOUT", reason: "NOT_BROADCAST", message: "" } as const;
+  const told = (line: object, wait: "broadcast" | "included" = "broadcast") => {
+    const lines = [{ line: { index: 0, id: "a", ...line }, wait, sends: 1 }];
+    return [{ raw: hash, hash, sender, nonce: 0, sentAt: [1], told: lines }] as unknown as Ledgers["told"];
+  };
+  const success = told({ success: true, txHash: hash });
+  const all: Ledgers = { told: success, store: [row], chain: [run] };
+
+  it.each<[string, Ledgers, string[]]>([
+    ["nothing where they agree", all, []],
+    [
+      "nothing in a TIMEOUT of what was executed",
+      { ...all, told: told({ success: false, error: timeout }) },
+      [],
+    ],
+    ["what the store lost", { ...all, store: [] }, ["lost", "lost"]],
+    ["what ran twice", { ...all, chain: [run, { ...run, block: 2 }] }, ["doubled", "doubled", "doubled"]],
+    ["what has no end", { ...all, store: [{ ...row, state: "signed" }] }, ["unresolved"]],
+    ["a success that never ran", { ...all, chain: [] }, ["falseSuccess", "falseSuccess"]],
+    [
+      "an inclusion that reverted",
+      {
+        ...all,
+        told: told({ success: true, txHash: hash }, "included"),
+        chain: [{ ...run, reverted: true }],
+      },
+      ["falseSuccess", "falseSuccess"],
+    ],
+    [
+      "a failure that ran",
+      { told: told({ success: false, error: failure }), store: [{ ...row, state: "failed" }], chain: [run] },
+      ["falseFailure"],
+    ],
+    ["a failure that was none", { ...all, told: told({ success: false, error: failure }) }, ["falseFailure"]],
+    ["a gap in the nonces", { ...all, chain: [{ ...run, senderNonce: 1 }] }, ["nonceGaps"]],
+    ["another nonce than the store's", { ...all, store: [{ ...row, waiver_nonce: "5" }] }, ["nonceGaps"]],
+  ])("finds %s", (_, ledgers, violations) => {
+    expect(compare(ledgers).map(({ violation }) => violation)).toEqual(violations);
+  });
+});

@@ -1,0 +1,128 @@
+// The examples as their readers run them, against one `gas-waiver dev`.
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program, root } from "./Program.js";
+import { account, connect, tokensOf } from "./user.js";
+
+const run = promisify(execFile);
+const ALICE = account(2).address;
+const BOB = account(3).address;
+
+let program: Program;
+let env: Record<string, string>;
+let rpcUrl: string;
+
+beforeAll(async () => {
+  program = Program.gasWaiver([
+    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
+    ...["--block-time", "100", "--no-demo"],
+  ]);
+  const ready = await program.ready();
+  rpcUrl = ready.rpcUrl;
+  env = { GAS_WAIVER_URL: ready.url, RPC_URL: rpcUrl };
+});
+afterAll(() => program?.end());
+
+/** What the example prints. */
+async function outputOf(command: string, file: string): Promise<string> {
+  const { PATH = "" } = process.env;
+  const { stdout } = await run(command, [join("examples", file)], { cwd: root, env: { PATH, ...env } });
+  return stdout;
+}
+
+/** The test tokens that the work moves to the account. */
+async function gainOf(owner: string, work: () => Promise<unknown>): Promise<bigint> {
+  const chain = connect(rpcUrl);
+  try {
+    const before = await tokensOf(chain, owner);
+    await work();
+    return (await tokensOf(chain, owner)) - before;
+  } finally {
+    chain.destroy();
+  }
+}
+
+describe("the examples", () => {
+  it("are these", () => {
+    expect(readdirSync(join(root, "examples")).sort()).toEqual([
+      ...["README.md", "browser-server.mjs", "browser.html", "curl.sh"],
+      ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs"],
+    ]);
+  });
+
+  it("send with viem", async () => {
+    let output = "";
+    const gain = await gainOf(BOB, async () => {
+      output = await outputOf(process.execPath, "node-viem.mjs");
+    });
+    expect(output).toMatch(/^(?:0x[0-9a-f]{64} success block \d+ gas price 0\n){2}$/);
+    expect(gain).toBe(2n * 10n ** 18n);
+  });
+
+  it("send with ethers", async () => {
+    let output = "";
+    const gain = await gainOf(BOB, async () => {
+      output = await outputOf(process.execPath, "node-ethers.mjs");
+    });
+    expect(output).toMatch(/^(?:0x[0-9a-f]{64} status 1 block \d+\n){2}$/);
+    expect(gain).toBe(2n * 10n ** 18n);
+  });
+
+  it("submit with curl and ask what became of it", async () => {
+    const [line = "", record = ""] = (await outputOf("sh", "curl.sh")).split("\n");
+    expect(JSON.parse(line)).toMatchObject({ index: 0, success: true });
+    expect(JSON.parse(record)).toMatchObject({ id: JSON.parse(line).id, state: "included" });
+  });
+});
+
+describe("the browser's example", () => {
+  let server: Program;
+  let page: string;
+  beforeAll(async () => {
+    server = new Program([join("examples", "browser-server.mjs")], { ...env, PORT: "0" });
+    [, page = ""] = await server.line(/^open (\S+)/);
+  });
+  afterAll(() => server?.end());
+
+  it("has a server that hands out the page and its modules, and nothing else", async () => {
+    const html = readFileSync(join(root, "examples", "browser.html"), "utf8");
+    expect(await (await fetch(page)).text()).toBe(html);
+    for (const [, module = ""] of html.matchAll(/": "(\/[^"]+)"/g)) {
+      expect((await fetch(`${page}${module}`)).headers.get("content-type")).toBe("text/javascript");
+    }
+    for (const path of ["/package.json", "/packages/server/dist/index.js", "/examples/settings.mjs"]) {
+      expect((await fetch(`${page}${path}`)).status).toBe(404);
+    }
+    expect(await (await fetch(`${page}/v1/health`)).json()).toMatchObject({ status: "ok" });
+  });
+
+  it("refuses what another page's address would have it forward", async () => {
+    const foreign = { origin: "http://elsewhere.example" };
+    const answer = await fetch(`${page}/v1/submit`, { method: "POST", headers: foreign, body: "{}" });
+    expect(answer.status).toBe(403);
+  });
+
+  // The package holds a Chromium for this platform only.
+  const hasChromium = process.platform === "linux" && process.arch === "x64";
+  it.skipIf(!hasChromium)("sends from a page in a real browser", async () => {
+    const executablePath = await chromium.executablePath();
+    const browser = await playwright.launch({ executablePath, args: chromium.args });
+    try {
+      const tab = await browser.newPage();
+      await tab.goto(page);
+      const gain = await gainOf(ALICE, async () => {
+        await tab.click("#send");
+        await tab.getByText(/^sent 0x[0-9a-f]{64}\nin block \d+\n$/).waitFor();
+      });
+      expect(gain).toBe(10n ** 18n);
+    } finally {
+      await browser.close();
+    }
+  });
+});

@@ -1,0 +1,155 @@
+// An operator's view of the lanes: `gas-waiver lanes …` beside a running service, keys read again, metrics.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./freshFolder.js";
+import { Program } from "./Program.js";
+import { startService } from "./Service.js";
+import { submit } from "./submit.js";
+import { account, transferOf } from "./user.js";
+
+const [FIRST, SECOND] = [account(10), account(11)];
+const [first, second] = [FIRST.address.toLowerCase(), SECOND.address.toLowerCase()];
+
+interface LaneJson {
+  readonly waiver: string;
+  readonly state: string;
+  readonly owner?: string;
+  readonly reason?: string;
+}
+
+let devnet: Devnet;
+let rpcUrl: string;
+beforeAll(async () => {
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  ({ url: rpcUrl } = await devnet.listen({ port: 0 }));
+});
+afterAll(() => devnet?.close());
+
+/** Runs `gas-waiver lanes …` and tells how it ended. */
+async function lanes(...args: string[]) {
+  const program = Program.gasWaiver(["lanes", ...args]);
+  const { status } = await program.ended;
+  return { status, out: program.stdout, err: program.stderr };
+}
+
+async function list(dataDir: string): Promise<LaneJson[]> {
+  const { status, out, err } = await lanes("list", "--data-dir", dataDir, "--json");
+  expect({ status, err }).toEqual({ status: 0, err: "" });
+  return JSON.parse(out);
+}
+
+const transfer = (user: number, nonce = 0) =>
+  account(user).signTransaction(transferOf(account(7).address, 1n, nonce));
+
+describe("gas-waiver lanes, beside a service that runs", () => {
+  const dataDir = freshFolder();
+  const at = ["--data-dir", dataDir];
+  let service: Program;
+  beforeAll(async () => {
+    service = startService({ rpcUrl, dataDir });
+    const { url } = await service.ready();
+    const [line] = await submit(url, [await transfer(0)], { query: "?wait=included" });
+    expect(line).toMatchObject({ success: true });
+  });
+
+  it("list says what each lane does, for people and for programs", async () => {
+    const { status, out } = await lanes("list", ...at);
+    expect(status).toBe(0);
+    expect(out).toMatch(
+      new RegExp(`^${first}  open, worked by [0-9a-f-]{36}\n  0 queued; 0 signed or broadcast\n$`),
+    );
+    expect(await list(dataDir)).toEqual([
+      expect.objectContaining({ waiver: first, state: "open", broken: false, queued: 0, underWay: 0 }),
+    ]);
+  });
+
+  it("doctor finds nothing where store and chain agree, and wants a node", async () => {
+    const { status, out } = await lanes("doctor", ...at, "--rpc-url", rpcUrl);
+    expect(status).toBe(0);
+    expect(out).toContain(
+      "the chain's next nonce is 1; no nonce waits for a block\n  store and chain agree\n",
+    );
+    const json = await lanes("doctor", ...at, "--rpc-url", rpcUrl, "--json", "--repair");
+    expect(JSON.parse(json.out)).toMatchObject([{ chainNonce: "1", findings: [], repaired: false }]);
+    const without = await lanes("doctor", ...at);
+    expect(without.status).toBe(2);
+    expect(without.err).toContain("--rpc-url");
+    const nobody = await lanes("doctor", ...at, "--rpc-url", "http://127.0.0.1:1");
+    expect(nobody.status).toBe(1);
+    expect(nobody.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
+  });
+
+  it("stop, open and drain change what a lane may do; list says why", async () => {
+    expect(await lanes("stop", "--waiver", first, ...at)).toMatchObject({
+      status: 0,
+      out: `${first} is stopped\n`,
+    });
+    expect((await lanes("list", ...at)).out).toContain(`${first}  stopped`);
+    expect((await lanes("list", ...at)).out).toContain("\n  because by the operator\n");
+    expect((await lanes("open", "--waiver", FIRST.address, ...at)).out).toBe(`${first} takes work again\n`);
+    expect(await list(dataDir)).toMatchObject([{ state: "open" }]);
+    const drained = await lanes("drain", "--waiver", first, "--json", ...at);
+    expect(JSON.parse(drained.out)).toEqual({ waiver: first, state: "draining" });
+    await lanes("open", "--waiver", first, ...at);
+    const { url } = await service.ready();
+    const [line] = await submit(url, [await transfer(1)], { query: "?wait=included" });
+    expect(line).toMatchObject({ success: true });
+  });
+
+  it("refuse a lane that the service has not, and what is no address", async () => {
+    const unknown = await lanes("stop", "--waiver", second, ...at);
+    expect(unknown).toEqual({
+      status: 1,
+      out: "",
+      err: `gas-waiver: the service has no lane for waiver ${second}\n`,
+    });
+    const wrong = await lanes("stop", "--waiver", "0x12", ...at);
+    expect(wrong.status).toBe(2);
+    expect(wrong.err).toContain("is not an address");
+  });
+
+  it("say in one sentence that no service runs on a folder", async () => {
+    const { status, err } = await lanes("list", "--data-dir", freshFolder());
+    expect(status).toBe(1);
+    expect(err).toMatch(/^gas-waiver: [^\n]+\n$/);
+  });
+});
+
+describe("a service on SIGHUP", () => {
+  it("reads its waiver keys again: new lanes work, lanes of keys that are gone are worked by nobody", async () => {
+    const dataDir = freshFolder();
+    const keyFile = join(freshFolder(), "keys");
+    const write = (...keys: string[]) => writeFileSync(keyFile, `${keys.join("\n")}\n`);
+    write(FIRST.privateKey);
+    const service = startService({ rpcUrl, dataDir, keyFile, flags: ["--metrics-port", "0"] });
+    const { url } = await service.ready();
+    const [, metrics = ""] = await service.line(/^metrics at (\S+)/);
+
+    write(FIRST.privateKey, SECOND.privateKey);
+    service.signal("SIGHUP");
+    await service.line(/^2 waiver key\(s\) read again/);
+    write(SECOND.privateKey);
+    service.signal("SIGHUP");
+    await service.line(/^1 waiver key\(s\) read again/);
+    const [line] = await submit(url, [await transfer(2)], { query: "?wait=included" });
+    expect(line).toMatchObject({ success: true });
+    const byWaiver = new Map((await list(dataDir)).map((lane) => [lane.waiver, lane]));
+    expect(byWaiver.get(first)?.owner).toBeUndefined();
+    expect(byWaiver.get(second)?.owner).toBeDefined();
+
+    write("this is no key");
+    service.signal("SIGHUP");
+    const [said] = await service.line(/^the waiver keys stay as they were.*/);
+    expect(said).toContain(keyFile);
+    expect(said).not.toContain("this is no key");
+    const [again] = await submit(url, [await transfer(3)], { query: "?wait=included" });
+    expect(again).toMatchObject({ success: true });
+
+    const text = await (await fetch(metrics)).text();
+    expect(text).toContain("gas_waiver_accepted_total 2");
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+    expect(await service.end()).toEqual({ status: 0, signal: null });
+  });
+});
