@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { CLOSE_CODES, type ResultLine } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import type { Caller, Intake } from "../intake.js";
 import { createLog } from "../log.js";
@@ -123,6 +123,27 @@ describe("a client that does not read", () => {
     await roundTrip(client);
     client.terminate();
     await gone;
+  });
+});
+
+describe("a peer", () => {
+  it("that answers no ping is dropped at the next one, and one that does stays", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    closers.push(async () => vi.useRealTimers());
+    const { open } = await appWith(async () => none());
+    const [dead, alive] = [await open(), await open()];
+    dead.pause();
+    for (let round = 0; round < 3; round++) {
+      const pinged = once(alive, "ping");
+      vi.advanceTimersByTime(60_000);
+      await pinged;
+      // Behind its answer to the ping.
+      await roundTrip(alive);
+    }
+    dead.resume();
+    const [code] = await once(dead, "close");
+    expect(code).toBe(1006);
+    alive.terminate();
   });
 });
 
