@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
 
 /**
  * Runs a program to its end.
@@ -6,7 +7,8 @@ import { spawn } from "node:child_process";
  * @returns the JSON that it printed.
  */
 export async function runToEnd(program, args, { signal, node = [] }) {
-  const child = spawn(process.execPath, [...node, program.pathname, ...args], {
+  const path = fileURLToPath(program);
+  const child = spawn(process.execPath, [...node, path, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     signal,
     killSignal: "SIGKILL",
@@ -19,7 +21,7 @@ export async function runToEnd(program, args, { signal, node = [] }) {
     child.once("error", reject);
     child.once("close", resolve);
   });
-  if (status !== 0) throw new Error(`${program.pathname} ${args.join(" ")} ended with status ${status}`);
+  if (status !== 0) throw new Error(`${path} ${args.join(" ")} ended with status ${status}`);
   return JSON.parse(text);
 }
 
@@ -28,7 +30,8 @@ export async function runToEnd(program, args, { signal, node = [] }) {
  * @param {URL} program
  */
 export async function startProgram(program, args, { signal }) {
-  const child = spawn(process.execPath, [program.pathname, ...args], {
+  const path = fileURLToPath(program);
+  const child = spawn(process.execPath, [path, ...args], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const ended = new Promise((resolve) => child.once("close", resolve));
@@ -37,7 +40,7 @@ export async function startProgram(program, args, { signal }) {
   ended.then(() => signal.removeEventListener("abort", stop));
   const heard = () =>
     new Promise((resolve, reject) => {
-      const early = (status) => reject(new Error(`${program.pathname} ended with status ${status}`));
+      const early = (status) => reject(new Error(`${path} ended with status ${status}`));
       child.once("close", early);
       child.once("message", (message) => {
         child.off("close", early);

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readArguments } from "../arguments.mjs";
 import { BLOCK } from "./shape.mjs";
 
 export const USAGE = `Usage: npm run bench:devnet -- [--json FILE] [--transactions N] [--rounds N]
@@ -16,27 +16,8 @@ wrapped transfers, at most 100,000. Takes about ten minutes with the defaults.
 Status: 0 done, 1 something failed, 2 wrong usage.`;
 
 export function readOptions(argv) {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      json: { type: "string" },
-      transactions: { type: "string", default: "5000" },
-      rounds: { type: "string", default: "3" },
-      help: { type: "boolean", default: false },
-    },
+  return readArguments(argv, {
+    transactions: { initial: "5000", least: 2 * BLOCK, most: 50_000 },
+    rounds: { initial: "3", least: 1, most: 20 },
   });
-  const problems = [];
-  const transactions = integer("transactions", 2 * BLOCK, 50_000);
-  const rounds = integer("rounds", 1, 20);
-  if (values.json === "") problems.push("--json needs the name of a file");
-  if (problems.length > 0) throw new Error(problems.join("\n"));
-  return { transactions, rounds, json: values.json, help: values.help };
-
-  function integer(name, least, most) {
-    const value = /^\d+$/.test(values[name]) ? Number(values[name]) : Number.NaN;
-    if (!(value >= least && value <= most)) {
-      problems.push(`--${name} is "${values[name]}", not an integer from ${least} to ${most}`);
-    }
-    return value;
-  }
 }

@@ -1,25 +1,12 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { runToEnd as runProgramToEnd } from "../programs.mjs";
 
 const pathOf = (program) => fileURLToPath(new URL(program, import.meta.url));
 
 /** Runs a program of this folder to its end. @returns the JSON that it printed. */
-export async function runToEnd(program, args, { signal, node = [] }) {
-  const child = spawn(process.execPath, [...node, pathOf(program), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-    signal,
-    killSignal: "SIGKILL",
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (part) => {
-    text += part;
-  });
-  const status = await new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with status ${status}`);
-  return JSON.parse(text);
+export function runToEnd(program, args, options) {
+  return runProgramToEnd(new URL(program, import.meta.url), args, options);
 }
 
 /** A devnet in a process of its own. */

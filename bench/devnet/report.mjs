@@ -1,8 +1,4 @@
-const median = (values) => {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-};
+import { median } from "../median.mjs";
 
 const NAMES = {
   engineWrapped: "wrapped, engine alone",
