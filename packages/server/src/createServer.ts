@@ -25,6 +25,9 @@ import { registerLane } from "./store/lease.js";
 import { storeNow } from "./store/queue.js";
 import { openStore, type Store } from "./store/Store.js";
 
+/** How long the answers of a service that ends may take to reach their clients. */
+const LAST_LINES_MS = 500;
+
 /** The running service. */
 export interface Server {
   /** How many submissions the store already held at the start. */
@@ -95,7 +98,10 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     clearTimeout(limit);
     ending.abort();
     relay.intake.end();
+    // The last lines need a moment; a client that sends its request slowly would hold the end up for a minute.
+    const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
     await Promise.all([app.close(), metricsApp.close()]);
+    clearTimeout(cut);
     await relay.close();
     await store.close();
   };

@@ -154,8 +154,12 @@ export class SocketConnection {
     const { intake, limiter } = this.#dependencies;
     const { wait = "broadcast" } = frame;
     if ("watch" in frame) return intake.watch(this.caller, frame.watch, wait);
-    limiter.take(this.caller.keyId, frame.transactions.length);
-    return intake.submit(this.caller, frame.transactions, wait);
+    const { transactions } = frame;
+    limiter.take(this.caller.keyId, transactions.length);
+    return intake.submit(this.caller, transactions, wait).catch((error: unknown) => {
+      limiter.giveBack(this.caller.keyId, transactions.length);
+      throw error;
+    });
   }
 
   async #refuse(request: RequestId | null, error: unknown): Promise<void> {

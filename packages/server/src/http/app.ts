@@ -7,10 +7,11 @@ import type { ResolvedOptions } from "../options.js";
 import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
-import { createErrorHandler } from "./errors.js";
+import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
 import { registerReady } from "./ready.js";
+import { closeSilentConnections } from "./silentConnections.js";
 import { registerSocket } from "./socket.js";
 import { registerSubmissions } from "./submissions.js";
 import { registerSubmit } from "./submit.js";
@@ -47,11 +48,13 @@ export function createApp({
     forceCloseConnections: "idle",
     return503OnClosing: false,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    clientErrorHandler: answerBrokenRequest,
     // A URL that is none reaches no route, and so no error handler.
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
   // D21: the framework would also take plain text as a body.
   app.removeContentTypeParser("text/plain");
+  closeSilentConnections(app);
   app.decorateRequest("caller");
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((request, reply) => {

@@ -35,7 +35,7 @@ async function appWith(submit: Intake["submit"]) {
     intake,
     log,
     metrics,
-    limiter: { take: () => ({ remaining: 1, resetSeconds: 0 }) },
+    limiter: { take: () => ({ remaining: 1, resetSeconds: 0 }), giveBack: () => {} },
     authenticator: createAuthenticator(KEYS),
     options: { maxBatchSize: 100, maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
   });

@@ -195,10 +195,11 @@ export async function viewLane(
     `select count(*)::int as taken, min(waiver_nonce) as lowest, max(waiver_nonce) as highest,
             (select max(waiver_nonce) + 1 from submissions
              where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included') as after_included,
-            (select json_agg((select array_agg(s.sender_nonce::text) from submissions s
-                              where s.chain = $1 and s.waiver = $2 and s.sender = a.sender
-                                and s.state in ('signed', 'broadcast')) order by a.place)
-             from unnest($3::bytea[]) with ordinality as a (sender, place)) as senders
+            -- Not one search for each sender: the planner may take any index for them, and search all of it each time.
+            (select json_object_agg(encode(u.sender, 'hex'), u.nonces)
+             from (select sender, array_agg(sender_nonce::text) as nonces from submissions
+                   where chain = $1 and waiver = $2 and sender = any($3::bytea[]) and state in ('signed', 'broadcast')
+                   group by sender) u) as senders
      from submissions where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')`,
     [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer)],
   );
@@ -210,7 +211,9 @@ export async function viewLane(
       highest: BigInt(row?.highest ?? 0),
     },
     afterIncluded: BigInt(row?.after_included ?? 0),
-    senders: senders.map((_, i) => new Set((row?.senders?.[i] ?? []).map(BigInt))),
+    senders: senders.map(
+      (sender) => new Set((row?.senders?.[toBuffer(sender).toString("hex")] ?? []).map(BigInt)),
+    ),
   };
 }
 
@@ -219,5 +222,6 @@ interface ViewRow {
   lowest: string | null;
   highest: string | null;
   after_included: string | null;
-  senders: (string[] | null)[] | null;
+  /** By address in hex. */
+  senders: Record<string, string[]> | null;
 }
