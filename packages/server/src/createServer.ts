@@ -51,13 +51,18 @@ export interface Server {
 /**
  * Builds the submission service, each part once, in order: store, chain, lanes, intake, HTTP. The lanes work from
  * here on; `listen` opens the door.
+ * @param signal gives the start up, as soon as what is under way can be left.
  * @throws InvalidOptionsError with every problem, or {@link StartError} with one sentence.
  */
-export async function createServer(given: ServerOptions): Promise<Server> {
+export async function createServer(
+  given: ServerOptions,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
-  const store = await openStore(options, log);
+  const store = await openStore(options, log, signal);
   try {
+    signal?.throwIfAborted();
     return await build(options, store, log);
   } catch (error) {
     await store.close();
