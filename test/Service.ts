@@ -8,6 +8,8 @@ import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
 export interface ServiceOptions {
   readonly rpcUrl: string;
   readonly dataDir: string;
+  /** Any that is free by default. */
+  readonly port?: string;
   readonly flags?: readonly string[];
   /** A file of waiver keys; without it the service has the first waiver's. */
   readonly keyFile?: string;
@@ -22,11 +24,11 @@ function policyFile(): string {
 }
 
 /** The service in a process of its own, apart from the chain. */
-export function startService({ rpcUrl, dataDir, flags = [], keyFile }: ServiceOptions): Program {
+export function startService({ rpcUrl, dataDir, port = "0", flags = [], keyFile }: ServiceOptions): Program {
   const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
   return Program.gasWaiver(
     [
-      ...["serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+      ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
       ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
       ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
     ],

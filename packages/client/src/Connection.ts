@@ -23,6 +23,8 @@ interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** A status that is an answer of the action, although it is no success. */
+  readonly alsoAnswers?: number;
 }
 
 export interface ConnectionOptions {
@@ -43,7 +45,7 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
   }
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
   return {
-    async request({ method, path, authenticated }, { query, headers, body, signal } = {}) {
+    async request({ method, path, authenticated }, { query, headers, body, signal, alsoAnswers } = {}) {
       const address = `${base}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
       const init: RequestInit = {
         method,
@@ -59,13 +61,14 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
         if (signal?.aborted) throw signal.reason;
         throw new ConnectionFailedError(base, certaintyOf(cause), cause);
       });
-      if (!response.ok) throw await refusalOf(response, signal);
+      if (!response.ok && response.status !== alsoAnswers) throw await refusalOf(response, signal);
       return response;
     },
   };
 }
 
-function baseOf(url: string | URL): string {
+/** The service's address without what a path would not go on from. */
+export function baseOf(url: string | URL): string {
   const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
   if (protocol !== "http:" && protocol !== "https:") {
     throw new TypeError(`the address of the service begins with ${protocol}, not with http: or https:`);

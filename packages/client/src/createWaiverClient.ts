@@ -1,6 +1,7 @@
-import type { Health, ResultLine, SubmissionRecord } from "@gas-waiver/protocol/wire";
+import type { Health, Readiness, ResultLine, SubmissionRecord } from "@gas-waiver/protocol/wire";
 import { type ConnectionOptions, createConnection } from "./Connection.js";
 import { type HealthOptions, health } from "./health.js";
+import { type ReadyOptions, ready } from "./ready.js";
 import { type StatusOptions, status } from "./status.js";
 import { type SubmitOptions, submit } from "./submit.js";
 import { type WaitOptions, wait } from "./wait.js";
@@ -17,6 +18,8 @@ export interface WaiverClient {
   wait(id: string, options?: WaitOptions): Promise<SubmissionRecord>;
   /** See {@link health}. */
   health(options?: HealthOptions): Promise<Health>;
+  /** See {@link ready}. */
+  ready(options?: ReadyOptions): Promise<Readiness>;
 }
 
 /**
@@ -30,5 +33,6 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
     status: (id, statusOptions) => status(connection, id, statusOptions),
     wait: (id, waitOptions) => wait(connection, id, waitOptions),
     health: (healthOptions) => health(connection, healthOptions),
+    ready: (readyOptions) => ready(connection, readyOptions),
   };
 }

@@ -1,7 +1,22 @@
-export type { ErrorBody, Health, ResultLine, SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
+export type {
+  ErrorBody,
+  Health,
+  Readiness,
+  ResultLine,
+  SubmissionRecord,
+  Wait,
+} from "@gas-waiver/protocol/wire";
 export { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
+export {
+  type ConnectOptions,
+  connect,
+  type SocketClient,
+  type SocketSubmitOptions,
+  type WebSocketConstructor,
+} from "./connect.js";
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
 export { type HealthOptions, health } from "./health.js";
+export { type ReadyOptions, ready } from "./ready.js";
 export type { RetryOptions } from "./retry.js";
 export { type StatusOptions, status } from "./status.js";
 export { type SubmitOptions, submit } from "./submit.js";

@@ -16,6 +16,7 @@ import { createLog, type Logger } from "./log.js";
 import { createMetrics } from "./metrics.js";
 import { openNotices } from "./notices.js";
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
+import { createReadiness } from "./readiness.js";
 import { createResults } from "./results.js";
 import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
@@ -23,6 +24,9 @@ import { countSubmissions } from "./store/chains.js";
 import { registerLane } from "./store/lease.js";
 import { storeNow } from "./store/queue.js";
 import { openStore, type Store } from "./store/Store.js";
+
+/** How long the answers of a service that ends may take to reach their clients. */
+const LAST_LINES_MS = 500;
 
 /** The running service. */
 export interface Server {
@@ -47,13 +51,18 @@ export interface Server {
 /**
  * Builds the submission service, each part once, in order: store, chain, lanes, intake, HTTP. The lanes work from
  * here on; `listen` opens the door.
+ * @param signal gives the start up, as soon as what is under way can be left.
  * @throws InvalidOptionsError with every problem, or {@link StartError} with one sentence.
  */
-export async function createServer(given: ServerOptions): Promise<Server> {
+export async function createServer(
+  given: ServerOptions,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
-  const store = await openStore(options, log);
+  const store = await openStore(options, log, signal);
   try {
+    signal?.throwIfAborted();
     return await build(options, store, log);
   } catch (error) {
     await store.close();
@@ -76,7 +85,12 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const { intake, metrics } = relay;
-  const app = createApp({ store, intake, options, health, log, metrics });
+  const readiness = createReadiness({
+    usableWaivers: () => relay.usableLanes(),
+    askChain: () => chain.blockNumber(),
+    isShuttingDown: () => intake.refusing,
+  });
+  const app = createApp({ store, intake, options, health, log, metrics, readiness });
   const metricsApp = createMetricsApp(metrics);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
@@ -89,7 +103,10 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     clearTimeout(limit);
     ending.abort();
     relay.intake.end();
+    // The last lines need a moment; a client that sends its request slowly would hold the end up for a minute.
+    const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
     await Promise.all([app.close(), metricsApp.close()]);
+    clearTimeout(cut);
     await relay.close();
     await store.close();
   };
@@ -170,6 +187,11 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     intake,
     lanes,
     metrics,
+    /** Asks the store. */
+    async usableLanes() {
+      await board.refresh();
+      return board.lanes.filter(isUsable).length;
+    },
     async close() {
       heads?.close();
       expiry.close();

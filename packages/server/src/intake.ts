@@ -17,6 +17,7 @@ import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Results } from "./results.js";
+import { resumeLines } from "./resume.js";
 import { type Acceptance, type Applicant, accept } from "./store/accept.js";
 import { groupAccepts } from "./store/groupAccepts.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
@@ -34,8 +35,14 @@ export interface Intake {
    * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
    */
   submit(caller: Caller, transactions: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  /**
+   * The lines of earlier submissions of this key (D23).
+   * @throws {@link ProtocolError} `UNAVAILABLE`.
+   */
+  watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
   /** Refuses what comes from now on. */
   refuse(): void;
+  readonly refusing: boolean;
   /** Answers the lines that wait with what is known. */
   end(): void;
 }
@@ -97,8 +104,16 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
         leave();
       }
     },
+    async watch(caller, ids, wait) {
+      if (refusing) throw shuttingDown();
+      const request = { store, results, metrics, options, wait, closing: ending.signal };
+      return await storeErrors(() => resumeLines(request, caller, ids));
+    },
     refuse() {
       refusing = true;
+    },
+    get refusing() {
+      return refusing;
     },
     end: () => ending.abort(),
   };

@@ -40,6 +40,9 @@ export interface ServerOptions {
   /** Submissions that wait for a broadcast, and the share of it that one API key may hold (0 to 1). */
   readonly queueCapacity?: number;
   readonly keyQueueShare?: number;
+  /** Requests that one WebSocket may have under way, and how often the service asks for a sign of life (D23). */
+  readonly maxSocketRequests?: number;
+  readonly socketPingMs?: number;
   /** How long a line waits for its result (D17). */
   readonly requestTimeoutMs?: number;
   /** How long a transaction waits for the one before it (D20). */
@@ -76,6 +79,8 @@ export const DEFAULTS = {
   rateBurst: 200,
   queueCapacity: 10_000,
   keyQueueShare: 0.5,
+  maxSocketRequests: 100,
+  socketPingMs: 30_000,
   requestTimeoutMs: 30_000,
   nonceGapTimeoutMs: 10_000,
   maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
@@ -156,6 +161,8 @@ const WHOLE_NUMBERS = {
   ratePerSecond: 1,
   rateBurst: 1,
   queueCapacity: 1,
+  maxSocketRequests: 1,
+  socketPingMs: 1,
   requestTimeoutMs: 1,
   nonceGapTimeoutMs: 0,
   maxDataLength: 0,

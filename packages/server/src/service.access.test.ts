@@ -1,4 +1,5 @@
 // Who may call, how often, and where: statuses and headers of D21.
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { API_KEY, OTHER_API_KEY, outcomeOf, testServices } from "./testing/TestService.js";
 import { innerOf } from "./testing/user.js";
@@ -63,6 +64,24 @@ describe("a path or method that is not there", () => {
     expect(reply.status).toBe(405);
     expect(reply.headers.allow).toContain(allow);
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "NOT_FOUND", reason: "NO_SUCH_METHOD" });
+  });
+});
+
+describe("bytes that are no request", () => {
+  const shared = services.shared();
+
+  it.each([
+    ["another protocol", "SSH-2.0-client\r\n\r\n", 400],
+    ["a header without end", `GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, 431],
+  ])("%s: an error in the form of any other", async (_, bytes, status) => {
+    const { hostname, port } = new URL(shared().url);
+    const socket = connect(Number(port), hostname);
+    socket.write(bytes);
+    let answer = "";
+    for await (const chunk of socket.setEncoding("utf8")) answer += chunk;
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    const { error } = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")));
+    expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "MALFORMED_BODY" });
   });
 });
 

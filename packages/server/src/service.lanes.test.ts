@@ -182,10 +182,12 @@ describe("a lane that is drained", () => {
   });
 
   it("alone: what is queued waits in it and goes out before it is over", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
-    await service.submit([innerOf(1)], INCLUDED);
+    const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    // While this waits for its block, the lane cannot be over.
+    await service.submit([innerOf(1)]);
     await setState(service, WAIVER, "draining");
-    expect((await service.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    service.node.mine();
     await service.until("select from lanes where state = 'retired'");
   });
 });

@@ -43,6 +43,8 @@ describe("what waits longer than maxQueueMs without a broadcast", () => {
       await service.query("select state, error_reason from submissions where id = $1", [line?.id]),
     ).toEqual([{ state: "failed", error_reason: "NOT_BROADCAST" }]);
     await service.node.open();
+    // It would go on giving up whatever waits.
+    await service.server.close();
     const next = services.own(await service.again({ maxQueueMs: 600_000 }));
     expect((await next.submit([innerOf(3)], { query: INCLUDED })).map(outcomeOf)).toEqual(["success"]);
     expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(3)].map(hashOf));

@@ -1,4 +1,6 @@
 // The end of the service: what is signed is finished, nothing new is taken, and nothing takes too long.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, testServices } from "./testing/TestService.js";
 import { hashOf, innerOf } from "./testing/user.js";
@@ -70,6 +72,22 @@ describe("a service that is closed", () => {
     await service.server.close();
     expect(performance.now() - since).toBeLessThan(2_000);
     expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_BROADCAST|OUTCOME_UNKNOWN)$/);
+  });
+
+  it.each([
+    ["has asked for nothing", ""],
+    ["has sent half a request", "POST /v1/submit HTTP/1.1\r\nHost: localhost\r\nContent-Len"],
+  ])("is not held up by a client that %s", async (_, sent) => {
+    const service = await services.start();
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    socket.write(sent);
+    // One answer on another connection: the service has seen what came before.
+    await service.call("GET", "/v1/health");
+    const ended = once(socket, "close");
+    await service.server.close();
+    await ended;
   });
 
   it("before its node was ever there: ends at once", async () => {

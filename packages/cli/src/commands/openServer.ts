@@ -34,7 +34,7 @@ export async function openServer(options: ServerOptions, opening: Opening): Prom
   const { host, port, metricsPort, owned, signal } = opening;
   try {
     signal.throwIfAborted();
-    const server = owned.add(await createServer(options));
+    const server = owned.add(await createServer(options, { signal }));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });
     const metrics =

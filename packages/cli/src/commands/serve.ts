@@ -120,6 +120,13 @@ const SETTINGS = {
     DEFAULTS.queueCapacity,
     1,
   ),
+  maxSocketRequests: limit(
+    "max-socket-requests",
+    "N",
+    "Requests that one WebSocket may have under way.",
+    DEFAULTS.maxSocketRequests,
+    1,
+  ),
   requestTimeoutMs: limit("request-timeout", "MS", "How long a line waits.", DEFAULTS.requestTimeoutMs, 1),
   nonceGapTimeoutMs: limit(
     "nonce-gap-timeout",

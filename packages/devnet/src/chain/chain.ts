@@ -111,7 +111,9 @@ export class Chain {
 
   async #take(hash: Hex, tx: Uint8Array | ChainTransaction): Promise<Hex> {
     this.pool.assertUnknown(hash);
-    if (this.ledger.transaction(hash) !== undefined) {
+    // D11: an inner was never sent by itself, and is refused for its price as before it was carried.
+    const role = this.ledger.transaction(hash)?.included.role;
+    if (role !== undefined && role !== "inner") {
       throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in a block`, { hash });
     }
     await admitTo(this.pool, this.poolKind, tx, this.state, this.options);

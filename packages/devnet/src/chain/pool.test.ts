@@ -33,6 +33,14 @@ describe("ordinary transactions (D11)", () => {
     });
   });
 
+  it("are refused for their price also after a waiver has carried the same transaction", async () => {
+    const inner = signInner(0);
+    await node.sendAndMine(wrap(inner));
+    await expect(node.send(bytesToHex(inner.raw))).rejects.toMatchObject({
+      reason: "GAS_PRICE_BELOW_MINIMUM",
+    });
+  });
+
   it("pay for their gas what they offered", async () => {
     const before = await node.balance(13);
     const raw = signOrdinary(13, { ...toUser, gasPrice: 2n * 10n ** 9n });

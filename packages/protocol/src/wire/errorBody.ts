@@ -33,6 +33,7 @@ export function parseErrorBody(value: unknown): ErrorBody {
 const STATUS_OF_REASON: Partial<Record<Reason, number>> = {
   UNSUPPORTED_MEDIA_TYPE: 415,
   BODY_TOO_LARGE: 413,
+  UPGRADE_REQUIRED: 426,
   NO_SUCH_METHOD: 405,
   INTERNAL_ERROR: 500,
 };

@@ -1,7 +1,11 @@
 /** The routes of the service, written once for server and client (section 4). Paths carry the version (D26). */
 export const ROUTES = {
   health: { method: "GET", path: "/v1/health", authenticated: false },
+  /** With the header: the requirement of a key has no exception but `health`. */
+  ready: { method: "GET", path: "/v1/ready", authenticated: true },
   submit: { method: "POST", path: "/v1/submit", authenticated: true },
+  /** The WebSocket: an upgrade of HTTP/1.1 (D23). */
+  socket: { method: "GET", path: "/v1/submit", authenticated: true },
   /** `:id` stands for the submission's id (D15). */
   submission: { method: "GET", path: "/v1/submissions/:id", authenticated: true },
 } as const;

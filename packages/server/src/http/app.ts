@@ -4,11 +4,15 @@ import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
+import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
-import { createErrorHandler } from "./errors.js";
+import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
+import { registerReady } from "./ready.js";
+import { closeSilentConnections } from "./silentConnections.js";
+import { registerSocket } from "./socket.js";
 import { registerSubmissions } from "./submissions.js";
 import { registerSubmit } from "./submit.js";
 
@@ -19,6 +23,7 @@ export interface AppDependencies {
   readonly health: Health;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly readiness: ReadinessProbe;
 }
 
 /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
@@ -33,6 +38,7 @@ export function createApp({
   health,
   log,
   metrics,
+  readiness,
 }: AppDependencies): FastifyInstance {
   const answerError = createErrorHandler(log, options.maxBodyBytes, metrics);
   const app = fastify({
@@ -42,11 +48,13 @@ export function createApp({
     forceCloseConnections: "idle",
     return503OnClosing: false,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    clientErrorHandler: answerBrokenRequest,
     // A URL that is none reaches no route, and so no error handler.
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
   // D21: the framework would also take plain text as a body.
   app.removeContentTypeParser("text/plain");
+  closeSilentConnections(app);
   app.decorateRequest("caller");
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((request, reply) => {
@@ -58,7 +66,10 @@ export function createApp({
   });
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys);
-  registerSubmit(app, { intake, options, authenticator, limiter: createRateLimiter(options) });
+  const limiter = createRateLimiter(options);
+  registerReady(app, { readiness, authenticator });
+  registerSubmit(app, { intake, options, authenticator, limiter });
+  registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
   registerSubmissions(app, { store, authenticator });
   return app;
 }

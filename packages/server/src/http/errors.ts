@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../log.js";
@@ -29,8 +30,12 @@ function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number)
     case "UNSUPPORTED_MEDIA_TYPE":
       return new ProtocolError(reason, "the content type is not application/json");
     case "MALFORMED_JSON":
+      return new ProtocolError(
+        reason,
+        error.code === "FST_ERR_CTP_EMPTY_JSON_BODY" ? "the body is empty, not JSON" : "the body is not JSON",
+      );
     case "MALFORMED_BODY":
-      return new ProtocolError(reason, `the body is not JSON: ${error.message}`);
+      return new ProtocolError(reason, "the body is not as long as the header Content-Length says");
     case "NO_SUCH_PATH":
       return new ProtocolError(reason, "the path is not well-formed");
     default:
@@ -41,9 +46,38 @@ function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number)
   return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
 }
 
+/**
+ * Answers bytes that are no request for HTTP: they reach no route. The body is the one of any other refusal (D21).
+ */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = BROKEN[error.code ?? ""] ?? [
+    "400 Bad Request",
+    "the request is not well-formed HTTP",
+  ];
+  const body = JSON.stringify(requestErrorBody(new ProtocolError("MALFORMED_BODY", message)));
+  const head = [
+    `HTTP/1.1 ${status}`,
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+const BROKEN: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "the header fields are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"],
+};
+
 /** Answers a request refused whole (D21). */
 export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Metrics) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
+    // The client has left: nobody is there to answer, and what was accepted goes its way (D19).
+    if (request.raw.socket.destroyed) return;
     const refusal = protocolErrorOf(error, bodyLimit);
     if (refusal.reason === "INTERNAL_ERROR")
       log.error({ err: error, route: request.routeOptions.url }, "a request failed");

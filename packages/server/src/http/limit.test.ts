@@ -92,4 +92,13 @@ describe("the rate limit of a key (D22)", () => {
       }),
     );
   });
+
+  it("takes back what was refused for another reason", () => {
+    const limiter = createRateLimiter({ ratePerSecond: 10, rateBurst: 5 }, () => 0);
+    limiter.take("key", 5);
+    limiter.giveBack("key", 5);
+    expect(limiter.take("key", 5).remaining).toBe(0);
+    limiter.giveBack("nobody", 5);
+    expect(() => limiter.take("key", 1)).toThrow(RateExceededError);
+  });
 });

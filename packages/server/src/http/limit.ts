@@ -34,6 +34,8 @@ export class RateExceededError extends ProtocolError {
 export interface RateLimiter {
   /** @throws {@link RateExceededError} and counts nothing, if the transactions do not fit. */
   take(keyId: string, count: number): RateState;
+  /** Transactions that were counted, and refused for another reason. */
+  giveBack(keyId: string, count: number): void;
 }
 
 /**
@@ -63,6 +65,10 @@ export function createRateLimiter(
       }
       wholeAt.set(keyId, after);
       return stateAt(at, after);
+    },
+    giveBack(keyId, count) {
+      const whole = wholeAt.get(keyId);
+      if (whole !== undefined) wholeAt.set(keyId, whole - count * intervalMs);
     },
   };
 }

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import {
   encodeResultLine,
   NDJSON,
+  ProtocolError,
   parseSubmitRequest,
   parseWait,
   type ResultLine,
@@ -30,19 +31,31 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
     // Before the body is read: a stranger's body is not worth the memory.
     onRequest: async (request) => {
       request.caller = authenticator.authenticate(request.headers.authorization);
+      assertPlainBody(request.headers["content-encoding"]);
     },
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
       const { transactions } = parseSubmitRequest(request.body, options.maxBatchSize);
       setRateLimitPolicy(reply, options);
-      setRateLimit(reply, limiter.take(request.caller.keyId, transactions.length));
-      const lines = await intake.submit(request.caller, transactions, wait);
+      const { keyId } = request.caller;
+      setRateLimit(reply, limiter.take(keyId, transactions.length));
+      const lines = await intake.submit(request.caller, transactions, wait).catch((error: unknown) => {
+        limiter.giveBack(keyId, transactions.length);
+        throw error;
+      });
       return reply
         .type(NDJSON)
         .header("cache-control", "no-store")
         .send(Readable.from(encode(lines), { objectMode: false, highWaterMark: 16_384 }));
     },
   });
+}
+
+/** D21: the body is JSON as it is, not compressed. */
+function assertPlainBody(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === "identity") return;
+  const message = "the body has a content encoding; send the JSON as it is";
+  throw new ProtocolError("UNSUPPORTED_MEDIA_TYPE", message);
 }
 
 /** A chunk is a whole line, so that it always ends at a line end (D14). */

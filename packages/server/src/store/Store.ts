@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import pg from "pg";
 import { StartError } from "../errors.js";
 import type { Logger } from "../log.js";
@@ -24,15 +26,29 @@ export interface Store {
 export async function openStore(
   options: { readonly databaseUrl?: string; readonly dataDir?: string },
   log: Logger,
+  signal?: AbortSignal,
 ): Promise<Store> {
   const { databaseUrl, dataDir } = options;
   if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, log);
   if (dataDir === undefined) throw new StartError("neither a database URL nor a data folder is set");
-  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+  await makeFolder(dataDir).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
-  const embedded = await startEmbeddedPostgres(dataDir, log);
+  const embedded = await startEmbeddedPostgres(dataDir, log, signal);
   return connectStore(embedded.connection, log, () => embedded.stop());
+}
+
+/** Node's own recursive mkdir never ends where a folder is there but takes no other in it (nodejs on /proc). */
+async function makeFolder(folder: string): Promise<void> {
+  const missing = await mkdir(folder).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  );
+  if (missing === undefined || missing.code === "EEXIST") return;
+  const parent = dirname(resolve(folder));
+  if (missing.code !== "ENOENT" || existsSync(parent)) throw missing;
+  await makeFolder(parent);
+  await makeFolder(folder);
 }
 
 /** Connects to a database that runs, and brings its schema up to date. */

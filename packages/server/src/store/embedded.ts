@@ -35,13 +35,18 @@ const USER = "gas_waiver";
  * Runs PostgreSQL on the binaries that npm installed, with its data in `<dataDir>/postgres`, made on the first
  * start. The server lives as long as this process: a shell that waits on our end of a pipe stops it, also when
  * we are killed.
+ * @param signal ends the making of the data.
  * @throws {@link StartError} if the binaries are missing, the folder is in use, or PostgreSQL does not start.
  */
-export async function startEmbeddedPostgres(dataDir: string, log: Logger): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(
+  dataDir: string,
+  log: Logger,
+  signal?: AbortSignal,
+): Promise<EmbeddedPostgres> {
   const home = await findBinaries();
   const cluster = resolve(dataDir, "postgres");
   const owner = await unprivilegedUser();
-  await makeCluster(home, cluster, owner);
+  await makeCluster(home, cluster, owner, signal);
   const sockets = await socketFolder(cluster, owner);
   // A start that fails leaves the folder: another service may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log });
@@ -178,7 +183,12 @@ const exists = (path: string) =>
   );
 
 /** Makes the database cluster on the first start: beside its place, then moved there whole. */
-async function makeCluster(home: string, cluster: string, owner: User | undefined): Promise<void> {
+async function makeCluster(
+  home: string,
+  cluster: string,
+  owner: User | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (await exists(cluster)) return;
   await removeHalfMade(cluster);
   const made = `${cluster}.new-${process.pid}`;
@@ -187,10 +197,11 @@ async function makeCluster(home: string, cluster: string, owner: User | undefine
     if (owner) await chown(made, owner.uid, owner.gid);
     const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
     const command = await asUser(owner, [join(home, "bin", "initdb"), "-D", made, ...flags]);
-    await run(command.file, command.args, { ...command.options, env: C_LOCALE });
+    await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
     await rename(made, cluster);
   } catch (error) {
     await rm(made, { recursive: true, force: true });
+    signal?.throwIfAborted();
     const { stderr, message } = error as { stderr?: string; message: string };
     throw new StartError(`PostgreSQL could not set up ${cluster}: ${lastLine(stderr || message)}`);
   }

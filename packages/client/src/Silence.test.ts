@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Silence } from "./Silence.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watched() {
+  const heard: string[] = [];
+  const silence = new Silence(
+    () => heard.push("asked"),
+    () => heard.push("lost"),
+  );
+  silence.break();
+  return { heard, silence };
+}
+
+describe("a silent connection", () => {
+  it("is asked for a sign of life, and is lost if none comes", () => {
+    const { heard } = watched();
+    vi.advanceTimersByTime(39_999);
+    expect(heard).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(heard).toEqual(["asked"]);
+    vi.advanceTimersByTime(40_000);
+    expect(heard).toEqual(["asked", "lost"]);
+  });
+
+  it("is kept by anything that comes, and let be when nothing is due", () => {
+    const { heard, silence } = watched();
+    vi.advanceTimersByTime(40_000);
+    silence.break();
+    vi.advanceTimersByTime(39_999);
+    expect(heard).toEqual(["asked"]);
+    silence.end();
+    vi.advanceTimersByTime(1_000_000);
+    expect(heard).toEqual(["asked"]);
+  });
+});

@@ -1,0 +1,128 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { CLOSE_CODES, ProtocolError, ROUTES } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import { WebSocketServer } from "ws";
+import { type Caller, shuttingDown } from "../intake.js";
+import type { ResolvedOptions } from "../options.js";
+import type { Authenticator } from "./auth.js";
+import { serveOrdinarily } from "./ordinary.js";
+import { SocketConnection, type SocketDependencies } from "./SocketConnection.js";
+
+export interface SocketRouteDependencies extends SocketDependencies {
+  readonly authenticator: Authenticator;
+  readonly options: SocketDependencies["options"] & Pick<ResolvedOptions, "socketPingMs">;
+}
+
+/** The open WebSockets. */
+export interface Sockets {
+  /** Closes those of a key that was revoked (1008). */
+  revoke(keyId: string): void;
+}
+
+/** How long a client has to read its last answers and to say goodbye. */
+const GOODBYE_MS = 1_000;
+
+/**
+ * `GET /v1/submit` as a WebSocket (D23), on the port of everything else. An upgrade that is not for us, or without a
+ * good key, goes the way of an ordinary request, so that its answer is the one of the routes.
+ */
+export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): Sockets {
+  const { authenticator, options } = dependencies;
+  const connections = new Set<SocketConnection>();
+  let closing = false;
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: options.maxBodyBytes,
+  });
+  // What was read behind a handshake that turns out wrong.
+  const heads = new WeakMap<IncomingMessage, Buffer>();
+  const open = (caller: Caller, request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    heads.set(request, head);
+    sockets.handleUpgrade(request, socket, head, (accepted) => {
+      const connection = new SocketConnection(accepted, caller, dependencies);
+      connections.add(connection);
+      accepted.on("close", () => connections.delete(connection));
+    });
+  };
+  // A handshake that is wrong; the route says so.
+  sockets.on("wsClientError", (_error, socket, request) => {
+    serveOrdinarily(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
+  });
+  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const caller = isForUs(request) && !closing ? callerOf(authenticator, request) : undefined;
+    if (caller === undefined) serveOrdinarily(app.server, request, socket, head);
+    else open(caller, request, socket, head);
+  });
+  registerRoute(app, authenticator, () => closing);
+  const pings = setInterval(() => {
+    for (const connection of connections) connection.ping();
+  }, options.socketPingMs).unref();
+  app.addHook("preClose", async () => {
+    closing = true;
+    clearInterval(pings);
+    await goodbye(connections);
+  });
+  return {
+    revoke(keyId) {
+      for (const connection of connections) {
+        if (connection.caller.keyId === keyId)
+          connection.close(CLOSE_CODES.keyRevoked, "the API key was revoked");
+      }
+    },
+  };
+}
+
+/** What remains of the path without an upgrade: why there was none. */
+function registerRoute(app: FastifyInstance, authenticator: Authenticator, isClosing: () => boolean): void {
+  app.route({
+    method: ROUTES.socket.method,
+    url: ROUTES.socket.path,
+    onRequest: async (request) => {
+      request.caller = authenticator.authenticate(request.headers.authorization);
+    },
+    handler: (_request, reply) => {
+      if (isClosing()) throw shuttingDown();
+      reply.header("upgrade", "websocket").header("connection", "upgrade");
+      throw new ProtocolError(
+        "UPGRADE_REQUIRED",
+        "this path takes a WebSocket handshake of version 13, or POST",
+      );
+    },
+  });
+}
+
+function isForUs({ method, url = "", headers }: IncomingMessage): boolean {
+  const { path } = ROUTES.socket;
+  const isPath = url === path || url.startsWith(`${path}?`);
+  return method === ROUTES.socket.method && isPath && headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** Nobody, if the key is not good: the route tells why. */
+function callerOf(authenticator: Authenticator, { headers }: IncomingMessage): Caller | undefined {
+  try {
+    return authenticator.authenticate(headers.authorization);
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
+}
+
+/** Closes all with 1012 when their answers are out; cuts off those that take too long. */
+async function goodbye(connections: ReadonlySet<SocketConnection>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, GOODBYE_MS);
+  });
+  const leaving = [...connections].map(async (connection) => {
+    await connection.answered();
+    connection.close(CLOSE_CODES.shuttingDown, "the service is shutting down");
+    await connection.closed;
+  });
+  await Promise.race([Promise.all(leaving), late]);
+  clearTimeout(timer);
+  for (const connection of connections) connection.terminate();
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { createReadiness } from "./readiness.js";
+
+const never = () => new Promise<never>(() => {});
+const fine = { usableWaivers: async () => 2, askChain: async () => 1n, isShuttingDown: () => false };
+
+describe("readiness", () => {
+  it("names each part", async () => {
+    expect(await createReadiness(fine).look()).toEqual({
+      ready: true,
+      parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 2 } },
+    });
+  });
+
+  it.each([
+    ["the store", { usableWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
+    ["the node", { askChain: () => Promise.reject(new Error("host node")) }, ["chain"]],
+    ["a waiver", { usableWaivers: async () => 0 }, ["waivers"]],
+    ["the store's answer", { usableWaivers: never }, ["store", "waivers"]],
+    ["the node's answer", { askChain: never }, ["chain"]],
+    ["the time to work: it shuts down", { isShuttingDown: () => true }, ["service"]],
+  ])("lacks %s: the part says so, in bounded time and without naming hosts", async (_, broken, expected) => {
+    const answer = await createReadiness({ ...fine, ...broken, limitMs: 1 }).look();
+    expect(answer.ready).toBe(false);
+    const bad = Object.entries(answer.parts).filter(([, part]) => !part.ok);
+    expect(bad.map(([name]) => name)).toEqual(expected);
+    for (const [, part] of bad) expect(part.message).toMatch(/\w/);
+    expect(JSON.stringify(answer)).not.toContain("host");
+  });
+
+  it("asks store and node once a second at most, however many ask and however long it takes", async () => {
+    let now = 0;
+    let asked = 0;
+    let answer: (height: bigint) => void = () => {};
+    const askChain = () => {
+      asked++;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    const readiness = createReadiness({ ...fine, askChain, now: () => now });
+    const crowd = Promise.all(Array.from({ length: 50 }, () => readiness.look()));
+    now = 1_500;
+    const late = readiness.look();
+    answer(1n);
+    expect((await crowd).every(({ ready }) => ready)).toBe(true);
+    await late;
+    now = 2_499;
+    await readiness.look();
+    expect(asked).toBe(1);
+    now = 2_500;
+    const again = readiness.look();
+    answer(2n);
+    await again;
+    expect(asked).toBe(2);
+  });
+});

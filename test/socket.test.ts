@@ -1,0 +1,102 @@
+// The WebSocket of the real service, by the SDK through its end and restart, and by a client that is not ours.
+import { once } from "node:events";
+import { connect as connectService } from "@gas-waiver/client";
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import type { JsonRpcProvider } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { freshFolder } from "./freshFolder.js";
+import { Gate } from "./Gate.js";
+import { startService } from "./Service.js";
+import { API_KEY, account, connect, tokensOf, transferOf } from "./user.js";
+
+const SENDS = "eth_sendRawTransaction";
+
+let devnet: Devnet;
+let gate: Gate;
+let chain: JsonRpcProvider;
+
+beforeAll(async () => {
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  const { url } = await devnet.listen({ port: 0 });
+  gate = await Gate.before(url);
+  chain = connect(url);
+});
+afterAll(async () => {
+  chain?.destroy();
+  await gate?.close();
+  await devnet?.close();
+});
+
+describe.each([
+  { how: "killed", signal: "SIGKILL", user: 0 },
+  { how: "shut down", signal: "SIGTERM", user: 1 },
+] as const)("a service that is $how while an iteration waits, and starts again", ({ signal, user }) => {
+  it("gives every line to the same iteration, and each transaction runs once", async () => {
+    const dataDir = freshFolder();
+    const sender = account(user);
+    const recipient = account(7).address;
+    const before = await tokensOf(chain, recipient);
+    const batch = await Promise.all(
+      [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
+    );
+    gate.decide = (call) => (call.includes(SENDS) ? "hold" : "pass");
+    const first = startService({ rpcUrl: gate.url, dataDir });
+    const { url } = await first.ready();
+    const client = connectService({ url, apiKey: API_KEY, WebSocket });
+    const lines = (async () => {
+      const all = [];
+      for await (const line of client.submit(batch, { wait: "included" })) all.push(line);
+      return all;
+    })();
+    await gate.stopped();
+    await first.end(signal);
+    gate.decide = () => "pass";
+    const second = startService({ rpcUrl: gate.url, dataDir, port: new URL(url).port });
+    await second.ready();
+    expect((await lines).map(({ index, success }) => `${index} ${success}`).sort()).toEqual([
+      "0 true",
+      "1 true",
+      "2 true",
+    ]);
+    expect(await tokensOf(chain, recipient)).toBe(before + 15n);
+    expect(await chain.getTransactionCount(sender.address)).toBe(3);
+    client.close();
+    expect(await second.end()).toEqual({ status: 0, signal: null });
+  });
+});
+
+describe("a WebSocket client that knows nothing but the protocol", () => {
+  it("submits, watches, and is told goodbye", async () => {
+    gate.decide = () => "pass";
+    const service = startService({ rpcUrl: gate.url, dataDir: freshFolder() });
+    const { url } = await service.ready();
+    const socket = new WebSocket(`${url.replace("http", "ws")}/v1/submit`, {
+      headers: { Authorization: `Bearer ${API_KEY}` },
+    });
+    const frames: Record<string, unknown>[] = [];
+    const done = (name: string) =>
+      new Promise<void>((resolve) => {
+        socket.on("message", () => {
+          if (frames.some(({ request, done: last }) => request === name && last)) resolve();
+        });
+      });
+    socket.on("message", (data) => frames.push(JSON.parse(String(data))));
+    await once(socket, "open");
+    const tx = await account(2).signTransaction(transferOf(account(7).address, 5n, 0));
+    socket.send(JSON.stringify({ id: "mine", transactions: [tx], wait: "included" }));
+    await done("mine");
+    expect(frames[0]).toMatchObject({ request: "mine", index: 0, success: true });
+    const { id, txHash } = frames.splice(0)[0] ?? {};
+    expect(await chain.getTransactionReceipt(String(txHash))).toMatchObject({ status: 1 });
+    socket.send(JSON.stringify({ id: "again", watch: [id], wait: "included" }));
+    await done("again");
+    expect(frames).toEqual([
+      { request: "again", index: 0, id, success: true, txHash },
+      { request: "again", done: true },
+    ]);
+    const closed = once(socket, "close");
+    expect(await service.end()).toEqual({ status: 0, signal: null });
+    expect((await closed)[0]).toBe(1012);
+  });
+});
