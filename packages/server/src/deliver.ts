@@ -6,6 +6,7 @@ import { saveBroadcast, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import type { UnderWay } from "./store/underWay.js";
 import { withdrawnUnder } from "./store/withdrawn.js";
+import { createSenders, type Senders } from "./stranded.js";
 import type { Failure } from "./submission.js";
 
 /** Sends stored wrappers and stores what the node's answers mean. */
@@ -43,6 +44,7 @@ export interface LaneBreaker {
 
 export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker): Delivery {
   const { chain } = dependencies;
+  const senders = createSenders(chain);
   // How often the node answered a wrapper with an error that we do not know.
   const disputes = new Map<string, number>();
   const settleDispute = async (answered: Answered): Promise<Answered> => {
@@ -65,7 +67,7 @@ export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker):
         const outcome = outcomes[i];
         if (outcome) answered.push(await settleDispute({ submission, meaning: meaningOf(outcome) }));
       }
-      await save(held, answered, dependencies, breaker);
+      await save(held, answered, dependencies, breaker, senders);
     },
   };
 }
@@ -76,12 +78,16 @@ async function save(
   answered: readonly Answered[],
   dependencies: LaneContext,
   breaker: LaneBreaker,
+  senders: Senders,
 ): Promise<void> {
   const { store, results, metrics } = dependencies;
   for (const { meaning } of answered) metrics.sent(meaning.kind);
   const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
-  results.publish(await saveBroadcast(store, held, idsOf("accepted")), () => ({ state: "broadcast" }));
+  const { stranded, waiting } = await senders.sort(answered);
+  const taken = idsOf("accepted").filter((id) => !stranded.has(id) && !waiting.has(id));
+  results.publish(await saveBroadcast(store, held, taken), () => ({ state: "broadcast" }));
+  await saveRequeued(store, held, [...stranded], REQUEUE_MS["inner too early"]);
   await failRefused(held, of("refused"), dependencies);
   for (const kind of ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const) {
     await saveRequeued(store, held, idsOf(kind), REQUEUE_MS[kind]);
@@ -99,7 +105,8 @@ async function save(
   else if (of("accepted").length > 0) await breaker.succeed();
   const left = answered.filter(
     ({ submission, meaning }) =>
-      isLeft(submission, meaning) && !known.has(submission.id) && !shut.has(submission.id),
+      waiting.has(submission.id) ||
+      (isLeft(submission, meaning) && !known.has(submission.id) && !shut.has(submission.id)),
   );
   if (left[0] === undefined) return;
   const why = `${left[0].meaning.kind}: ${said(left[0])}`;
