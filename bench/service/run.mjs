@@ -38,6 +38,10 @@ async function main() {
   const folder = await mkdtemp(join(tmpdir(), "gas-waiver-bench-"));
   try {
     await report(options, await measure(options, { folder, signal }));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    console.error("interrupted");
+    return 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
