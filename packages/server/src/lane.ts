@@ -3,6 +3,7 @@ import { assign } from "./assign.js";
 import { createBreaker } from "./breaker.js";
 import type { Chain } from "./chain.js";
 import { createDelivery, type LaneBreaker } from "./deliver.js";
+import { keepLease, logFailure } from "./keepLease.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
@@ -10,7 +11,7 @@ import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
 import { createDoubts, type Doubts } from "./settle.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
-import { type Lane as HeldLane, LaneLostError, type Lease, releaseLease, takeLease } from "./store/lease.js";
+import { type Lane as HeldLane, LaneLostError, type Lease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
 import { notFinal, takenNonces, underWay } from "./store/underWay.js";
 import { sweep } from "./sweep.js";
@@ -156,52 +157,6 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       watchPause.end();
       await loops;
       await lease.end();
-    },
-  };
-}
-
-function logFailure(log: LaneDependencies["log"], error: unknown, who: string): void {
-  const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  if (error instanceof LaneLostError) log.warn({ err }, `${who}: the lane has another owner`);
-  else log.warn({ err }, `${who}: tries again`);
-}
-
-/** How often a lane that is somebody else's is asked for: who hands it over is followed at once. */
-const TAKE_MS = 500;
-
-/**
- * The lease of a lane, taken and renewed in time, also while a step waits for a slow node; the writes themselves are
- * guarded by its epoch.
- */
-function keepLease(lane: Omit<HeldLane, "epoch">, { store, log, options }: LaneDependencies) {
-  let held: Lease | undefined;
-  let takeAt = Number.NEGATIVE_INFINITY;
-  let renewing: Promise<void> = Promise.resolve();
-  const renewMs = options.leaseMs / 3;
-  const take = async () => {
-    held = await takeLease(store, lane, options.leaseMs);
-    takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
-  };
-  const timer = setInterval(() => {
-    if (held === undefined || performance.now() < takeAt) return;
-    renewing = take().catch((error: unknown) => logFailure(log, error, "lease"));
-  }, renewMs / 2);
-  return {
-    current: () => held,
-    lose() {
-      held = undefined;
-      takeAt = Number.NEGATIVE_INFINITY;
-    },
-    async hold(): Promise<Lease | undefined> {
-      if (performance.now() >= takeAt) await take();
-      return held;
-    },
-    /** Renews it no more, and hands it over. */
-    async end(): Promise<void> {
-      clearInterval(timer);
-      await renewing;
-      if (held === undefined) return;
-      await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lease"));
     },
   };
 }

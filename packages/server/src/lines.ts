@@ -43,108 +43,130 @@ export interface Lines {
 
 /** Collects the lines of one request. */
 export function awaitLines(request: LinesOptions): Lines {
-  const { store, results, metrics, options, wait, closing } = request;
-  const heard = new Map<string, Notice>();
-  const unsubscribes: (() => void)[] = [];
-  let wakeUp: () => void = () => {};
-  const hear = (id: string, notice: Notice) => {
-    if (isFinal(notice, wait)) {
-      heard.set(id, notice);
-      wakeUp();
-    }
-  };
-  const expect = (ids: readonly string[]) => {
-    if (ids.length > 0) unsubscribes.push(results.subscribe(ids, hear));
-  };
-  let left = false;
-  const cancel = () => {
-    left = true;
-    wakeUp();
-    for (const unsubscribe of unsubscribes.splice(0)) unsubscribe();
-  };
-  const lookUp = async (ids: readonly string[]) => {
-    const found = await findSubmissions(store, ids);
+  return new RequestLines(request);
+}
+
+class RequestLines implements Lines {
+  readonly #request: LinesOptions;
+  readonly #startedAt = performance.now();
+  readonly #heard = new Map<string, Notice>();
+  readonly #unsubscribes: (() => void)[] = [];
+  #wakeUp: () => void = () => {};
+  /** The consumer has gone. */
+  #left = false;
+  /** The deadline has come, or the service closes. */
+  #over: boolean;
+
+  constructor(request: LinesOptions) {
+    this.#request = request;
+    this.#over = request.closing.aborted;
+  }
+
+  expect(ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    const hear = (id: string, notice: Notice) => this.#hear(id, notice);
+    this.#unsubscribes.push(this.#request.results.subscribe(ids, hear));
+  }
+
+  cancel(): void {
+    this.#left = true;
+    this.#wakeUp();
+    for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
+  }
+
+  stream(entries: readonly Entry[]): AsyncIterable<ResultLine> {
+    const lines = this.#count(this.#generate(entries));
+    const leave = lines.return.bind(lines);
+    // A generator that was left before its first line runs no `finally`.
+    lines.return = (value) => {
+      this.cancel();
+      return leave(value);
+    };
+    return lines;
+  }
+
+  #hear(id: string, notice: Notice): void {
+    if (!isFinal(notice, this.#request.wait)) return;
+    this.#heard.set(id, notice);
+    this.#wakeUp();
+  }
+
+  async #lookUp(ids: readonly string[]): Promise<Submission[]> {
+    const found = await findSubmissions(this.#request.store, ids);
     for (const submission of found) {
       const notice = noticeOf(submission);
-      if (notice) hear(submission.id, notice);
+      if (notice) this.#hear(submission.id, notice);
     }
     return found;
-  };
-  /** The deadline has come, or the service closes. */
-  let over = closing.aborted;
+  }
+
   /** One timer and one listener for the whole request. @returns what takes both away. */
-  const watch = (timeoutMs: number) => {
+  #watchTheEnd(): () => void {
+    const { options, closing } = this.#request;
     const end = () => {
-      over = true;
-      wakeUp();
+      this.#over = true;
+      this.#wakeUp();
     };
-    const timer = setTimeout(end, timeoutMs);
+    const timer = setTimeout(end, options.requestTimeoutMs);
     closing.addEventListener("abort", end);
     return () => {
       clearTimeout(timer);
       closing.removeEventListener("abort", end);
     };
-  };
-  /** Resolves with news, at the deadline, or when the service closes. */
-  const news = () =>
-    new Promise<void>((resolve) => {
-      wakeUp = resolve;
-    });
+  }
 
-  const startedAt = performance.now();
-  async function* counted(lines: AsyncGenerator<ResultLine>): AsyncGenerator<ResultLine> {
+  async *#count(lines: AsyncGenerator<ResultLine>): AsyncGenerator<ResultLine> {
     for await (const line of lines) {
-      metrics.answered(line.success ? "OK" : line.error.code, (performance.now() - startedAt) / 1_000);
+      const seconds = (performance.now() - this.#startedAt) / 1_000;
+      this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
       yield line;
     }
   }
-  async function* generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
-    const unwatch = watch(options.requestTimeoutMs);
+
+  async *#generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
+    const unwatch = this.#watchTheEnd();
     try {
-      let waiting: Waiting[] = [];
+      const waiting: Waiting[] = [];
       for (const entry of entries) {
         if ("error" in entry) yield refusedLine(entry, entry.error);
         else waiting.push(entry);
       }
       const earlier = waiting.filter((entry) => entry.earlier).map(({ id }) => id);
-      expect(earlier);
-      if (earlier.length > 0) await lookUp(earlier).catch(() => {});
-      while (waiting.length > 0) {
-        const known = waiting.filter(({ id }) => heard.has(id));
-        waiting = waiting.filter(({ id }) => !heard.has(id));
-        for (const entry of known) {
-          const notice = heard.get(entry.id);
-          if (notice) yield resultLine(entry, notice, wait);
-        }
-        if (waiting.some(({ id }) => heard.has(id))) continue;
-        if (left) return;
-        if (over) break;
-        if (waiting.length > 0) await news();
-      }
-      if (waiting.length > 0) {
-        const records = await lookUp(waiting.map(({ id }) => id)).catch(() => []);
-        const byId = new Map(records.map((record) => [record.id, record]));
-        for (const entry of waiting) yield timeoutLine(entry, byId.get(entry.id), closing.aborted, request);
-      }
+      this.expect(earlier);
+      if (earlier.length > 0) await this.#lookUp(earlier).catch(() => {});
+      yield* this.#asKnown(waiting);
+      yield* this.#timedOut(waiting);
     } finally {
       unwatch();
-      cancel();
+      this.cancel();
     }
   }
-  return {
-    expect,
-    cancel,
-    stream(entries) {
-      const lines = counted(generate(entries));
-      const leave = lines.return.bind(lines);
-      // A generator that was left before its first line runs no `finally`.
-      lines.return = (value) => {
-        cancel();
-        return leave(value);
-      };
-      return lines;
-    },
-  };
+
+  /** Yields what becomes known and takes it out of `waiting`, until nothing is left or the time is over. */
+  async *#asKnown(waiting: Waiting[]): AsyncGenerator<ResultLine> {
+    while (waiting.length > 0) {
+      const known = waiting.filter(({ id }) => this.#heard.has(id));
+      waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !this.#heard.has(id)));
+      for (const entry of known) {
+        const notice = this.#heard.get(entry.id);
+        if (notice) yield resultLine(entry, notice, this.#request.wait);
+      }
+      // More may have been heard while the consumer took those.
+      if (waiting.some(({ id }) => this.#heard.has(id))) continue;
+      if (this.#left || this.#over || waiting.length === 0) return;
+      await new Promise<void>((resolve) => {
+        this.#wakeUp = resolve;
+      });
+    }
+  }
+
+  /** What is left when the time is over: by the record, what is known of it (D17). */
+  async *#timedOut(waiting: readonly Waiting[]): AsyncGenerator<ResultLine> {
+    if (waiting.length === 0 || this.#left) return;
+    const records = await this.#lookUp(waiting.map(({ id }) => id)).catch(() => []);
+    const byId = new Map(records.map((record) => [record.id, record]));
+    for (const entry of waiting) yield timeoutLine(entry, byId.get(entry.id), this.#request);
+  }
 }
 
 type Waiting = Extract<Entry, { innerHash: Uint8Array }>;
@@ -166,12 +188,13 @@ function resultLine(entry: Waiting, notice: Notice, wait: Wait): ResultLine {
 function timeoutLine(
   entry: Waiting,
   record: Submission | undefined,
-  closing: boolean,
-  { wait, options }: LinesOptions,
+  { wait, options, closing }: LinesOptions,
 ): ResultLine {
   const notice = record && noticeOf(record);
   if (notice && isFinal(notice, wait)) return resultLine(entry, notice, wait);
-  const why = closing ? "the service is shutting down" : `no result within ${options.requestTimeoutMs} ms`;
+  const why = closing.aborted
+    ? "the service is shutting down"
+    : `no result within ${options.requestTimeoutMs} ms`;
   const certainty = record ? certaintyOf(record) : "unknown";
   const reasons = {
     not_broadcast: "NOT_BROADCAST",

