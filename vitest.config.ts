@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
+    // One more than the default on two cores: much of the time is waiting for other processes.
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", "./scripts/countingReporter.mjs"],
