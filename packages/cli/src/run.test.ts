@@ -53,7 +53,30 @@ describe("gas-waiver", () => {
     expect(status).toBe(0);
     expect(out).toMatch(/--port PORT .*\n? *Default: 8545\./);
     const flags = ["host ADDRESS", "block-time MS", "state-dir FOLDER", "pool KIND", "min-gas-price WEI"];
-    for (const flag of [...flags, "seed N", "fault NAME=VALUE"]) expect(out).toContain(`  --${flag}`);
+    for (const flag of [...flags, "seed N", "no-mining", "fault NAME=VALUE"])
+      expect(out).toContain(`  --${flag}`);
+  });
+
+  it("begins a devnet with mining stopped where that is asked for", async () => {
+    const ending = new AbortController();
+    let announce: (url: string) => void = () => {};
+    const ready = new Promise<string>((resolve) => {
+      announce = resolve;
+    });
+    const ended = run(["devnet", "--port", "0", "--block-time", "1", "--no-mining"], {
+      env: {},
+      signal: ending.signal,
+      print: (line) => line.startsWith("ready") && announce(line.replace(/^.* at /, "")),
+      printError: () => {},
+    });
+    const response = await fetch(await ready, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"jsonrpc":"2.0","id":1,"method":"devnet_status","params":[]}',
+    });
+    expect(await response.json()).toMatchObject({ result: { mining: { stopped: true } } });
+    ending.abort();
+    expect(await ended).toBe(0);
   });
 
   it("lists all the problems of the faults of a devnet at once", async () => {

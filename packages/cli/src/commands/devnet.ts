@@ -8,7 +8,7 @@ import {
 import { defineCommand } from "../Command.js";
 import { aborted } from "../Interruption.js";
 import { Owned } from "../Owned.js";
-import { port, text, wholeNumber } from "../settings/parsers.js";
+import { given, port, text, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/Setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
 
@@ -42,6 +42,11 @@ const SETTINGS = {
     defaultText: "1",
     parse: wholeNumber(0, 2 ** 32 - 1),
   },
+  noMining: {
+    flag: "no-mining",
+    help: "Begin with mining stopped, until devnet_resumeMining.",
+    parse: given,
+  },
   faults: {
     flag: "fault",
     placeholder: "NAME=VALUE",
@@ -57,22 +62,26 @@ export const devnet = defineCommand({
     "environment is not read.",
   settings: SETTINGS,
   agreement: {
-    check: ({ seed, faults: given }) =>
-      seed !== undefined && given?.seed !== undefined
+    check: ({ seed, faults: asked }) =>
+      seed !== undefined && asked?.seed !== undefined
         ? ["--seed and --fault seed= are both given: the seed comes from one of them"]
         : [],
   },
-  async run({ host, port: listenPort, seed, faults: given, stateDir, ...chain }, { print, signal }) {
+  async run(
+    { host, port: listenPort, seed, faults: asked, noMining, stateDir, ...chain },
+    { print, signal },
+  ) {
     const owned = new Owned();
     try {
       signal.throwIfAborted();
       const options = {
         ...chain,
         ...(stateDir !== undefined && { stateDir }),
-        faults: { ...given, ...(seed !== undefined && { seed }) },
+        faults: { ...asked, ...(seed !== undefined && { seed }) },
       };
-      const { url } = await openDevnet(options, { host, port: listenPort, owned, print });
-      if (given !== undefined) print(`faults   ${JSON.stringify(options.faults)}`);
+      const opening = { host, port: listenPort, mining: noMining !== true, owned, print };
+      const { url } = await openDevnet(options, opening);
+      if (asked !== undefined) print(`faults   ${JSON.stringify(options.faults)}`);
       signal.throwIfAborted();
       print(`ready: JSON-RPC at ${url}`);
       await aborted(signal);

@@ -43,6 +43,8 @@ export const CHAIN_SETTINGS = {
 export interface DevnetOpening {
   readonly host: string;
   readonly port: number;
+  /** False: no block is made until somebody resumes mining. */
+  readonly mining?: boolean;
   /** Closes the chain when the command ends. */
   readonly owned: Owned;
   readonly print: (line: string) => void;
@@ -54,11 +56,13 @@ export interface DevnetOpening {
  * system's error for a port that cannot be had.
  */
 export async function openDevnet(options: DevnetOptions, opening: DevnetOpening): Promise<ListeningAt> {
-  const { host, port, owned, print } = opening;
+  const { host, port, mining = true, owned, print } = opening;
   const devnet = owned.add(await create(options));
+  if (!mining) await devnet.request({ method: "devnet_stopMining" });
   const at = await devnet.listen({ host, port });
   const { blockTimeMs = 0, pool, stateDir = "memory" } = options;
-  const pace = blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand";
+  const interval = blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand";
+  const pace = mining ? interval : "mining stopped";
   print(`chain    ${at.url}  id ${DEVNET_CHAIN_ID}, in ${stateDir}, ${pace}, ${pool} pool`);
   for (const line of restoredLines(devnet)) print(`         ${line}`);
   return at;
