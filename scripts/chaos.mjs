@@ -5,6 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
+import { runMain } from "./runMain.mjs";
 import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
@@ -77,18 +78,7 @@ function printOutcome(outcome, strikes, answers) {
   console.log(`  ${"answers".padEnd(width)}  ${list(answers)}`);
 }
 
-async function main() {
-  let options;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+async function main(options) {
   await setUp({ signal: new AbortController().signal });
   const { rounds, seed, pool, pools, replicas, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
@@ -114,7 +104,7 @@ async function main() {
 
 // Ending by process.exit() lets the processes that were started be ended, too.
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => process.exit(130));
-process.exitCode = await main().catch((error) => {
+await runMain({ usage: USAGE, readOptions, run: main }).catch((error) => {
   console.error(error);
-  return 1;
+  process.exitCode = 1;
 });

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
+import { runMain } from "./runMain.mjs";
 import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run fuzz -- [--minutes N] [--seed S] [--law TEXT]
@@ -74,18 +75,7 @@ async function run(laws, { minutes, seed }) {
   }
 }
 
-async function main() {
-  let options;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+async function main(options) {
   await setUp({ signal: new AbortController().signal });
   const { module, close } = await loadSource("/test/laws/index.ts");
   try {
@@ -110,4 +100,4 @@ async function main() {
   }
 }
 
-process.exitCode = await main();
+await runMain({ usage: USAGE, readOptions, run: main });

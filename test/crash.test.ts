@@ -1,34 +1,19 @@
 // Accepted is accepted: the service is killed, without a chance to tidy up, at the points where it hurts most.
-import { createDevnet, type Devnet } from "@gas-waiver/devnet";
-import type { JsonRpcProvider } from "ethers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { freshFolder } from "./freshFolder.js";
-import { Gate, type Verdict } from "./Gate.js";
+import type { Verdict } from "./Gate.js";
+import { gatedChain } from "./gatedChain.js";
 import { startService } from "./Service.js";
 import { post, submit } from "./submit.js";
-import { account, connect, tokensOf, transferOf } from "./user.js";
+import { account, tokensOf, transferOf } from "./user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-let devnet: Devnet;
-let gate: Gate;
-let chain: JsonRpcProvider;
-
-beforeAll(async () => {
-  // A block whenever there is something to run: no test waits for a clock.
-  devnet = await createDevnet({ blockTimeMs: 0 });
-  const { url } = await devnet.listen({ port: 0 });
-  gate = await Gate.before(url);
-  chain = connect(url);
-});
-afterAll(async () => {
-  chain?.destroy();
-  await gate?.close();
-  await devnet?.close();
-});
+const world = gatedChain();
 
 /** Resolves when the account's next nonce is this one. */
 async function nonceReaches(address: string, nonce: number): Promise<void> {
+  const { devnet, chain } = world();
   await new Promise<void>((resolve, reject) => {
     const look = () =>
       chain.getTransactionCount(address).then((next) => {
@@ -46,6 +31,7 @@ describe.each([
   { when: "after the node has taken it and before its answer", verdict: "swallow", user: 1 },
 ] satisfies { when: string; verdict: Verdict; user: number }[])("killed $when", ({ verdict, user }) => {
   it("completes each submission exactly once after a restart, by itself", async () => {
+    const { gate, chain } = world();
     const dataDir = freshFolder();
     const sender = account(user);
     const recipient = account(7).address;

@@ -1,38 +1,23 @@
 // The WebSocket of the real service, by the SDK through its end and restart, and by a client that is not ours.
 import { once } from "node:events";
 import { connect as connectService } from "@gas-waiver/client";
-import { createDevnet, type Devnet } from "@gas-waiver/devnet";
-import type { JsonRpcProvider } from "ethers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { freshFolder } from "./freshFolder.js";
-import { Gate } from "./Gate.js";
+import { gatedChain } from "./gatedChain.js";
 import { startService } from "./Service.js";
-import { API_KEY, account, connect, tokensOf, transferOf } from "./user.js";
+import { API_KEY, account, tokensOf, transferOf } from "./user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-let devnet: Devnet;
-let gate: Gate;
-let chain: JsonRpcProvider;
-
-beforeAll(async () => {
-  devnet = await createDevnet({ blockTimeMs: 0 });
-  const { url } = await devnet.listen({ port: 0 });
-  gate = await Gate.before(url);
-  chain = connect(url);
-});
-afterAll(async () => {
-  chain?.destroy();
-  await gate?.close();
-  await devnet?.close();
-});
+const world = gatedChain();
 
 describe.each([
   { how: "killed", signal: "SIGKILL", user: 0 },
   { how: "shut down", signal: "SIGTERM", user: 1 },
 ] as const)("a service that is $how while an iteration waits, and starts again", ({ signal, user }) => {
   it("gives every line to the same iteration, and each transaction runs once", async () => {
+    const { gate, chain } = world();
     const dataDir = freshFolder();
     const sender = account(user);
     const recipient = account(7).address;
@@ -68,6 +53,7 @@ describe.each([
 
 describe("a WebSocket client that knows nothing but the protocol", () => {
   it("submits, watches, and is told goodbye", async () => {
+    const { gate, chain } = world();
     gate.decide = () => "pass";
     const service = startService({ rpcUrl: gate.url, dataDir: freshFolder() });
     const { url } = await service.ready();

@@ -1,6 +1,7 @@
 // npm run bench:devnet: how fast the devnet is, with anvil beside it. See --help.
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
+import { runMain } from "../../scripts/runMain.mjs";
 import { setUp } from "../../scripts/setup.mjs";
 import { startAnvil } from "./anvil.mjs";
 import { readOptions, USAGE } from "./options.mjs";
@@ -12,18 +13,7 @@ import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
 const LONG = 20;
 const LONGEST = 100_000;
 
-async function main() {
-  let options;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+async function main(options) {
   const { transactions, rounds } = options;
   const interrupted = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
@@ -99,4 +89,4 @@ function progress(line) {
   console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 }
 
-process.exitCode = await main();
+await runMain({ usage: USAGE, readOptions, run: main });

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { runMain } from "../../scripts/runMain.mjs";
 import { setUp } from "../../scripts/setup.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
@@ -17,18 +18,7 @@ const ACCEPTING_ONLY = ["node", "finished"];
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
-async function main() {
-  let options;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+async function main(options) {
   const interrupted = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
   const { signal } = interrupted;
@@ -169,4 +159,4 @@ function progress(line) {
   console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 }
 
-process.exitCode = await main();
+await runMain({ usage: USAGE, readOptions, run: main });
