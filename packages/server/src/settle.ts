@@ -1,4 +1,3 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import type { Chain, Receipt } from "./chain.js";
 import type { Logger } from "./log.js";
 import type { ResolvedOptions } from "./options.js";
@@ -71,6 +70,7 @@ export interface SettleContext {
   readonly store: Store;
   readonly chain: Chain;
   readonly results: Pick<Results, "publish">;
+  /** The lane's: each of its records names the waiver. */
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly doubts: Doubts;
@@ -171,13 +171,9 @@ async function requeueDisplaced(
     DISPLACED_MS,
   );
   if (requeued.length === 0) return;
-  const waiver = bytesToHex(held.waiver);
   if (ours.size > 0) {
     const landed = [...ours].map(String);
-    log.warn(
-      { waiver, nonces: landed },
-      "wrappers that were taken back landed after all, under their nonces",
-    );
+    log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
   }
   const foreign = nonces.filter((nonce) => !ours.has(nonce));
   if (foreign.length > 0) await countForeign(held, foreign, dependencies);
@@ -189,12 +185,11 @@ async function countForeign(
   used: readonly bigint[],
   { store, log }: SettleContext,
 ): Promise<void> {
-  const waiver = bytesToHex(held.waiver);
   const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);
-  log.error({ waiver, nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
   if (uses < FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
   await setLaneState(store, held.chain, held.waiver, "stopped", reason);
-  log.fatal({ waiver, reason }, "the lane stops; open it again when nothing else holds the key");
+  log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }

@@ -1,4 +1,3 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneContext } from "./lane.js";
 import { type Fate, fatesOf, type Suspect, settle } from "./settle.js";
 import type { Lane } from "./store/lease.js";
@@ -41,10 +40,7 @@ export async function sweep(held: Lane, dependencies: LaneContext): Promise<Find
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
   for (const { fate } of findings) counts[fate.kind] = (counts[fate.kind] ?? 0) + 1;
-  dependencies.log.info(
-    { waiver: bytesToHex(held.waiver), ...counts },
-    "the sweep settles what the chain has settled",
-  );
+  dependencies.log.info(counts, "the sweep settles what the chain has settled");
   await settle(
     held,
     findings.map(({ suspect }) => suspect),
