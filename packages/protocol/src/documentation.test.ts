@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { REASONS } from "./reasons.js";
 
 const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const read = (path: string) => readFileSync(join(repository, path), "utf8");
@@ -19,11 +18,6 @@ function sourcesBelow(folder: string): string[] {
 }
 
 describe("the documentation", () => {
-  it("has every reason with its code, and knows no others", () => {
-    const rows = read("docs/protocol.md").matchAll(/^\| `([A-Z_]+)` \| `([A-Z_]+)` \|/gm);
-    expect(Object.fromEntries(Array.from(rows, ([, reason, code]) => [reason, code]))).toEqual(REASONS);
-  });
-
   it("explains the decisions on transactions and validators, and lists all of them", () => {
     const all = Array.from({ length: 27 }, (_, i) => `D${i + 1}`);
     expect(explainedIn("docs/decisions.md")).toEqual(all);
