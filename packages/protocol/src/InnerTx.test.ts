@@ -150,6 +150,18 @@ describe("assertInnerTx", () => {
     );
   });
 
+  it.each([
+    [[], "TARGET_NOT_ALLOWED"],
+    [[{ address: TOKEN, selectors: [] }], "SELECTOR_NOT_ALLOWED"],
+  ])("refuses what the scope of the sender does not hold, however wide the policy (D25)", (scope, reason) => {
+    const changes = { scope: compilePolicy(scope), scopeName: "the scope of this key" };
+    const error = refused(inner(legacy()), changes);
+    expect(error.reason).toBe(reason);
+    expect(error.message).toContain("the scope of this key");
+    const narrow = { policy: compilePolicy([]), scope: compilePolicy([{ address: "*" }]) };
+    expect(refused(inner(legacy()), narrow).message).toContain("the waiver's policy");
+  });
+
   // The rules in the order of D3. Each pair is broken at once, and the earlier one is reported.
   const low = { gasLimit: 1n };
   const high = { gasLimit: 10_000_001n };

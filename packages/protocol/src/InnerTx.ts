@@ -60,6 +60,10 @@ export interface InnerTxRules {
   readonly policy: Policy;
   /** Whose policy it is, for the error: `"the waiver's policy"` unless told otherwise. */
   readonly policyName?: string;
+  /** What narrows the policy further, for who sends (D25). */
+  readonly scope?: Policy | undefined;
+  /** Whose scope it is, for the error: `"the sender's scope"` unless told otherwise. */
+  readonly scopeName?: string;
 }
 
 /** The limits of D3. */
@@ -93,6 +97,9 @@ export function assertInnerTx(
   assertDataLength(tx, rules.maxDataLength);
   // "InnerTx.to and the method selector taken from InnerTx.data are permitted" (section 5, rule 3; D4).
   assertVerdict(rules.policy.check(to, tx.data), to, tx.data, rules.policyName ?? "the waiver's policy");
+  if (rules.scope) {
+    assertVerdict(rules.scope.check(to, tx.data), to, tx.data, rules.scopeName ?? "the sender's scope");
+  }
   // Last, because it costs most: the signature recovers to a sender.
   const sender = recoverSender(tx, crypto);
   return { tx, sender, hash: hashTransaction(tx, crypto), to };

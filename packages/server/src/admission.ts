@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "./intake.js";
+import type { Caller } from "./caller.js";
 import type { ResolvedOptions } from "./options.js";
 import { queueLengths } from "./store/queueLengths.js";
 import type { Store } from "./store/Store.js";
@@ -15,7 +15,7 @@ export interface Admission {
 
 export interface AdmissionDependencies {
   readonly store: Store;
-  readonly options: Pick<ResolvedOptions, "queueCapacity" | "keyQueueShare">;
+  readonly options: Pick<ResolvedOptions, "queueCapacity">;
   readonly chainRef: number;
 }
 
@@ -42,7 +42,6 @@ class Tally {
  * is too much rather than too little, so before a request is refused the store is asked again.
  */
 export function createAdmission({ store, options, chainRef }: AdmissionDependencies): Admission {
-  const capacityOfKey = Math.ceil(options.queueCapacity * options.keyQueueShare);
   /** Admitted, and not through yet. */
   const entering = new Tally();
   let stored = new Tally();
@@ -68,9 +67,10 @@ export function createAdmission({ store, options, chainRef }: AdmissionDependenc
     });
     return counting;
   };
-  const assertFits = (keyId: string, transactions: number) => {
+  const assertFits = ({ keyId, limits }: Caller, transactions: number) => {
     const all = stored.all + since.all + entering.all;
     assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, options.queueCapacity);
+    const capacityOfKey = Math.ceil(options.queueCapacity * limits.queueShare);
     const ofKey = stored.ofKey(keyId) + since.ofKey(keyId) + entering.ofKey(keyId);
     assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, capacityOfKey);
   };
@@ -80,17 +80,18 @@ export function createAdmission({ store, options, chainRef }: AdmissionDependenc
     if (next !== since) next.add(keyId, transactions);
   };
   return {
-    async enter({ keyId }, transactions) {
+    async enter(caller, transactions) {
+      const { keyId } = caller;
       entering.add(keyId, transactions);
       try {
         const isFresh = performance.now() - countedAt < COUNT_MS;
         if (!isFresh) await recount();
         try {
-          assertFits(keyId, transactions);
+          assertFits(caller, transactions);
         } catch (error) {
           if (!isFresh) throw error;
           await recount();
-          assertFits(keyId, transactions);
+          assertFits(caller, transactions);
         }
         return () => leave(keyId, transactions);
       } catch (error) {

@@ -12,6 +12,7 @@ import {
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { createAdmission } from "./admission.js";
+import { type Caller, scopeOf } from "./caller.js";
 import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
@@ -22,11 +23,6 @@ import { type Acceptance, type Applicant, accept } from "./store/accept.js";
 import { groupAccepts } from "./store/groupAccepts.js";
 import { isStoreUnavailable, type Store } from "./store/Store.js";
 import type { Submission } from "./submission.js";
-
-export interface Caller {
-  /** Names the API key without giving it away. */
-  readonly keyId: string;
-}
 
 /** Takes batches of signed InnerTxs: parse, validate, accept by one durable write, then await the results. */
 export interface Intake {
@@ -66,13 +62,16 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
   const place = { chain: chainRef, origin: replica };
   const acceptAll = groupAccepts((applicants) => accept(store, place, applicants));
-  const rules: InnerTxRules = {
+  const policy = compilePolicy(options.allowedTargets);
+  const rulesOf = (caller: Caller): InnerTxRules => ({
     chainId: BigInt(options.chainId),
-    maxGasLimit: options.maxGasLimit,
-    maxDataLength: options.maxDataLength,
-    policy: compilePolicy(options.allowedTargets),
+    maxGasLimit: caller.limits.maxGasLimit,
+    maxDataLength: caller.limits.maxDataLength,
+    policy,
     policyName: "the policy of this service's waiver",
-  };
+    scope: scopeOf(caller),
+    scopeName: "the scope of this API key",
+  });
   const ending = new AbortController();
   // Every request that waits listens to it.
   setMaxListeners(0, ending.signal);
@@ -83,6 +82,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       if (refusing) throw shuttingDown();
       const leave = await storeErrors(() => admission.enter(caller, transactions.length));
       try {
+        const rules = rulesOf(caller);
         const examined = transactions.map((text) => examine(text, caller, rules));
         const applicants = giveLanes(
           examined.flatMap((e) => ("applicant" in e ? [e.applicant] : [])),

@@ -1,6 +1,6 @@
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
-import type { Caller } from "./intake.js";
+import type { Caller } from "./caller.js";
 import { awaitLines, type Entry, type LinesOptions } from "./lines.js";
 import { findSubmissions } from "./store/lookup.js";
 

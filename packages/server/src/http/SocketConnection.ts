@@ -10,7 +10,8 @@ import {
   readClientFrame,
 } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
-import type { Caller, Intake } from "../intake.js";
+import type { Caller } from "../caller.js";
+import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
@@ -19,7 +20,7 @@ import type { RateLimiter } from "./limit.js";
 export interface SocketDependencies {
   readonly intake: Intake;
   readonly limiter: RateLimiter;
-  readonly options: Pick<ResolvedOptions, "maxBatchSize" | "maxBodyBytes" | "maxSocketRequests">;
+  readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -140,7 +141,7 @@ export class SocketConnection {
   async #admit({ request, parse }: ReceivedFrame, length: number): Promise<AsyncIterable<ResultLine>> {
     const { options } = this.#dependencies;
     try {
-      const frame = parse(options.maxBatchSize);
+      const frame = parse(this.caller.limits.maxBatchSize);
       if (this.#underWay.size >= options.maxSocketRequests) throw full(options.maxSocketRequests);
       if (request !== null) this.#underWay.add(request);
       return await this.#start(frame);
@@ -155,9 +156,9 @@ export class SocketConnection {
     const { wait = "broadcast" } = frame;
     if ("watch" in frame) return intake.watch(this.caller, frame.watch, wait);
     const { transactions } = frame;
-    limiter.take(this.caller.keyId, transactions.length);
+    limiter.take(this.caller, transactions.length);
     return intake.submit(this.caller, transactions, wait).catch((error: unknown) => {
-      limiter.giveBack(this.caller.keyId, transactions.length);
+      limiter.giveBack(this.caller, transactions.length);
       throw error;
     });
   }

@@ -1,5 +1,6 @@
 import { type Health, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
+import { limitsOfService } from "../caller.js";
 import type { Intake } from "../intake.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
@@ -65,10 +66,10 @@ export function createApp({
     throw new ProtocolError("NO_SUCH_METHOD", `${path} takes ${methods.join(", ")}, not ${request.method}`);
   });
   registerHealth(app, health);
-  const authenticator = createAuthenticator(options.apiKeys);
-  const limiter = createRateLimiter(options);
+  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options));
+  const limiter = createRateLimiter();
   registerReady(app, { readiness, authenticator });
-  registerSubmit(app, { intake, options, authenticator, limiter });
+  registerSubmit(app, { intake, authenticator, limiter });
   registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
   registerSubmissions(app, { store, authenticator });
   return app;

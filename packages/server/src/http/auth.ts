@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../intake.js";
+import type { Caller, KeyLimits } from "../caller.js";
 
 /** Finds out who calls by the `Authorization` header. */
 export interface Authenticator {
@@ -8,9 +8,12 @@ export interface Authenticator {
   authenticate(authorization: string | undefined): Caller;
 }
 
-/** Keys are compared by their hashes, in constant time. */
-export function createAuthenticator(apiKeys: readonly string[]): Authenticator {
-  const known = apiKeys.map((key) => ({ hash: sha256(key), keyId: keyIdOf(key) }));
+/** Keys are compared by their hashes, in constant time. All have the same limits: those of the service. */
+export function createAuthenticator(apiKeys: readonly string[], limits: KeyLimits): Authenticator {
+  const known = apiKeys.map((key) => {
+    const caller: Caller = { keyId: keyIdOf(key), limits, allowedTargets: undefined, caps: undefined };
+    return { hash: sha256(key), caller };
+  });
   return {
     authenticate(authorization) {
       const key = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
@@ -21,7 +24,7 @@ export function createAuthenticator(apiKeys: readonly string[]): Authenticator {
       // Every key is compared, so that the time tells nothing.
       const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
       if (matches[0] === undefined) throw new ProtocolError("UNKNOWN_KEY", "the API key is not known");
-      return { keyId: matches[0].keyId };
+      return matches[0].caller;
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { KeyLimits } from "../caller.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { RateExceededError, type RateState } from "./limit.js";
@@ -107,8 +108,8 @@ export function setRateLimit(reply: FastifyReply, { remaining, resetSeconds }: R
 /** The IETF `RateLimit-Policy` field: quota in a window of `windowSeconds`. */
 export function setRateLimitPolicy(
   reply: FastifyReply,
-  options: { ratePerSecond: number; rateBurst: number },
+  { ratePerSecond, rateBurst }: Pick<KeyLimits, "ratePerSecond" | "rateBurst">,
 ): void {
-  const windowSeconds = Math.max(1, Math.ceil(options.rateBurst / options.ratePerSecond));
-  reply.header("ratelimit-policy", `"transactions";q=${options.rateBurst};w=${windowSeconds}`);
+  const windowSeconds = Math.max(1, Math.ceil(rateBurst / ratePerSecond));
+  reply.header("ratelimit-policy", `"transactions";q=${rateBurst};w=${windowSeconds}`);
 }

@@ -5,7 +5,12 @@ import { createRateLimiter, RateExceededError } from "./limit.js";
 /** A limiter of 10 a second and 20 at once, on a clock of our own. */
 function limiterAt(rate = 10, rateBurst = 20) {
   const clock = { ms: 1_000 };
-  const limiter = createRateLimiter({ ratePerSecond: rate, rateBurst }, () => clock.ms);
+  const all = createRateLimiter(() => clock.ms);
+  const limits = { ratePerSecond: rate, rateBurst };
+  const limiter = {
+    take: (keyId: string, count: number) => all.take({ keyId, limits }, count),
+    giveBack: (keyId: string, count: number) => all.giveBack({ keyId, limits }, count),
+  };
   const refusal = (count: number, key = "key") => {
     try {
       limiter.take(key, count);
@@ -48,6 +53,17 @@ describe("the rate limit of a key (D22)", () => {
     limiter.take("key", 15);
     expect(refusal(6)).toMatchObject({ state: { remaining: 5 } });
     expect(limiter.take("key", 5)).toMatchObject({ remaining: 0 });
+  });
+
+  it("holds each key to its own rate, also when it changes", () => {
+    const limiter = createRateLimiter(() => 0);
+    const slow = { keyId: "slow", limits: { ratePerSecond: 1, rateBurst: 2 } };
+    const fast = { keyId: "fast", limits: { ratePerSecond: 100, rateBurst: 500 } };
+    expect(limiter.take(slow, 2)).toEqual({ remaining: 0, resetSeconds: 2 });
+    expect(limiter.take(fast, 400)).toEqual({ remaining: 100, resetSeconds: 4 });
+    expect(() => limiter.take(slow, 1)).toThrow(RateExceededError);
+    const raised = { ...slow, limits: { ratePerSecond: 10, rateBurst: 50 } };
+    expect(limiter.take(raised, 30)).toEqual({ remaining: 0, resetSeconds: 5 });
   });
 
   it("does not count one key for another", () => {
@@ -94,7 +110,7 @@ describe("the rate limit of a key (D22)", () => {
   });
 
   it("takes back what was refused for another reason", () => {
-    const limiter = createRateLimiter({ ratePerSecond: 10, rateBurst: 5 }, () => 0);
+    const { limiter } = limiterAt(10, 5);
     limiter.take("key", 5);
     limiter.giveBack("key", 5);
     expect(limiter.take("key", 5).remaining).toBe(0);

@@ -1,4 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
+import type { Caller, KeyLimits } from "../caller.js";
 
 /** The state of a key's limit after a request, for the `RateLimit` fields. */
 export interface RateState {
@@ -15,8 +16,7 @@ export class RateExceededError extends ProtocolError {
 
   constructor(
     count: number,
-    ratePerSecond: number,
-    burst: number,
+    { ratePerSecond, rateBurst: burst }: RateLimits,
     retryAfterSeconds: number,
     state: RateState,
   ) {
@@ -33,43 +33,57 @@ export class RateExceededError extends ProtocolError {
 /** Limits transactions per key (D22). */
 export interface RateLimiter {
   /** @throws {@link RateExceededError} and counts nothing, if the transactions do not fit. */
-  take(keyId: string, count: number): RateState;
+  take(caller: RatedCaller, count: number): RateState;
   /** Transactions that were counted, and refused for another reason. */
-  giveBack(keyId: string, count: number): void;
+  giveBack(caller: RatedCaller, count: number): void;
+}
+
+export type RateLimits = Pick<KeyLimits, "ratePerSecond" | "rateBurst">;
+
+/** What the limiter must know of who calls. */
+export interface RatedCaller extends Pick<Caller, "keyId"> {
+  readonly limits: RateLimits;
 }
 
 /**
- * GCRA: each key has one time stamp, the moment at which its burst would be whole again. Keys come from the
- * configuration, so their number is bounded.
+ * GCRA: each key has one time stamp, the moment at which its burst would be whole again. Only known keys get here, so
+ * their number is bounded.
  */
-export function createRateLimiter(
-  { ratePerSecond, rateBurst }: { ratePerSecond: number; rateBurst: number },
-  now: () => number = () => performance.now(),
-): RateLimiter {
-  const intervalMs = 1_000 / ratePerSecond;
-  const toleranceMs = rateBurst * intervalMs;
+export function createRateLimiter(now: () => number = () => performance.now()): RateLimiter {
   const wholeAt = new Map<string, number>();
-  const stateAt = (at: number, whole: number): RateState => ({
-    remaining: Math.max(0, Math.floor((toleranceMs - (whole - at)) / intervalMs + ROUNDING)),
-    resetSeconds: wholeSeconds(whole - at),
-  });
   return {
-    take(keyId, count) {
+    take({ keyId, limits }, count) {
       const at = now();
+      const { intervalMs, toleranceMs } = spacingOf(limits);
       const before = Math.max(wholeAt.get(keyId) ?? at, at);
       const after = before + count * intervalMs;
       const excessMs = after - at - toleranceMs;
       if (excessMs > ROUNDING) {
         const retryAfterSeconds = Math.max(1, wholeSeconds(excessMs));
-        throw new RateExceededError(count, ratePerSecond, rateBurst, retryAfterSeconds, stateAt(at, before));
+        throw new RateExceededError(count, limits, retryAfterSeconds, stateAt(limits, at, before));
       }
       wholeAt.set(keyId, after);
-      return stateAt(at, after);
+      return stateAt(limits, at, after);
     },
-    giveBack(keyId, count) {
+    giveBack({ keyId, limits }, count) {
       const whole = wholeAt.get(keyId);
-      if (whole !== undefined) wholeAt.set(keyId, whole - count * intervalMs);
+      if (whole !== undefined) wholeAt.set(keyId, whole - count * spacingOf(limits).intervalMs);
     },
+  };
+}
+
+/** The time that one transaction takes at the key's rate, and the time that its burst takes. */
+function spacingOf({ ratePerSecond, rateBurst }: RateLimits): { intervalMs: number; toleranceMs: number } {
+  const intervalMs = 1_000 / ratePerSecond;
+  return { intervalMs, toleranceMs: rateBurst * intervalMs };
+}
+
+/** What is left at a moment, if the burst will be whole at another. */
+function stateAt(limits: RateLimits, at: number, whole: number): RateState {
+  const { intervalMs, toleranceMs } = spacingOf(limits);
+  return {
+    remaining: Math.max(0, Math.floor((toleranceMs - (whole - at)) / intervalMs + ROUNDING)),
+    resetSeconds: wholeSeconds(whole - at),
   };
 }
 

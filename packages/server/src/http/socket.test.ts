@@ -5,9 +5,11 @@ import { CLOSE_CODES, type ResultLine } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import type { Caller, Intake } from "../intake.js";
+import type { Caller } from "../caller.js";
+import type { Intake } from "../intake.js";
 import { createLog } from "../log.js";
 import { createMetrics } from "../metrics.js";
+import { LIMITS } from "../testing/callers.js";
 import { createAuthenticator } from "./auth.js";
 import { createErrorHandler } from "./errors.js";
 import { registerSocket } from "./socket.js";
@@ -36,8 +38,8 @@ async function appWith(submit: Intake["submit"]) {
     log,
     metrics,
     limiter: { take: () => ({ remaining: 1, resetSeconds: 0 }), giveBack: () => {} },
-    authenticator: createAuthenticator(KEYS),
-    options: { maxBatchSize: 100, maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
+    authenticator: createAuthenticator(KEYS, LIMITS),
+    options: { maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
   });
   closers.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });

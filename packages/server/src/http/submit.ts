@@ -9,8 +9,8 @@ import {
   ROUTES,
 } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
-import type { ResolvedOptions } from "../options.js";
 import type { Authenticator } from "./auth.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import type { RateLimiter } from "./limit.js";
@@ -19,12 +19,11 @@ export interface SubmitDependencies {
   readonly intake: Intake;
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
-  readonly options: ResolvedOptions;
 }
 
 /** `POST /v1/submit`: one NDJSON line a transaction, each written as soon as it is known (D13, D14). */
 export function registerSubmit(app: FastifyInstance, dependencies: SubmitDependencies): void {
-  const { intake, authenticator, limiter, options } = dependencies;
+  const { intake, authenticator, limiter } = dependencies;
   app.route<{ Querystring: Record<string, unknown> }>({
     method: ROUTES.submit.method,
     url: ROUTES.submit.path,
@@ -35,12 +34,12 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
     },
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
-      const { transactions } = parseSubmitRequest(request.body, options.maxBatchSize);
-      setRateLimitPolicy(reply, options);
-      const { keyId } = request.caller;
-      setRateLimit(reply, limiter.take(keyId, transactions.length));
-      const lines = await intake.submit(request.caller, transactions, wait).catch((error: unknown) => {
-        limiter.giveBack(keyId, transactions.length);
+      const { caller } = request;
+      const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
+      setRateLimitPolicy(reply, caller.limits);
+      setRateLimit(reply, limiter.take(caller, transactions.length));
+      const lines = await intake.submit(caller, transactions, wait).catch((error: unknown) => {
+        limiter.giveBack(caller, transactions.length);
         throw error;
       });
       return reply
@@ -66,6 +65,6 @@ async function* encode(lines: AsyncIterable<ResultLine>): AsyncGenerator<Buffer>
 declare module "fastify" {
   interface FastifyRequest {
     /** Who calls; set before the body of an authenticated route is read. */
-    caller: import("../intake.js").Caller;
+    caller: Caller;
   }
 }

@@ -1,0 +1,13 @@
+import { type Caller, limitsOfService } from "../caller.js";
+import { resolveOptions } from "../options.js";
+import { optionsFor } from "./TestService.js";
+
+/** What the keys of a test's service may do: nothing is in their way. */
+export const LIMITS = limitsOfService(
+  resolveOptions(optionsFor("postgres://localhost/store", "http://localhost")),
+);
+
+/** A caller of a test's own, without scope and caps unless told otherwise. */
+export function callerOf(keyId: string, changes: Partial<Caller> = {}): Caller {
+  return { keyId, limits: LIMITS, allowedTargets: undefined, caps: undefined, ...changes };
+}
