@@ -13,6 +13,7 @@ import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
 import type { Authenticator } from "./auth.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
+import { asksForGzip, gzipEach } from "./gzip.js";
 import type { RateLimiter } from "./limit.js";
 
 export interface SubmitDependencies {
@@ -42,10 +43,14 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
         limiter.giveBack(caller, transactions.length);
         throw error;
       });
+      const compress = asksForGzip(request.headers["accept-encoding"]);
+      const body = compress ? gzipEach(encode(lines)) : encode(lines);
+      if (compress) reply.header("content-encoding", "gzip");
       return reply
         .type(NDJSON)
         .header("cache-control", "no-store")
-        .send(Readable.from(encode(lines), { objectMode: false, highWaterMark: 16_384 }));
+        .header("vary", "accept-encoding")
+        .send(Readable.from(body, { objectMode: false, highWaterMark: 16_384 }));
     },
   });
 }
