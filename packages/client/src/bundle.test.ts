@@ -53,6 +53,11 @@ describe("a bundle", () => {
     expect(gzipped).toBeLessThan(15_000);
   });
 
+  it("of everything but the adapters has no descriptions of the wire in it", async () => {
+    const { modules } = await bundleOf('export * from "./index.js";');
+    expect(modules.filter((id) => /\/(?:description|schema)\//.test(id))).toEqual([]);
+  });
+
   it("of the part for waiver keys has the cryptography, which the other shows to be absent", async () => {
     const { modules } = await bundleOf('export * from "./self-hosted.js";');
     expect(modules.some((id) => HEAVY.test(id))).toBe(true);

@@ -72,6 +72,11 @@ export const REASONS = {
   // What was asked for is not there to be watched (D23).
   UNKNOWN_SUBMISSION: "INVALID_REQUEST",
 
+  // What came is no request.
+  MALFORMED_HTTP: "INVALID_REQUEST",
+  HEAD_TOO_LARGE: "INVALID_REQUEST",
+  REQUEST_TOO_SLOW: "INVALID_REQUEST",
+
   // The request was refused whole (D21).
   MALFORMED_JSON: "INVALID_REQUEST",
   MALFORMED_BODY: "INVALID_REQUEST",

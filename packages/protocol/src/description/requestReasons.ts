@@ -5,6 +5,24 @@ type Notes = Partial<Record<Reason, ReasonNote>>;
 
 /** The request was refused whole. */
 export const REQUEST = {
+  MALFORMED_HTTP: {
+    where: ["http"],
+    cause: "What came is not well-formed HTTP.",
+    remedy: "Use an HTTP client; if you do, look for a proxy that changes the request.",
+    retry: "corrected",
+  },
+  HEAD_TOO_LARGE: {
+    where: ["http"],
+    cause: "The header fields together are larger than 16 KiB.",
+    remedy: "Send fewer or shorter header fields.",
+    retry: "corrected",
+  },
+  REQUEST_TOO_SLOW: {
+    where: ["http"],
+    cause: "The head did not arrive within 10 seconds, or the whole request within 60.",
+    remedy: "Send smaller batches, or over a faster line.",
+    retry: "now",
+  },
   MALFORMED_JSON: {
     where: ["http", "frame"],
     cause: "The body or frame is not JSON.",
@@ -13,7 +31,7 @@ export const REQUEST = {
   },
   MALFORMED_BODY: {
     where: ["http", "frame"],
-    cause: "The body or frame is not what is asked for here, or the request is not well-formed HTTP.",
+    cause: "The body or frame is not what is asked for here.",
     remedy: 'Correct what the message names; a submit is `{"transactions": ["0x…"]}`.',
     retry: "corrected",
   },

@@ -31,9 +31,11 @@ export function parseErrorBody(value: unknown): ErrorBody {
 
 /** The HTTP status of a request refused whole, where the reason decides it (D21). */
 const STATUS_OF_REASON: Partial<Record<Reason, number>> = {
+  REQUEST_TOO_SLOW: 408,
   UNSUPPORTED_MEDIA_TYPE: 415,
   BODY_TOO_LARGE: 413,
   UPGRADE_REQUIRED: 426,
+  HEAD_TOO_LARGE: 431,
   NO_SUCH_METHOD: 405,
   INTERNAL_ERROR: 500,
 };

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
@@ -55,13 +56,12 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     socket.destroy();
     return;
   }
-  const [status, message] = BROKEN[error.code ?? ""] ?? [
-    "400 Bad Request",
-    "the request is not well-formed HTTP",
-  ];
-  const body = JSON.stringify(requestErrorBody(new ProtocolError("MALFORMED_BODY", message)));
+  const refusal =
+    BROKEN[error.code ?? ""] ?? new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");
+  const status = statusOf(refusal.reason);
+  const body = JSON.stringify(requestErrorBody(refusal));
   const head = [
-    `HTTP/1.1 ${status}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(body)}`,
     "connection: close",
@@ -69,9 +69,9 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-const BROKEN: Readonly<Record<string, readonly [status: string, message: string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "the header fields are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"],
+const BROKEN: Readonly<Record<string, ProtocolError>> = {
+  HPE_HEADER_OVERFLOW: new ProtocolError("HEAD_TOO_LARGE", "the header fields are too large"),
+  ERR_HTTP_REQUEST_TIMEOUT: new ProtocolError("REQUEST_TOO_SLOW", "the request did not arrive in time"),
 };
 
 /** Answers a request refused whole (D21). */
