@@ -1,5 +1,6 @@
 export { crypto } from "#crypto";
 export * from "./AllowedTarget.js";
+export * from "./abi.js";
 export * from "./address.js";
 export type { Crypto, Signature } from "./crypto/Crypto.js";
 export { javascriptCrypto } from "./crypto/javascript.js";
@@ -9,7 +10,10 @@ export * from "./InnerTx.js";
 export * from "./intrinsicGas.js";
 export * from "./network.js";
 export * from "./ProtocolError.js";
+export * from "./policySets.js";
 export * from "./reasons.js";
+export * from "./registry.js";
+export * from "./revert.js";
 export * from "./rlp.js";
 export * from "./SignedTransaction.js";
 export * from "./validatorRules.js";

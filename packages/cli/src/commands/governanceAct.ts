@@ -1,6 +1,5 @@
-import { bytesToHex, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
+import { bytesToHex, encodeCall, REGISTRY_ADDRESS, topicOf } from "@gas-waiver/protocol";
 import { type Context, defineCommand } from "../Command.js";
-import { encodeCall, topicOf } from "../governance/abi.js";
 import { proposalJson, proposalLines } from "../governance/describe.js";
 import { Node, type Receipt } from "../governance/Node.js";
 import { idOfTopic, Registry } from "../governance/Registry.js";

@@ -1,12 +1,15 @@
 import {
   type AllowedTarget,
+  type Argument,
   bytesToBigInt,
   bytesToHex,
+  encodeCall,
   hexToBytes,
   REGISTRY_ADDRESS,
+  ResultReader,
+  UnexpectedResultError,
 } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../sentence.js";
-import { type Argument, encodeCall, ResultReader, UnexpectedResultError } from "./abi.js";
 import { type Node, NodeError } from "./Node.js";
 import { CHOICES, KINDS, type Proposal, STATUSES } from "./Proposal.js";
 import { sentenceOfRevert } from "./revert.js";

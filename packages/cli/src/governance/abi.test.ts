@@ -1,14 +1,30 @@
 import { WaiverRegistry } from "@gas-waiver/devnet";
 import {
   type AllowedTarget,
+  type Argument,
   bytesToHex,
+  encodeCall,
   type Hex,
   hexToBytes,
+  POLICY_EVENTS,
   parseAllowedTargets,
+  policyTargetsCall,
+  policyVersionCall,
+  ResultReader,
+  readPolicyTargets,
+  readPolicyVersion,
+  topicOf,
+  UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { type Abi, encodeErrorResult, encodeFunctionData, encodeFunctionResult, toEventSelector } from "viem";
+import {
+  type Abi,
+  type AbiEvent,
+  encodeErrorResult,
+  encodeFunctionData,
+  encodeFunctionResult,
+  toEventSelector,
+} from "viem";
 import { describe, expect, it } from "vitest";
-import { type Argument, encodeCall, ResultReader, topicOf, UnexpectedResultError } from "./abi.js";
 import { sentenceOfRevert } from "./revert.js";
 
 const abi = WaiverRegistry.abi as Abi;
@@ -62,6 +78,26 @@ describe("the ABI of the registry", () => {
     }
     const result = encodeFunctionResult({ abi, functionName: "targetsOf", result: theirs });
     expect(new ResultReader(hexToBytes(result)).targets()).toEqual(targets);
+  });
+
+  it("has the service's questions, their answers and its events as viem does", () => {
+    const args = [WAIVER] as const;
+    expect(bytesToHex(policyVersionCall(waiver))).toBe(
+      encodeFunctionData({ abi, functionName: "versionOf", args }),
+    );
+    expect(bytesToHex(policyTargetsCall(waiver))).toBe(
+      encodeFunctionData({ abi, functionName: "targetsOf", args }),
+    );
+    const version = (result: bigint) =>
+      hexToBytes(encodeFunctionResult({ abi, functionName: "versionOf", result }));
+    expect(readPolicyVersion(version(7n))).toBe(7n);
+    expect(readPolicyVersion(version(0n))).toBeUndefined();
+    expect(() => readPolicyVersion(new Uint8Array(0))).toThrow(UnexpectedResultError);
+    expect(() => readPolicyTargets(new Uint8Array(0))).toThrow(UnexpectedResultError);
+    const events = WaiverRegistry.abi.filter(({ type, name }) => type === "event" && /^Waiver/.test(name));
+    expect(new Set(POLICY_EVENTS)).toEqual(
+      new Set(events.map((event) => toEventSelector(event as AbiEvent))),
+    );
   });
 
   it("knows the event of a new proposal", () => {

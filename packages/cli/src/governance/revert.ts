@@ -1,5 +1,11 @@
-import { bytesToHex, checksumAddress, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { ResultReader, selectorOfSignature } from "./abi.js";
+import {
+  bytesToHex,
+  checksumAddress,
+  type Hex,
+  hexToBytes,
+  ResultReader,
+  selectorOfSignature,
+} from "@gas-waiver/protocol";
 import { STATUSES } from "./Proposal.js";
 
 const address = (data: ResultReader) => checksumAddress(data.address());

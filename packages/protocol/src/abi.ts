@@ -1,14 +1,8 @@
-// The ABI of the WaiverRegistry, for exactly the functions, events and errors that governance needs. Written by
+// The ABI of the WaiverRegistry, for exactly the functions, events and errors that are needed of it. Written by
 // hand because that is 150 lines, and a library that reads any ABI is a hundred times as much.
-import {
-  type AllowedTarget,
-  bytesToBigInt,
-  bytesToHex,
-  concatBytes,
-  crypto,
-  type Hex,
-  hexToBytes,
-} from "@gas-waiver/protocol";
+import { crypto } from "#crypto";
+import type { AllowedTarget } from "./AllowedTarget.js";
+import { bytesToBigInt, bytesToHex, concatBytes, type Hex, hexToBytes } from "./hex.js";
 
 const WORD = 32;
 const text = new TextEncoder();
@@ -115,6 +109,16 @@ export class ResultReader {
 
   targets(): AllowedTarget[] {
     return this.#array((items) => items.#tuple().#target());
+  }
+
+  /** A dynamic string, read as UTF-8. */
+  text(): string {
+    const text = this.#tuple();
+    const length = text.#small();
+    if (text.#at + length > this.#bytes.length) {
+      throw new UnexpectedResultError(`a text of ${length} bytes is past the end`);
+    }
+    return new TextDecoder().decode(this.#bytes.subarray(text.#at, text.#at + length));
   }
 
   /** The bytes that have not been read. */

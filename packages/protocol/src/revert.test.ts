@@ -1,0 +1,51 @@
+import { encodeErrorResult, parseAbi } from "viem";
+import { describe, expect, it } from "vitest";
+import { type Hex, hexToBytes } from "./hex.js";
+import { decodeRevert } from "./revert.js";
+
+const abi = parseAbi(["error Error(string text)", "error Panic(uint256 code)", "error Broke(uint256 left)"]);
+const errorOf = (text: string) => encodeErrorResult({ abi, errorName: "Error", args: [text] });
+const read = (data: Hex) => decodeRevert(hexToBytes(data));
+
+describe("the data of a revert", () => {
+  it("with a text says it", () => {
+    expect(read(errorOf("too little, too late: äöü"))).toEqual({
+      kind: "error",
+      message: "too little, too late: äöü",
+    });
+    expect(read(errorOf(""))).toEqual({ kind: "error", message: "" });
+  });
+
+  it("with a text of megabytes, or of control characters, is short and harmless", () => {
+    const { message } = read(errorOf("x\u0000\u001b\n".repeat(500_000)));
+    expect(message.length).toBeLessThanOrEqual(1_001);
+    expect(message).not.toMatch(/\p{Cc}/u);
+  });
+
+  it.each([
+    [0x01n, "panic 0x01: a failed assertion"],
+    [0x11n, "panic 0x11: an arithmetic overflow or underflow"],
+    [0x32n, "panic 0x32: an index out of bounds"],
+    [2n ** 255n, "a fault of another kind"],
+  ])("with the panic %i says what it means", (code, message) => {
+    const revert = read(encodeErrorResult({ abi, errorName: "Panic", args: [code] }));
+    expect(revert.kind).toBe("panic");
+    expect(revert.message).toContain(message);
+  });
+
+  it("with an error of the contract's own names its selector", () => {
+    const data = encodeErrorResult({ abi, errorName: "Broke", args: [5n] });
+    expect(read(data)).toEqual({
+      kind: "custom",
+      message: `with the contract's own error ${data.slice(0, 10)}`,
+    });
+  });
+
+  it("that is empty, too short, or not what its selector says is no error of ours", () => {
+    expect(read("0x")).toEqual({ kind: "empty", message: "without a reason" });
+    expect(read("0xdead")).toEqual({ kind: "custom", message: "with the data 0xdead" });
+    for (const data of ["0x08c379a0", "0x4e487b71ff", `0x08c379a0${"ff".repeat(64)}`] as const) {
+      expect(read(data).kind).toBe("custom");
+    }
+  });
+});

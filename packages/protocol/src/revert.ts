@@ -1,0 +1,60 @@
+import { ResultReader, UnexpectedResultError } from "./abi.js";
+import { bytesToHex } from "./hex.js";
+
+/** Why a call reverted, as far as its data tells. */
+export interface Revert {
+  /** `error`: a text; `panic`: a fault that the compiler checks for; `custom`: an error of the contract's own. */
+  readonly kind: "error" | "panic" | "custom" | "empty";
+  /** The text, or in words what the data says. */
+  readonly message: string;
+}
+
+const ERROR = "0x08c379a0";
+const PANIC = "0x4e487b71";
+/** A text is told to people: no more of it than they read. */
+const MAX_CHARACTERS = 1_000;
+
+/** The codes of Panic(uint256), as the Solidity documentation has them. */
+const PANICS: Readonly<Record<string, string>> = {
+  "1": "a failed assertion",
+  "17": "an arithmetic overflow or underflow",
+  "18": "a division by zero",
+  "33": "a value that the enum does not have",
+  "34": "a storage byte array that is wrongly encoded",
+  "49": "a pop from an empty array",
+  "50": "an index out of bounds",
+  "65": "too much memory",
+  "81": "a call of a function that was not set",
+};
+
+/** Reads the data of a revert: Solidity's Error(string) and Panic(uint256), or an error of the contract's own. */
+export function decodeRevert(data: Uint8Array): Revert {
+  if (data.length === 0) return { kind: "empty", message: "without a reason" };
+  const selector = bytesToHex(data.subarray(0, 4));
+  const known = readKnown(selector, data.subarray(4));
+  if (known !== undefined) return known;
+  return data.length < 4
+    ? { kind: "custom", message: `with the data ${bytesToHex(data)}` }
+    : { kind: "custom", message: `with the contract's own error ${selector}` };
+}
+
+/** Undefined for another selector, and for data that is not what the selector says. */
+function readKnown(selector: string, rest: Uint8Array): Revert | undefined {
+  try {
+    if (selector === ERROR) return { kind: "error", message: shorten(new ResultReader(rest).text()) };
+    if (selector === PANIC) {
+      const code = new ResultReader(rest).uint();
+      const meaning = PANICS[code.toString()] ?? "a fault of another kind";
+      return { kind: "panic", message: `panic 0x${code.toString(16).padStart(2, "0")}: ${meaning}` };
+    }
+  } catch (error) {
+    if (!(error instanceof UnexpectedResultError)) throw error;
+  }
+  return undefined;
+}
+
+/** What a contract says is anybody's text: no control characters, and not without end. */
+function shorten(text: string): string {
+  const start = text.slice(0, MAX_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
+  return text.length > MAX_CHARACTERS ? `${start}…` : start;
+}
