@@ -143,6 +143,10 @@ describe("gas-waiver", () => {
 
   it.each([
     [["dev", "--port", "8545"], "--port and --rpc-port are both 8545"],
+    [
+      ["serve", "--policy-source", "contract"],
+      '--policy-source "contract" is not one of registry, config, both',
+    ],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
     [
       ["serve", "--queue-capacity", "198"],
@@ -163,7 +167,6 @@ describe("gas-waiver", () => {
     expect(err.split("\n").slice(1, -1)).toEqual([
       expect.stringMatching(/^ {2}- --rpc-url URL or GAS_WAIVER_RPC_URL is missing/),
       expect.stringMatching(/^ {2}- --chain-id ID or GAS_WAIVER_CHAIN_ID is missing/),
-      expect.stringMatching(/^ {2}- --allowed-targets FILE or GAS_WAIVER_ALLOWED_TARGETS is missing/),
       '  - GAS_WAIVER_PORT "x" is not a whole number from 0 to 65535',
       "  - GAS_WAIVER_KEYS holds no usable private key at position 1: 32 bytes of hex are needed",
       "  - DATABASE_URL is not a URL that begins with postgres:// or postgresql://",

@@ -10,17 +10,20 @@ import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
 import { createMetricsApp } from "./http/metrics.js";
 import { createIntake } from "./intake.js";
-import { isUsable, openLaneBoard } from "./laneBoard.js";
+import { openLaneBoard } from "./laneBoard.js";
 import { createLaneSet } from "./laneSet.js";
 import { createLog, type Logger } from "./log.js";
 import { createMetrics } from "./metrics.js";
 import { openNotices } from "./notices.js";
 import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./options.js";
+import { assertReadable, createPolicySource } from "./policySource.js";
 import { createReadiness } from "./readiness.js";
+import { createRegistry, type Registry } from "./registry.js";
 import { createResults } from "./results.js";
 import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
 import { countSubmissions } from "./store/chains.js";
+import type { LaneStatus } from "./store/lanes.js";
 import { registerLane } from "./store/lease.js";
 import { storeNow } from "./store/queue.js";
 import { openStore, type Store } from "./store/Store.js";
@@ -72,21 +75,29 @@ export async function createServer(
 
 async function build(options: ResolvedOptions, store: Store, log: Logger): Promise<Server> {
   const ending = new AbortController();
-  const chain = createChain(createRpc({ ...options, signal: ending.signal }));
+  const rpc = createRpc({ ...options, signal: ending.signal });
+  const chain = createChain(rpc);
+  const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const { chainRef, confirmed } = await findServedChain({ chain, store, options });
-  const relay = await startRelay({ options, store, log, chain, chainRef });
+  if (confirmed && registry) await assertReadable(registry, addressesOf(options.waiverKeys));
+  const relay = await startRelay({ options, store, log, chain, registry, chainRef });
   // Nothing is sent to a chain that may not be ours.
   const confirmation = confirmed
     ? Promise.resolve(true)
     : confirmServedChain({ chain, store, options }, log, ending.signal);
   let keys = options.waiverKeys;
-  const started = confirmation.then((ours) => (ours ? relay.lanes.setKeys(keys) : undefined));
+  if (confirmed) await relay.policies.begin();
+  const started = confirmation.then(async (ours) => {
+    if (!ours) return;
+    if (!confirmed) await relay.policies.begin();
+    await relay.lanes.setKeys(keys);
+  });
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const { intake, metrics } = relay;
   const readiness = createReadiness({
-    usableWaivers: () => relay.usableLanes(),
+    lookAtWaivers: () => relay.lookAtWaivers(),
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
@@ -120,6 +131,7 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
       keys = fresh;
       await started;
       await relay.lanes.setKeys(fresh);
+      relay.policies.look();
     },
     close() {
       closed ??= shutDown();
@@ -133,13 +145,15 @@ interface RelayParts {
   readonly store: Store;
   readonly log: Logger;
   readonly chain: Chain;
+  /** Undefined: what the waivers may send is configured. */
+  readonly registry: Registry | undefined;
   readonly chainRef: number;
 }
 
 /** What takes submissions and carries them: everything between HTTP and the chain. */
-async function startRelay({ options, store, log, chain, chainRef }: RelayParts) {
+async function startRelay({ options, store, log, chain, registry, chainRef }: RelayParts) {
   const replica = randomUUID();
-  const own = options.waiverKeys.map((key) => privateKeyToAddress(key));
+  const own = addressesOf(options.waiverKeys);
   for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
   const since = await storeNow(store);
   const notices = openNotices({
@@ -150,23 +164,36 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     onWork: () => lanes.wake(),
   });
   const metrics = createMetrics(() =>
-    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: isUsable(lane) })),
+    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
   );
   const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
   const lanes = createLaneSet({ store, chain, results, metrics, log, options, chainRef, replica });
+  const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
+  const policies = createPolicySource({
+    registry,
+    options,
+    log,
+    // Others' lanes carry what is accepted here, too.
+    waivers: () => waiversOf(ownWaivers(), board.lanes),
+    onChange: () => lanes.wake(),
+  });
   const board = openLaneBoard({
     store,
     chainRef,
     log,
-    ownWaivers: () => (lanes.waivers.length > 0 ? lanes.waivers : own),
+    ownWaivers,
+    unusable: policies.unusable,
     tellWork(owners) {
       lanes.wake();
       notices.tellWork(owners);
     },
   });
   const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
-  const heads =
-    options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, () => lanes.look());
+  const onHead = () => {
+    policies.look();
+    lanes.look();
+  };
+  const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onHead);
   const wakeLanes = (waivers: readonly Uint8Array[]) => {
     lanes.wake(waivers);
     notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
@@ -178,6 +205,7 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     metrics,
     options,
     log,
+    policies,
     chainRef,
     replica,
     chooseLane,
@@ -187,19 +215,35 @@ async function startRelay({ options, store, log, chain, chainRef }: RelayParts) 
     intake,
     lanes,
     metrics,
+    policies,
     /** Asks the store. */
-    async usableLanes() {
+    async lookAtWaivers() {
       await board.refresh();
-      return board.lanes.filter(isUsable).length;
+      return {
+        usable: board.lanes.filter(board.isUsable).length,
+        unusable: waiversOf([], board.lanes).flatMap((waiver) => policies.unusable(waiver) ?? []),
+      };
     },
     async close() {
       heads?.close();
       expiry.close();
+      await policies.close();
       await board.close();
       results.close();
       await notices.close();
     },
   };
+}
+
+function addressesOf(keys: readonly Uint8Array[]): Uint8Array[] {
+  return keys.map((key) => privateKeyToAddress(key));
+}
+
+/** The waivers whose lanes may take work: this replica's own, and all that are not over. */
+function waiversOf(own: readonly Uint8Array[], lanes: readonly LaneStatus[]): Uint8Array[] {
+  const others = lanes.filter(({ state }) => state !== "retired").map(({ waiver }) => waiver);
+  const names = new Map([...own, ...others].map((waiver) => [bytesToHex(waiver), waiver]));
+  return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
 }
 
 async function listen(

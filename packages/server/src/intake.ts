@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import {
   assertInnerTx,
   bytesToHex,
-  compilePolicy,
   type InnerTxRules,
   ProtocolError,
   parseInnerTx,
@@ -17,6 +16,7 @@ import { awaitLines, type Entry } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
+import type { PolicySource } from "./policySource.js";
 import type { Results } from "./results.js";
 import { resumeLines } from "./resume.js";
 import { type Acceptance, type Applicant, accept } from "./store/accept.js";
@@ -49,6 +49,7 @@ export interface IntakeDependencies {
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
+  readonly policies: Pick<PolicySource, "current">;
   readonly chainRef: number;
   /** Names this replica. */
   readonly replica: string;
@@ -59,16 +60,16 @@ export interface IntakeDependencies {
 }
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { store, results, metrics, options, chainRef, replica, chooseLane, wakeLanes } = dependencies;
+  const { store, results, metrics, options, policies, chainRef, replica, chooseLane, wakeLanes } =
+    dependencies;
   const place = { chain: chainRef, origin: replica };
   const acceptAll = groupAccepts((applicants) => accept(store, place, applicants));
-  const policy = compilePolicy(options.allowedTargets);
   const rulesOf = (caller: Caller): InnerTxRules => ({
     chainId: BigInt(options.chainId),
     maxGasLimit: caller.limits.maxGasLimit,
     maxDataLength: caller.limits.maxDataLength,
-    policy,
-    policyName: "the policy of this service's waiver",
+    policy: policies.current(),
+    policyName: "the policy of this service's waivers",
     scope: scopeOf(caller),
     scopeName: "the scope of this API key",
   });

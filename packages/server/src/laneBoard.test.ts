@@ -33,8 +33,12 @@ afterEach(async () => {
 });
 
 /** A board that has looked. */
-async function board({ own = [FIRST], tellWork = (_owners: readonly string[]) => {} } = {}) {
-  const opened = openLaneBoard({ store, chainRef, log: silent, ownWaivers: () => own, tellWork });
+async function board({
+  own = [FIRST],
+  unusable = (_waiver: Uint8Array): string | undefined => undefined,
+  tellWork = (_owners: readonly string[]) => {},
+} = {}) {
+  const opened = openLaneBoard({ store, chainRef, log: silent, ownWaivers: () => own, unusable, tellWork });
   boards.push(opened);
   await opened.refresh();
   return opened;

@@ -7,8 +7,13 @@ import type { Store } from "./store/Store.js";
 /** What this replica knows of all lanes, its own and others': refreshed all the time, maybe a moment old. */
 export interface LaneBoard {
   readonly lanes: readonly LaneStatus[];
-  /** The lane for a sender that has nothing under way: one that works, with the least to do. 20 bytes. */
-  choose(): Uint8Array;
+  /** Takes it work? It is open, somebody works it, its breaker is closed, and its waiver can be used. */
+  isUsable(lane: LaneStatus): boolean;
+  /**
+   * The lane for a sender that has nothing under way: one that works, with the least to do. 20 bytes.
+   * @param permitted only these waivers come into question; never none. Undefined: all.
+   */
+  choose(permitted?: readonly Uint8Array[]): Uint8Array;
   /** The replica that works the lane, if it is known. */
   ownerOf(waiver: Uint8Array): string | undefined;
   refresh(): Promise<void>;
@@ -21,6 +26,8 @@ export interface LaneBoardOptions {
   readonly log: Logger;
   /** The waivers whose keys this replica has; never none. */
   ownWaivers(): readonly Uint8Array[];
+  /** Why a waiver can be used for nothing, by the policies; undefined if it can. */
+  unusable(waiver: Uint8Array): string | undefined;
   /** Work came to lanes that these replicas have. */
   tellWork(owners: readonly string[]): void;
 }
@@ -29,15 +36,14 @@ const REFRESH_MS = 500;
 /** Queued submissions that go to another lane at once. */
 const MOVE_BATCH = 1_000;
 
-/** Takes work: it is open, somebody works it, and its breaker is closed. */
-export const isUsable = (lane: LaneStatus): boolean =>
-  lane.state === "open" && lane.owner !== undefined && !lane.broken;
-
-export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: LaneBoardOptions): LaneBoard {
+export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
+  const { store, chainRef, log, ownWaivers, unusable } = options;
   let lanes: readonly LaneStatus[] = [];
   // What was given to a lane since the last look.
   let given = new Map<string, number>();
   const isOwn = (waiver: Uint8Array) => ownWaivers().some((own) => bytesEqual(own, waiver));
+  const isUsable = ({ state, owner, broken, waiver }: LaneStatus) =>
+    state === "open" && owner !== undefined && !broken && unusable(waiver) === undefined;
   const pause = createPause();
   let closed = false;
   const refresh = async () => {
@@ -48,7 +54,7 @@ export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: La
     while (!closed) {
       try {
         await refresh();
-        await relieve(lanes, { store, chainRef, log, tellWork });
+        await relieve(lanes, isUsable, options);
       } catch (error) {
         log.debug({ err: (error as Error).message }, "the lanes could not be looked at");
       }
@@ -60,14 +66,19 @@ export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: La
     get lanes() {
       return lanes;
     },
-    choose() {
+    isUsable,
+    choose(permitted) {
       const load = (lane: LaneStatus) =>
         lane.queued + lane.underWay + (given.get(bytesToHex(lane.waiver)) ?? 0);
-      const usable = lanes.filter(isUsable);
+      const mayCarry = (waiver: Uint8Array) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
+      const lanesOf = (isFit: (lane: LaneStatus) => boolean) =>
+        lanes.filter((lane) => isFit(lane) && mayCarry(lane.waiver));
+      const usable = lanesOf(isUsable);
       // At the start nobody works the lanes yet, but this replica is about to.
-      const own = () => lanes.filter(({ state, waiver }) => state === "open" && isOwn(waiver));
+      const own = () =>
+        lanesOf(({ state, waiver }) => state === "open" && isOwn(waiver) && unusable(waiver) === undefined);
       const best = (usable.length > 0 ? usable : own()).sort((a, b) => load(a) - load(b))[0];
-      const waiver = best?.waiver ?? ownWaivers()[0];
+      const waiver = best?.waiver ?? permitted?.[0] ?? ownWaivers()[0];
       if (waiver === undefined) throw new Error("there is no lane at all");
       const name = bytesToHex(waiver);
       given.set(name, (given.get(name) ?? 0) + 1);
@@ -86,7 +97,8 @@ export function openLaneBoard({ store, chainRef, log, ownWaivers, tellWork }: La
 /** Gives what is queued in lanes that do not work to one that does. */
 async function relieve(
   lanes: readonly LaneStatus[],
-  { store, chainRef, log, tellWork }: Omit<LaneBoardOptions, "ownWaivers">,
+  isUsable: (lane: LaneStatus) => boolean,
+  { store, chainRef, log, tellWork }: LaneBoardOptions,
 ): Promise<void> {
   const usable = lanes.filter(isUsable).sort((a, b) => a.queued - b.queued);
   const [target] = usable;

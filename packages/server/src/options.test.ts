@@ -24,7 +24,12 @@ function problemsOf(changes: Partial<Record<keyof ServerOptions, unknown>>): rea
 describe("the options of the service", () => {
   it("have the documented defaults (D22), also where undefined is given", () => {
     const { rpcUrl, ...others } = GOOD;
-    expect(resolveOptions(GOOD)).toEqual({ ...others, rpcUrls: [rpcUrl], ...DEFAULTS });
+    expect(resolveOptions(GOOD)).toEqual({
+      ...others,
+      rpcUrls: [rpcUrl],
+      policySource: "config",
+      ...DEFAULTS,
+    });
     expect(problemsOf({ maxBatchSize: undefined, leaseMs: undefined })).toEqual([]);
     expect(DEFAULTS).toMatchObject({
       maxBatchSize: 100,
@@ -52,6 +57,8 @@ describe("the options of the service", () => {
     ["dataDir", undefined, /neither/],
     ["databaseUrl", "mysql://db", /databaseUrl/],
     ["newChain", "perhaps", /newChain/],
+    ["policySource", "contract", /policySource is "contract"/],
+    ["policySource", "registry", /allowedTargets would not be used/],
     ["chainId", 0, /chainId/],
     ["chainId", Number.NaN, /chainId/],
     ["maxBatchSize", 0, /maxBatchSize/],
@@ -70,6 +77,18 @@ describe("the options of the service", () => {
     const problems = problemsOf({ [name]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(problem);
+  });
+
+  it("take the policies from the registry unless targets are configured", () => {
+    const { allowedTargets, ...others } = GOOD;
+    expect(resolveOptions(others).policySource).toBe("registry");
+    expect(resolveOptions({ ...GOOD, policySource: "both" })).toMatchObject({
+      policySource: "both",
+      allowedTargets,
+    });
+    for (const policySource of ["config", "both"] as const) {
+      expect(() => resolveOptions({ ...others, policySource })).toThrow("there are no allowedTargets");
+    }
   });
 
   it("are refused with all problems at once, and no secret in any", () => {

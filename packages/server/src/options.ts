@@ -10,6 +10,10 @@ import {
 import type { Level } from "pino";
 import { InvalidOptionsError } from "./errors.js";
 
+/** Where policies come from. */
+export const POLICY_SOURCES = ["registry", "config", "both"] as const;
+export type PolicySourceKind = (typeof POLICY_SOURCES)[number];
+
 /** What the service is made with. Times are milliseconds. Defaults: {@link DEFAULTS} (D3, D5, D20, D22). */
 export interface ServerOptions {
   /** The network's chain id: 988 mainnet, 2201 testnet and devnet (D27). */
@@ -22,8 +26,13 @@ export interface ServerOptions {
   readonly waiverKeys: readonly Uint8Array[];
   /** The bearer keys that may submit. */
   readonly apiKeys: readonly string[];
-  /** What the waivers may send (D4). */
-  readonly allowedTargets: readonly AllowedTarget[];
+  /** What the waivers may send (D4), where the chain's registry does not say it alone. */
+  readonly allowedTargets?: readonly AllowedTarget[];
+  /**
+   * Who says what each waiver may send: the chain's WaiverRegistry (`registry`), `allowedTargets` (`config`), or
+   * `both`, which narrow each other. Unless set: `config` if there are `allowedTargets`, otherwise `registry`.
+   */
+  readonly policySource?: PolicySourceKind;
   /** A PostgreSQL of one's own; without it the service runs an embedded one under `dataDir`. */
   readonly databaseUrl?: string;
   readonly dataDir?: string;
@@ -99,8 +108,8 @@ export const DEFAULTS = {
 } as const satisfies Partial<ServerOptions>;
 
 type Defaulted = { readonly [K in keyof typeof DEFAULTS]: NonNullable<ServerOptions[K]> };
-export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl"> &
-  Defaulted & { readonly rpcUrls: readonly string[] };
+export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl" | "policySource"> &
+  Defaulted & { readonly rpcUrls: readonly string[]; readonly policySource: PolicySourceKind };
 
 /**
  * Fills in the defaults and checks everything.
@@ -110,7 +119,8 @@ export function resolveOptions(options: ServerOptions): ResolvedOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const { rpcUrl, ...others } = { ...DEFAULTS, ...given } as ServerOptions;
   const rpcUrls = typeof rpcUrl === "string" ? [rpcUrl] : rpcUrl;
-  const resolved = { ...others, rpcUrls } as ResolvedOptions;
+  const policySource = others.policySource ?? (others.allowedTargets ? "config" : "registry");
+  const resolved = { ...others, rpcUrls, policySource } as ResolvedOptions;
   const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError(problems);
   return resolved;
@@ -151,7 +161,20 @@ function identityProblems(options: ResolvedOptions): string[] {
   if (options.newChain !== "refuse" && options.newChain !== "adopt") {
     problems.push(`newChain is ${JSON.stringify(options.newChain)}; it can be "refuse" or "adopt"`);
   }
-  return problems;
+  return [...problems, ...policyProblems(options)];
+}
+
+function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {
+  if (!POLICY_SOURCES.includes(policySource)) {
+    return [`policySource is ${JSON.stringify(policySource)}; it can be ${POLICY_SOURCES.join(", ")}`];
+  }
+  if (policySource === "registry" && allowedTargets !== undefined) {
+    return ["allowedTargets would not be used, since policySource is registry; with both, they narrow it"];
+  }
+  if (policySource !== "registry" && allowedTargets === undefined) {
+    return [`policySource is ${policySource}, and there are no allowedTargets`];
+  }
+  return [];
 }
 
 const WHOLE_NUMBERS = {

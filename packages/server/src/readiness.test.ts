@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import { createReadiness } from "./readiness.js";
 
 const never = () => new Promise<never>(() => {});
-const fine = { usableWaivers: async () => 2, askChain: async () => 1n, isShuttingDown: () => false };
+const fine = {
+  lookAtWaivers: async () => ({ usable: 2, unusable: [] }),
+  askChain: async () => 1n,
+  isShuttingDown: () => false,
+};
 
 describe("readiness", () => {
   it("names each part", async () => {
@@ -13,10 +17,10 @@ describe("readiness", () => {
   });
 
   it.each([
-    ["the store", { usableWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
+    ["the store", { lookAtWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
     ["the node", { askChain: () => Promise.reject(new Error("host node")) }, ["chain"]],
-    ["a waiver", { usableWaivers: async () => 0 }, ["waivers"]],
-    ["the store's answer", { usableWaivers: never }, ["store", "waivers"]],
+    ["a waiver", { lookAtWaivers: async () => ({ usable: 0, unusable: [] }) }, ["waivers"]],
+    ["the store's answer", { lookAtWaivers: never }, ["store", "waivers"]],
     ["the node's answer", { askChain: never }, ["chain"]],
     ["the time to work: it shuts down", { isShuttingDown: () => true }, ["service"]],
   ])("lacks %s: the part says so, in bounded time and without naming hosts", async (_, broken, expected) => {
@@ -26,6 +30,18 @@ describe("readiness", () => {
     expect(bad.map(([name]) => name)).toEqual(expected);
     for (const [, part] of bad) expect(part.message).toMatch(/\w/);
     expect(JSON.stringify(answer)).not.toContain("host");
+  });
+
+  it("names waivers that cannot be used, also beside others that can", async () => {
+    const unusable = ["0xabc is not a registered waiver"];
+    const some = createReadiness({ ...fine, lookAtWaivers: async () => ({ usable: 1, unusable }) });
+    expect((await some.look()).parts.waivers).toEqual({ ok: true, usable: 1, message: unusable[0] });
+    const none = createReadiness({ ...fine, lookAtWaivers: async () => ({ usable: 0, unusable }) });
+    expect((await none.look()).parts.waivers).toEqual({
+      ok: false,
+      usable: 0,
+      message: "no waiver takes work; 0xabc is not a registered waiver",
+    });
   });
 
   it("asks store and node once a second at most, however many ask and however long it takes", async () => {

@@ -7,8 +7,8 @@ export interface ReadinessProbe {
 }
 
 export interface ReadinessDependencies {
-  /** Asks the store, and says how many lanes take work. */
-  usableWaivers(): Promise<number>;
+  /** Asks the store, and says how many lanes take work, and of which waivers the policies say that theirs cannot. */
+  lookAtWaivers(): Promise<WaiversSeen>;
   /** Asks the node. */
   askChain(): Promise<unknown>;
   isShuttingDown(): boolean;
@@ -16,12 +16,18 @@ export interface ReadinessDependencies {
   readonly limitMs?: number;
 }
 
+export interface WaiversSeen {
+  readonly usable: number;
+  /** Why not, for a person. */
+  readonly unusable: readonly string[];
+}
+
 /** Who asks for readiness does not wait for a node's time-outs. */
 export const READY_LIMIT_MS = 2_000;
 const KEEP_MS = 1_000;
 
 export function createReadiness({
-  usableWaivers,
+  lookAtWaivers,
   askChain,
   isShuttingDown,
   now = () => performance.now(),
@@ -30,13 +36,13 @@ export function createReadiness({
   let kept: { readonly parts: Promise<Parts>; until: number } | undefined;
   const look = async (): Promise<Parts> => {
     const [lanes, chain] = await Promise.allSettled([
-      within(limitMs, "the store", usableWaivers()),
+      within(limitMs, "the store", lookAtWaivers()),
       within(limitMs, "the node", askChain()),
     ]);
     return {
       store: partOf(lanes, "the store cannot be used"),
       chain: partOf(chain, "the node cannot be used"),
-      waivers: waiversOf(lanes.status === "fulfilled" ? lanes.value : 0),
+      waivers: waiversOf(lanes.status === "fulfilled" ? lanes.value : { usable: 0, unusable: [] }),
     };
   };
   return {
@@ -65,8 +71,10 @@ function partOf(outcome: PromiseSettledResult<unknown>, message: string): ReadyP
   return outcome.status === "fulfilled" ? { ok: true } : { ok: false, message };
 }
 
-function waiversOf(usable: number): Parts["waivers"] {
-  return usable > 0 ? { ok: true, usable } : { ok: false, usable, message: "no waiver takes work" };
+/** One that works is enough; the others are named all the same. */
+function waiversOf({ usable, unusable }: WaiversSeen): Parts["waivers"] {
+  const problems = [...(usable > 0 ? [] : ["no waiver takes work"]), ...unusable];
+  return { ok: usable > 0, usable, ...(problems.length > 0 && { message: problems.join("; ") }) };
 }
 
 async function within<T>(ms: number, who: string, work: Promise<T>): Promise<T> {

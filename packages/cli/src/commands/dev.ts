@@ -5,9 +5,8 @@ import {
   DEFAULT_SERVICE_PORT,
   DEV_API_KEY,
   DEVNET_CHAIN_ID,
-  TEST_TOKEN,
 } from "@gas-waiver/devnet";
-import { type AllowedTarget, hexToBytes } from "@gas-waiver/protocol";
+import { hexToBytes } from "@gas-waiver/protocol";
 import { type Context, defineCommand } from "../Command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../Interruption.js";
@@ -61,15 +60,6 @@ const SETTINGS = {
   },
 } as const;
 
-/** What the waiver of the devnet may send, as genesis has it in the registry: the test token, three methods. */
-const ALLOWED_TARGETS: readonly AllowedTarget[] = [
-  {
-    address: TEST_TOKEN,
-    // transfer(address,uint256), transferFrom(address,address,uint256), approve(address,uint256)
-    selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes),
-  },
-];
-
 export const dev = defineCommand({
   description:
     "The chain has the fixed accounts of the devnet. The environment is not read: what is\n" +
@@ -111,7 +101,7 @@ async function startBoth(
       rpcUrl,
       waiverKeys: [hexToBytes(waiver.privateKey)],
       apiKeys: [DEV_API_KEY],
-      allowedTargets: ALLOWED_TARGETS,
+      policySource: "registry",
       dataDir,
       newChain: "adopt",
       logLevel: values.logLevel,

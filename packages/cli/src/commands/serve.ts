@@ -9,6 +9,7 @@ import {
   keyFile,
   LOG_LEVELS,
   logLevel,
+  policySource,
   port,
   privateKeys,
   text,
@@ -60,8 +61,16 @@ const SETTINGS = {
     env: "GAS_WAIVER_ALLOWED_TARGETS",
     placeholder: "FILE",
     help: 'What may be sent, as JSON: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
-    required: true,
+    defaultText: "what the chain's registry permits the waivers",
     parse: fileOf(allowedTargets),
+  },
+  policySource: {
+    flag: "policy-source",
+    env: "GAS_WAIVER_POLICY_SOURCE",
+    placeholder: "SOURCE",
+    help: "Who says what may be sent: registry, config (--allowed-targets), or both, which narrow each other.",
+    defaultText: "config with --allowed-targets, otherwise registry",
+    parse: policySource,
   },
   waiverKeyFile: {
     flag: "waiver-key-file",
@@ -204,6 +213,16 @@ const ALTERNATIVES: readonly Alternatives<keyof typeof SETTINGS>[] = [
   { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
 ];
 
+/** What is given is used. */
+function problemsOfPolicy({ policySource, allowedTargets }: Partial<Values<typeof SETTINGS>>): string[] {
+  if (policySource === "registry" && allowedTargets !== undefined) {
+    return [
+      "--allowed-targets would not be used with --policy-source registry; with both, it narrows the registry",
+    ];
+  }
+  return [];
+}
+
 /** A whole batch must fit into what one key may send at once, and into its share of the queue (D22). */
 function problemsOfLimits({
   rateBurst = DEFAULTS.rateBurst,
@@ -226,7 +245,7 @@ export const serve = defineCommand({
   settings: SETTINGS,
   agreement: {
     alternatives: ALTERNATIVES,
-    check: problemsOfLimits,
+    check: (values) => [...problemsOfLimits(values), ...problemsOfPolicy(values)],
   },
   async run(values, { print, signal, onHangup }) {
     const owned = new Owned();

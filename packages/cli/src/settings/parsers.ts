@@ -42,6 +42,8 @@ export function oneOf<const T extends string>(...choices: readonly T[]): (value:
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export const logLevel = oneOf(...LOG_LEVELS);
 
+export const policySource = oneOf("registry", "config", "both");
+
 export function url(...protocols: readonly string[]): (value: string) => string {
   return (value) => {
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;

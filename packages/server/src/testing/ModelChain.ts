@@ -1,12 +1,15 @@
 import {
+  type AllowedTarget,
   bytesToHex,
   crypto,
   decodeInnerTx,
   decodeTransaction,
   type Hex,
   hashTransaction,
+  REGISTRY_ADDRESS,
   recoverSender,
 } from "@gas-waiver/protocol";
+import type { ModelRegistry } from "./ModelRegistry.js";
 
 /** `strict`: a nonce must be the next. `queued`: one further ahead waits in the pool. */
 export type PoolKind = "strict" | "queued";
@@ -52,6 +55,8 @@ export class ModelChain {
   /** The InnerTxs that ran, in order: each hash should be here at most once. */
   readonly executed: Hex[] = [];
   genesisHash: Hex = fakeHash("genesis");
+  /** Unless it is there, nothing on this chain can be called. */
+  registry: ModelRegistry | undefined;
   /** The blocks above the genesis, and what ran in each. */
   #blocks: { readonly hash: Hex; readonly ran: Wrapper[] }[] = [];
   #forks = 0;
@@ -126,6 +131,12 @@ export class ModelChain {
     }
   }
 
+  /** Another policy for a waiver, or none, by a block of its own. */
+  decide(waiver: Hex, targets: readonly AllowedTarget[] | undefined): void {
+    this.mine();
+    this.registry?.change(this.height, waiver, targets);
+  }
+
   /** Takes the newest blocks away and forgets what was in them; the next ones are others. */
   reorg(depth: number): void {
     this.#forks++;
@@ -138,6 +149,7 @@ export class ModelChain {
         this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
       }
     }
+    this.registry?.forget(this.height);
   }
 
   #runAll(): void {
@@ -164,7 +176,7 @@ export class ModelChain {
       case "eth_blockNumber":
         return quantity(this.height);
       case "eth_getBlockByNumber":
-        return this.#block(Number(first));
+        return this.#block((first as string) === "latest" ? this.height : Number(first));
       case "eth_getTransactionCount":
         return quantity(this.nonceOf(first));
       case "eth_getTransactionReceipt":
@@ -172,8 +184,20 @@ export class ModelChain {
       case "eth_getTransactionByHash":
         return this.#waiting.has(first) || this.#receipts.has(first) ? { hash: first } : null;
       default:
-        throw new RefusedByNode(`the method ${method} does not exist`);
+        return this.#readRegistry(method, params);
     }
+  }
+
+  #readRegistry(method: string, [first]: readonly unknown[]): unknown {
+    const { registry } = this;
+    if (registry !== undefined && method === "eth_call") {
+      const { to, data } = first as { readonly to: Hex; readonly data: Hex };
+      return to === bytesToHex(REGISTRY_ADDRESS) ? registry.call(data) : "0x";
+    }
+    if (registry !== undefined && method === "eth_getLogs" && !registry.withoutLogs) {
+      return registry.logs(first as Parameters<ModelRegistry["logs"]>[0]);
+    }
+    throw new RefusedByNode(`the method ${method} does not exist`);
   }
 
   #block(number: number): { number: Hex; hash: Hex } | null {

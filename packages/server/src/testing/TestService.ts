@@ -21,7 +21,9 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     rpcUrl,
     waiverKeys: [WAIVER_KEY],
     apiKeys: [API_KEY, OTHER_API_KEY],
-    allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    ...(changes.policySource !== "registry" && {
+      allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    }),
     databaseUrl,
     ratePerSecond: 100_000,
     rateBurst: 100_000,
@@ -166,6 +168,13 @@ export class TestService {
 
 export const GOOD_HEADERS = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
 
+interface NodeOptions {
+  readonly pool?: PoolKind;
+  readonly automine?: boolean;
+  /** Before the service starts. */
+  readonly prepare?: (node: ScriptedNode) => void;
+}
+
 /** One PostgreSQL for the file; services and nodes that end with their test. */
 export function testServices() {
   let postgres: TestPostgres | undefined;
@@ -212,10 +221,11 @@ export function testServices() {
     /** A node and a service on it, with a database of their own. */
     async start(
       changes: Partial<ServerOptions> = {},
-      nodeOptions: { pool?: PoolKind; automine?: boolean } = {},
+      { prepare, ...nodeOptions }: NodeOptions = {},
     ): Promise<TestService> {
       const node = await ScriptedNode.start(nodeOptions);
       owned.push(node);
+      prepare?.(node);
       const databaseUrl = await database().createDatabase();
       const service = await TestService.start({ node, databaseUrl, changes });
       owned.push(service.server);
