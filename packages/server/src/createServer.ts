@@ -167,7 +167,8 @@ async function startRelay({ options, store, log, chain, registry, chainRef }: Re
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
   );
   const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
-  const lanes = createLaneSet({ store, chain, results, metrics, log, options, chainRef, replica });
+  const unusable = (waiver: Uint8Array) => policies.unusable(waiver);
+  const lanes = createLaneSet({ store, chain, results, metrics, log, options, unusable, chainRef, replica });
   const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
   const policies = createPolicySource({
     registry,
@@ -182,7 +183,7 @@ async function startRelay({ options, store, log, chain, registry, chainRef }: Re
     chainRef,
     log,
     ownWaivers,
-    unusable: policies.unusable,
+    unusable,
     tellWork(owners) {
       lanes.wake();
       notices.tellWork(owners);

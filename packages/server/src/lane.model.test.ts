@@ -238,6 +238,7 @@ class Model {
       metrics: METRICS,
       log: silent,
       options: OPTIONS,
+      unusable: () => undefined,
       chainRef: this.#chainRef,
       replica: randomUUID(),
       doubts: createDoubts(() => this.#nowMs),

@@ -25,6 +25,8 @@ export interface LaneDependencies {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
+  /** Why a waiver can be used for nothing, by the policies; undefined if it can. */
+  unusable(waiver: Uint8Array): string | undefined;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
@@ -73,13 +75,16 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   const dependencies: LaneContext = { ...given, log, doubts: createDoubts() };
   const { store, options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
-  const delivery = createDelivery(dependencies, shownBreaker(breaker, waiver, dependencies));
+  const shown = shownBreaker(breaker, waiver, dependencies);
+  const delivery = createDelivery(dependencies, shown);
   const lease = keepLease({ chain: chainRef, waiver, owner: replica }, dependencies);
   const pause = createPause();
   const watchPause = createPause();
   let stopping = false;
   // Something may be signed that was not delivered: it goes first.
   let doubtful = true;
+  // The policies have closed the lane; not its breaker's failures, which only a probe ends.
+  let shut = false;
   let sending: Promise<void> = Promise.resolve();
 
   /** One step; returns how long to rest. */
@@ -90,6 +95,14 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       await delivery.send(lane, left);
       doubtful = false;
     }
+    const why = dependencies.unusable(waiver);
+    if (why !== undefined) {
+      shut = true;
+      if (breaker.state !== "open") await shown.fail("at once", why);
+      return IDLE_MS;
+    }
+    if (shut) await shown.succeed();
+    shut = false;
     if (breaker.state === "open") return IDLE_MS;
     const limit = breaker.state === "probing" ? 1 : BATCH;
     const { signed, again } = await assign(lane, waiverKey, limit, dependencies);
@@ -171,7 +184,7 @@ function shownBreaker(
     async succeed() {
       if (!breaker.succeed()) return;
       await setBreaker(store, chainRef, waiver, 0, undefined);
-      log.info("the lane's breaker is closed: the node takes its wrappers again");
+      log.info("the lane's breaker is closed: its waiver is of use again");
     },
     async fail(severity, why) {
       const forMs = breaker.fail(severity);

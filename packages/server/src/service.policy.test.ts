@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ModelRegistry } from "./testing/ModelRegistry.js";
 import type { ScriptedNode } from "./testing/ScriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "./testing/TestService.js";
-import { APPROVE, innerOf, TOKEN, TRANSFER, WAIVER } from "./testing/user.js";
+import { APPROVE, innerOf, TOKEN, TRANSFER, userAddress, WAIVER } from "./testing/user.js";
 
 const services = testServices();
 const targets = (...selectors: Uint8Array[]): AllowedTarget[] => [{ address: TOKEN, selectors }];
@@ -69,6 +69,26 @@ describe("a service that follows the registry", () => {
       usable: 0,
       message: `no waiver takes work; ${WAIVER} is not a registered waiver`,
     });
+  });
+
+  it("shows on the lane that its waiver was revoked, keeps what is queued, and works again when it is back", async () => {
+    const service = await services.start(
+      { ...REGISTRY, requestTimeoutMs: 20_000 },
+      { prepare: withRegistry() },
+    );
+    await service.submit([transferOf(1)]);
+    // It waits for its turn until after the revocation.
+    const waiting = service.submit([innerOf(2, 1)]);
+    await service.until("select from submissions where state = 'queued'");
+    service.node.chain.decide(WAIVER, undefined);
+    const [lane] = await service.until<{ reason: string }>(
+      "select reason from lanes where broken_until > now()",
+    );
+    expect(lane?.reason).toBe(`${WAIVER} is not a registered waiver`);
+    service.node.chain.setNonce(userAddress(2), 1n);
+    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    await service.until("select from lanes where reason is null and broken_until < now()");
   });
 
   it("asks for nothing but the head while no event comes", async () => {
