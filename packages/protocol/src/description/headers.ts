@@ -61,3 +61,9 @@ export function headersOf(reason: Reason): readonly HeaderName[] {
       return [];
   }
 }
+
+/** The header fields that every request refused for one of these reasons gets. */
+export function sharedHeadersOf(reasons: readonly Reason[]): readonly HeaderName[] {
+  const [first = [], ...others] = reasons.map(headersOf);
+  return first.filter((name) => others.every((names) => names.includes(name)));
+}

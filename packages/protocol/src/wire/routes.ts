@@ -8,6 +8,11 @@ export const ROUTES = {
   socket: { method: "GET", path: "/v1/submit", authenticated: true },
   /** `:id` stands for the submission's id (D15). */
   submission: { method: "GET", path: "/v1/submissions/:id", authenticated: true },
+  /** OpenAPI 3.1 and AsyncAPI 3: endpoints like the others, so with a key (section 5). */
+  openApi: { method: "GET", path: "/v1/openapi.json", authenticated: true },
+  asyncApi: { method: "GET", path: "/v1/asyncapi.json", authenticated: true },
+  /** A page for people, outside the versioned interface: browsers that open it send no header. */
+  docs: { method: "GET", path: "/docs", authenticated: false },
 } as const;
 
 /** The content type of a streamed response: one JSON value a line. */

@@ -8,6 +8,7 @@ import type { ResolvedOptions } from "../options.js";
 import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
+import { registerDescriptions } from "./descriptions.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
@@ -69,6 +70,7 @@ export function createApp({
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options));
   const limiter = createRateLimiter();
   registerReady(app, { readiness, authenticator });
+  registerDescriptions(app, { authenticator, version: health.version });
   registerSubmit(app, { intake, authenticator, limiter });
   registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
   registerSubmissions(app, { store, authenticator });

@@ -14,9 +14,9 @@ export interface ParameterDescription {
 /** An answer that is no error. */
 export interface AnswerDescription {
   readonly description: string;
-  /** What the body is, or each line of it; without one there is no body. */
+  /** What the body is, or each line of it. */
   readonly schema?: SchemaName;
-  readonly contentType?: "application/json" | typeof NDJSON;
+  readonly contentType?: "application/json" | "text/html" | typeof NDJSON;
   /** Which of the definition's examples show it; all of them unless said. */
   readonly examples?: readonly number[];
   /** Header fields that the answer always has. */

@@ -1,6 +1,8 @@
 import type { Reason } from "../../reasons.js";
+import { statusOf } from "../../wire/errorBody.js";
 import { ROUTES } from "../../wire/routes.js";
 import { OF_ANY_REQUEST, OF_THE_KEY } from "../common.js";
+import { ASYNC_API, DOCS, OPEN_API } from "./documents.js";
 import type { RouteDescription } from "./RouteDescription.js";
 import { HEALTH, READY } from "./service.js";
 import { SUBMISSION } from "./submissions.js";
@@ -17,10 +19,19 @@ export const ROUTE_DESCRIPTIONS: Readonly<Record<RouteName, RouteDescription>> =
   submission: SUBMISSION,
   health: HEALTH,
   ready: READY,
+  openApi: OPEN_API,
+  asyncApi: ASYNC_API,
+  docs: DOCS,
 };
 
 /** Every reason for which a request of this route can be refused whole. */
 export function refusalsOf(name: RouteName): readonly Reason[] {
   const ofTheKey = ROUTES[name].authenticated ? OF_THE_KEY : [];
   return [...ROUTE_DESCRIPTIONS[name].refusals, ...ofTheKey, ...OF_ANY_REQUEST];
+}
+
+/** The statuses of a route's refusals, each with its reasons. */
+export function refusalsByStatus(reasons: readonly Reason[]): ReadonlyMap<number, readonly Reason[]> {
+  const statuses = [...new Set(reasons.map(statusOf))].sort((a, b) => a - b);
+  return new Map(statuses.map((status) => [status, reasons.filter((one) => statusOf(one) === status)]));
 }

@@ -1,0 +1,43 @@
+import { codeOf, type ErrorCode, type Reason, statusOf } from "@gas-waiver/protocol";
+import {
+  CODE_NOTES,
+  type Place,
+  REASON_GROUPS,
+  REASON_NOTES,
+  RETRY_LABELS,
+} from "@gas-waiver/protocol/description";
+import { type Html, html, sentence, table } from "./html.js";
+
+const CODES = Object.keys(CODE_NOTES) as ErrorCode[];
+
+/** Every code and every reason, with what to do. */
+export function errorsSection(): Html {
+  const codes = CODES.map((code) => [html`<code>${code}</code>`, sentence(CODE_NOTES[code])]);
+  return html`<section id="errors"><h2>Errors</h2>
+<p>An error has a <code>code</code>, the <code>reason</code> that names the one rule that failed, and a
+<code>message</code> for people. It stands in a result line, is the body of a request refused whole (then with the HTTP
+status given here), or is a frame of the WebSocket. The last word of each says whether the same thing may be sent
+again: it never does harm, and helps <em>${RETRY_LABELS.now}</em>, <em>${RETRY_LABELS.later}</em>, or
+<em>${RETRY_LABELS.corrected}</em>.</p>
+<h3>Codes</h3>${table(["code", "meaning"], codes)}
+${REASON_GROUPS.map(({ title, reasons }) => html`<h3>${title}</h3><dl>${reasons.map(reasonEntry)}</dl>`)}</section>`;
+}
+
+function reasonEntry(reason: Reason): Html {
+  const { where, cause, remedy, retry } = REASON_NOTES[reason];
+  return html`<div id="${anchorOf(reason)}" class="reason"><dt><code>${reason}</code>
+<small>${codeOf(reason)} · ${where.map((place) => placeOf(place, reason)).join(", ")}</small></dt>
+<dd>${sentence(cause)}</dd><dd>${sentence(remedy)}</dd><dd><small>retry: ${RETRY_LABELS[retry]}</small></dd></div>`;
+}
+
+function placeOf(place: Place, reason: Reason): string {
+  return { line: "result line", frame: "frame", http: `HTTP ${statusOf(reason)}` }[place];
+}
+
+export function reasonLink(reason: Reason): Html {
+  return html`<a href="#${anchorOf(reason)}"><code>${reason}</code></a>`;
+}
+
+function anchorOf(reason: Reason): string {
+  return `reason-${reason}`;
+}

@@ -1,0 +1,70 @@
+import { CLOSE_CODES, REASONS, ROUTES } from "@gas-waiver/protocol";
+import { SCHEMAS } from "@gas-waiver/protocol/description";
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { testServices } from "../testing/TestService.js";
+import { html } from "./html.js";
+import { renderPage } from "./page.js";
+
+const page = renderPage({ version: "1.2.3" });
+const services = testServices();
+const shared = services.shared();
+
+describe("markup", () => {
+  it("has no room for what is only text", () => {
+    expect(html`<p title="${'"'}">${"<b> & 'c'"}</p>`.text).toBe(
+      '<p title="&#34;">&#60;b&#62; &#38; &#39;c&#39;</p>',
+    );
+  });
+});
+
+describe("the page", () => {
+  it("has an anchor for every link, and each only once", () => {
+    const anchors = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id);
+    expect(new Set(anchors).size).toBe(anchors.length);
+    const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id = ""]) => id);
+    expect(links.filter((id) => !anchors.includes(id))).toEqual([]);
+    expect(anchors).toEqual(
+      expect.arrayContaining([
+        ...Object.keys(ROUTES).map((name) => `route-${name}`),
+        ...Object.keys(REASONS).map((name) => `reason-${name}`),
+        ...Object.keys(SCHEMAS).map((name) => `definition-${name}`),
+      ]),
+    );
+    for (const code of Object.values(CLOSE_CODES)) expect(page).toContain(`<code>${code}</code>`);
+  });
+
+  it("refers to nothing outside of itself", () => {
+    const outside = page.match(/<(?:script|link|img|iframe)\b|\bsrc=|@import|url\(|href="(?!#)/g);
+    expect(outside).toBeNull();
+  });
+
+  // The package holds a Chromium for this platform only.
+  const hasChromium = process.platform === "linux" && process.arch === "x64";
+  it.skipIf(!hasChromium)("fits a phone and a desk, in a real browser under its own policy", async () => {
+    const executablePath = await chromium.executablePath();
+    const browser = await playwright.launch({ executablePath, args: chromium.args });
+    try {
+      const tab = await browser.newPage();
+      const requests: string[] = [];
+      const complaints: string[] = [];
+      tab.on("request", (request) => requests.push(request.url()));
+      tab.on("console", (message) => complaints.push(message.text()));
+      const url = `${shared().url}/docs`;
+      for (const width of [360, 1280]) {
+        await tab.setViewportSize({ width, height: 800 });
+        expect((await tab.goto(url))?.status()).toBe(200);
+        expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      }
+      // The browser's own margin is 8 pixels: the style was let through.
+      expect(await tab.evaluate("getComputedStyle(document.body).margin")).toBe("0px");
+      await tab.click('a[href="#websocket"]');
+      expect(new URL(tab.url()).hash).toBe("#websocket");
+      expect(requests.filter((one) => one !== url && !one.endsWith("/favicon.ico"))).toEqual([]);
+      expect(complaints.filter((one) => !/favicon|404/.test(one))).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+});

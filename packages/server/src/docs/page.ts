@@ -1,0 +1,54 @@
+import {
+  INTRODUCTION,
+  REASON_GROUPS,
+  ROUTE_DESCRIPTIONS,
+  SCHEMAS,
+  type SchemaName,
+  TITLE,
+} from "@gas-waiver/protocol/description";
+import { errorsSection, reasonLink } from "./errorsSection.js";
+import { Html, html, listing, paragraphs } from "./html.js";
+import { anchorOf, ROUTE_NAMES, routesSection } from "./routeSection.js";
+import { schemaLink, schemasSection } from "./schemaSection.js";
+import { socketSection } from "./socketSection.js";
+import { STYLE } from "./style.js";
+
+/** The reference as one page that loads nothing else: no script, no font, no image. */
+export function renderPage({ version }: { readonly version: string }): string {
+  return `<!doctype html>\n${
+    html`<html lang="en"><head><meta charset="utf-8"><title>${TITLE} ${version}: reference</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>${new Html(STYLE)}</style></head>
+<body>${navigation()}<main><header id="top"><h1>${TITLE}</h1>
+<p><small>Reference of version ${version}</small></p>${paragraphs(INTRODUCTION)}
+${listing("for the examples below, against npm start", SETTINGS)}
+${listing("and with the SDK", CLIENT)}</header>
+${routesSection()}${socketSection()}${errorsSection()}${schemasSection()}</main></body></html>`.text
+  }\n`;
+}
+
+const SETTINGS = "export URL=http://127.0.0.1:8080 API_KEY=gw_dev_local";
+const CLIENT = `import { connect, createWaiverClient } from '@gas-waiver/client';
+
+const url = "http://127.0.0.1:8080";
+const apiKey = "gw_dev_local";
+const client = createWaiverClient({ url, apiKey });`;
+
+function navigation(): Html {
+  const routes = ROUTE_NAMES.map(
+    (name) => html`<li><a href="#${anchorOf(name)}">${ROUTE_DESCRIPTIONS[name].summary}</a></li>`,
+  );
+  const reasons = REASON_GROUPS.map(
+    ({ title, reasons }) =>
+      html`<li><details><summary>${title}</summary><ul>${reasons.map((one) => html`<li>${reasonLink(one)}</li>`)}</ul></details></li>`,
+  );
+  const definitions = (Object.keys(SCHEMAS) as SchemaName[]).map(
+    (name) => html`<li>${schemaLink(name)}</li>`,
+  );
+  return html`<nav aria-label="Contents"><ul>
+<li><a href="#top">Introduction</a></li>
+<li><details open><summary>Routes</summary><ul>${routes}</ul></details></li>
+<li><a href="#websocket">WebSocket</a></li>
+<li><details><summary>Errors</summary><ul><li><a href="#errors">All</a></li>${reasons}</ul></details></li>
+<li><details><summary>Definitions</summary><ul>${definitions}</ul></details></li>
+</ul></nav>`;
+}
