@@ -151,7 +151,9 @@ class Model {
   }
 
   static async start(store: Store, pool: PoolKind): Promise<Model> {
-    await store.pool.query("truncate submissions, lanes, chains restart identity cascade");
+    await store.pool.query(
+      "truncate unfinished, finished, withdrawn, lanes, chains restart identity cascade",
+    );
     const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
     await registerLane(store, { chain, waiver: hexToBytes(WAIVER) });
     const model = new Model(store, pool, chain);
@@ -347,7 +349,7 @@ class Model {
   async #wait(ms: number): Promise<void> {
     this.#nowMs += ms;
     await this.#store.pool.query(
-      `update submissions set accepted_at = accepted_at - $1 * interval '1 millisecond',
+      `update unfinished set accepted_at = accepted_at - $1 * interval '1 millisecond',
          look_at = look_at - $1 * interval '1 millisecond',
          broadcast_at = broadcast_at - $1 * interval '1 millisecond'`,
       [ms],

@@ -202,7 +202,7 @@ async function retireIfDone(
 ): Promise<void> {
   if (options.reorgDepth > 0 && (await notFinal(store, held, 1)).length > 0) return;
   const { rows } = await store.pool.query(
-    "select from submissions where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') limit 1",
+    "select from unfinished where chain = $1 and waiver = $2 and state <> 'included' limit 1",
     [chainRef, held.waiver],
   );
   if (rows.length > 0 || (await takenNonces(store, held)).length > 0) return;

@@ -96,7 +96,7 @@ describe("a clock that jumps by an hour", () => {
     await service.node.close();
     await service.submit([innerOf(1)]);
     await service.server.close();
-    await service.query("update submissions set look_at = now() + interval '1 hour'");
+    await service.query("update unfinished set look_at = now() + interval '1 hour'");
     await service.node.open();
     const next = services.own(await service.again({ requestTimeoutMs: 20_000 }));
     const lines = await next.submit([innerOf(1)], INCLUDED);
@@ -133,7 +133,7 @@ describe("a waiver without a registration", () => {
 
 describe("a full disk under PostgreSQL", () => {
   // The disk is not really full: every write raises what PostgreSQL raises then, SQLSTATE 53100.
-  const FULL = ["submissions", "lanes"].map(
+  const FULL = ["unfinished", "finished", "lanes"].map(
     (table) => `create trigger disk_is_full before insert or update on ${table}
       for each statement execute function disk_is_full()`,
   );

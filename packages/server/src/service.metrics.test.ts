@@ -49,7 +49,7 @@ describe("the metrics", () => {
     const service = await services.start({ waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 100 });
     await service.node.close();
     await service.submit([1, 2, 3].map((user) => innerOf(user)));
-    await service.query("update submissions set accepted_at = now() - interval '1 minute'");
+    await service.query("update unfinished set accepted_at = now() - interval '1 minute'");
     // One that finds the store like this when it starts.
     const next = services.own(await service.again());
     await next.submit([innerOf(4)]);

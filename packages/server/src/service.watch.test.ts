@@ -75,20 +75,20 @@ describe("a reorg", () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);
     service.node.mine();
-    await all(service, "included", "final_at is null");
+    await all(service, "included", "finished_at is null");
     service.node.chain.reorg(1);
     service.node.mine();
     await service.node.until(({ sent }) => sent.length === 6);
     expect(service.node.chain.executed).toEqual([]);
     expect(service.node.sent.slice(3)).toEqual(service.node.sent.slice(0, 3));
     service.node.mine();
-    await all(service, "included", "final_at is null");
+    await all(service, "included", "finished_at is null");
     service.node.mine();
     service.node.mine();
     await look(service);
-    expect(await service.query("select from submissions where final_at is not null")).toEqual([]);
+    expect(await service.query("select from submissions where finished_at is not null")).toEqual([]);
     service.node.mine();
-    await all(service, "included", "final_at is not null");
+    await all(service, "included", "finished_at is not null");
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
     expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);
   });
@@ -136,7 +136,7 @@ describe("a reorg", () => {
     await service.submit(batch);
     await service.query("update lanes set state = 'draining'");
     service.node.mine();
-    await all(service, "included", "final_at is null");
+    await all(service, "included", "finished_at is null");
     service.node.chain.reorg(1);
     service.node.mine();
     await service.node.until(({ sent }) => sent.length === 6);
@@ -153,6 +153,6 @@ describe("a reorg", () => {
   it("is nothing where blocks are final at once: an inclusion is final with its block", async () => {
     const service = await services.start();
     await service.submit(batch, INCLUDED);
-    await all(service, "included", "final_at is not null");
+    await all(service, "included", "finished_at is not null");
   });
 });

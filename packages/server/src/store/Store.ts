@@ -51,6 +51,14 @@ async function makeFolder(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
+/**
+ * Every query is written for an index. A plan is made once and kept, from statistics of whatever moment, so it must
+ * not rest on a table having been empty then.
+ */
+const CONNECTION_SETTINGS = `
+  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
+  set default_transaction_isolation = 'read committed'`;
+
 /** Connects to a database that runs, and brings its schema up to date. */
 export async function connectStore(
   config: pg.PoolConfig,
@@ -58,7 +66,12 @@ export async function connectStore(
   stopServer: () => Promise<void> = async () => {},
 ): Promise<Store> {
   const connection = { ...config, connectionTimeoutMillis: 3_000, application_name: "gas-waiver" };
-  const pool = new pg.Pool({ ...connection, max: 10, query_timeout: 10_000 });
+  const pool = new pg.Pool({
+    ...connection,
+    max: 10,
+    query_timeout: 10_000,
+    onConnect: (client) => client.query(CONNECTION_SETTINGS),
+  });
   let closing = false;
   // The pool ends before its connections do: what the stopping database says to them is no news.
   pool.on("error", (error) => {

@@ -1,9 +1,10 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { applicantOf, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
 import { silent, TestPostgres } from "../testing/TestPostgres.js";
 import { type Acceptance, type Applicant, accept } from "./accept.js";
+import { saveIncluded } from "./advance.js";
 import type { Lane } from "./lease.js";
 import { openStore, type Store } from "./Store.js";
 
@@ -35,6 +36,11 @@ function told(acceptances: readonly Acceptance[]): string[] {
   });
 }
 
+const inclusionOf = (id: string) => ({
+  ...{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n },
+  ...{ reverted: false, foreign: false },
+});
+
 const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
 
 describe("accepting", () => {
@@ -55,6 +61,44 @@ describe("accepting", () => {
       expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
     },
   );
+
+  it("knows an InnerTx that is included for good", async () => {
+    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    await saveIncluded(store, lane, [inclusionOf(id)], true);
+    expect((await store.pool.query("select from unfinished")).rowCount).toBe(0);
+    const [answer] = await accept(store, place, [again(applicantOf(1))]);
+    expect(answer).toMatchObject({ kind: "known", submission: { id, state: "included" } });
+    const [other] = await accept(store, place, [applicantOf(1, 0, { gasLimit: 90_000n })]);
+    expect(other).toMatchObject({ kind: "conflict", with: { id } });
+  });
+
+  it("knows an InnerTx that becomes included for good while it is being written", async () => {
+    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    const client = await store.pool.connect();
+    await client.query("begin");
+    await saveIncluded({ ...store, pool: client as never }, lane, [inclusionOf(id)], true);
+    const writing = accept(store, place, [again(applicantOf(1))]);
+    // It waits for the row that is on its way from one table to the other.
+    let waits = 0;
+    for (let looks = 0; waits === 0 && looks < 10_000; looks++) {
+      const waiting = await store.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+      waits = waiting.rowCount ?? 0;
+    }
+    expect(waits).toBe(1);
+    await client.query("commit");
+    client.release();
+    expect(told(await writing)).toEqual([`known ${id}`]);
+    expect(await countRows()).toBe(1);
+  });
+
+  it("that is done again, because its answer was lost, finds what it took, also if that has failed since", async () => {
+    const applicant = applicantOf(1);
+    const id = await submissionIn("failed", store, lane, applicant);
+    expect(told(await accept(store, place, [applicant]))).toEqual(["accepted"]);
+    expect(await store.pool.query("select id, state from submissions")).toMatchObject({
+      rows: [{ id, state: "failed" }],
+    });
+  });
 
   it("takes an InnerTx again after a final failure, under a new id (D18)", async () => {
     const applicant = applicantOf(1);

@@ -1,4 +1,5 @@
 import type { Submission } from "../submission.js";
+import { byteaArray, prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
@@ -36,31 +37,19 @@ export async function accept(
   applicants: readonly Applicant[],
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
-    `insert into submissions (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector,
-                              waiver)
-     select $1, $2, a.id, a.key_id, a.inner_hash, a.inner_raw, a.sender, a.nonce, a.target, a.selector,
-            coalesce((select s.waiver from submissions s
-                      where s.chain = $1 and s.sender = a.sender and s.state in ('queued', 'signed', 'broadcast')
-                      limit 1), a.waiver)
-     from unnest($3::uuid[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::numeric[], $9::bytea[],
-                 $10::bytea[], $11::bytea[]) with ordinality
-       as a (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place)
-     -- Two requests that hold the same InnerTxs wait for each other in one order only, and so never in a circle.
-     order by a.sender, a.nonce, a.place
-     on conflict do nothing returning id, waiver`,
-    [
+    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
       chain,
       origin,
       applicants.map((a) => a.id),
       applicants.map((a) => a.keyId),
-      applicants.map((a) => toBuffer(a.innerHash)),
-      applicants.map((a) => toBuffer(a.innerRaw)),
-      applicants.map((a) => toBuffer(a.sender)),
+      byteaArray(applicants.map((a) => a.innerHash)),
+      byteaArray(applicants.map((a) => a.innerRaw)),
+      byteaArray(applicants.map((a) => a.sender)),
       applicants.map((a) => a.senderNonce.toString()),
-      applicants.map((a) => toBuffer(a.target)),
-      applicants.map((a) => a.selector && toBuffer(a.selector)),
-      applicants.map((a) => toBuffer(a.waiver)),
-    ],
+      byteaArray(applicants.map((a) => a.target)),
+      byteaArray(applicants.map((a) => a.selector)),
+      byteaArray(applicants.map((a) => a.waiver)),
+    ]),
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
@@ -83,7 +72,7 @@ export class RivalGoneError extends Error {
   override readonly name = "RivalGoneError";
 }
 
-/** For each applicant that was not taken, the submission that has its sender's nonce. */
+/** For each applicant that was not taken, the submission that has its sender's nonce, or its id already. */
 async function findRivals(
   { pool }: Pick<Store, "pool">,
   chain: number,
@@ -91,15 +80,25 @@ async function findRivals(
 ): Promise<Map<string, Submission>> {
   if (applicants.length === 0) return new Map();
   const { rows } = await pool.query<SubmissionRow & { applicant: string }>(
-    `select a.id as applicant, ${SUBMISSION_COLUMNS.replaceAll(/\b(\w+)/g, "s.$1")}
-     from unnest($2::uuid[], $3::bytea[], $4::numeric[]) as a (id, sender, nonce)
-     join submissions s on s.chain = $1 and s.sender = a.sender and s.sender_nonce = a.nonce and s.state <> 'failed'`,
-    [
-      chain,
-      applicants.map((a) => a.id),
-      applicants.map((a) => toBuffer(a.sender)),
-      applicants.map((a) => a.senderNonce.toString()),
-    ],
+    prepared(
+      `select a.id as applicant, ${SUBMISSION_COLUMNS.replaceAll(/\b(\w+)/g, "s.$1")}
+       from unnest($2::uuid[], $3::bytea[], $4::numeric[]) as a (id, sender, nonce)
+       cross join lateral (
+         select id from unfinished where chain = $1 and sender = a.sender and sender_nonce = a.nonce
+         union all
+         select id from finished
+         where chain = $1 and sender = a.sender and sender_nonce = a.nonce and state = 'included'
+         union all
+         select id from finished where id = a.id
+         limit 1
+       ) r join submissions s on s.id = r.id`,
+      [
+        chain,
+        applicants.map((a) => a.id),
+        byteaArray(applicants.map((a) => a.sender)),
+        applicants.map((a) => a.senderNonce.toString()),
+      ],
+    ),
   );
   return new Map(rows.map((row) => [row.applicant, submissionOf(row)]));
 }

@@ -75,7 +75,7 @@ describe("a step of a submission", () => {
   it("frees the waiver's nonce with every way back or out, and never gives one to two", async () => {
     const first = await submissionIn("broadcast", store, lane, applicantOf(1), 0n);
     const second = await submissionIn("queued", store, lane, applicantOf(2));
-    await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/submissions_by_waiver_nonce/);
+    await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
     await STEPS.queued(store, lane, first);
     expect(await STEPS.signed(store, lane, second, 0n)).toEqual([second]);
     expect(await takenNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);

@@ -1,6 +1,7 @@
 import type { Failure, Inclusion } from "../submission.js";
-import { type Lane, type Moved, writeAsOwner } from "./lease.js";
-import { toBuffer } from "./rows.js";
+import { AS_FAILED, finishing } from "./finish.js";
+import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
+import { byteaArray } from "./parameters.js";
 import type { Store } from "./Store.js";
 
 // Every step of a submission after it was accepted (see TRANSITIONS), each guarded by the lane's epoch and by the
@@ -20,15 +21,15 @@ export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubm
     store,
     lane,
     signed.map((s) => s.id),
-    `update submissions s
+    ` update unfinished s
      set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
          signed_at = now(), signings = signings + 1
      from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
-     where s.id = n.submission and s.state = 'queued'`,
+     where s.id = n.submission and s.state = 'queued' and ${IS_HELD} returning id, origin`,
     [
       signed.map((s) => s.waiverNonce.toString()),
-      signed.map((s) => toBuffer(s.wrapperHash)),
-      signed.map((s) => toBuffer(s.wrapperRaw)),
+      byteaArray(signed.map((s) => s.wrapperHash)),
+      byteaArray(signed.map((s) => s.wrapperRaw)),
     ],
   );
 }
@@ -39,8 +40,8 @@ export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]):
     store,
     lane,
     ids,
-    `update submissions set state = 'broadcast', broadcast_at = now()
-     where id = any($5::uuid[]) and state in ('signed', 'broadcast')`,
+    ` update unfinished set state = 'broadcast', broadcast_at = now()
+     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD} returning id, origin`,
   );
 }
 
@@ -50,8 +51,8 @@ export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]):
  */
 const WITHDRAWN = `, withdrawing as (
   insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash)
-  select chain, waiver, waiver_nonce, wrapper_hash from submissions
-  where id = any($5::uuid[]) and state in ('signed', 'broadcast') and exists (select from held)
+  select chain, waiver, waiver_nonce, wrapper_hash from unfinished
+  where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD}
   on conflict do nothing
 )`;
 
@@ -70,13 +71,15 @@ export function saveRequeued(
     lane,
     ids,
     `${WITHDRAWN}
-     update submissions
+     update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
-     where id = any($5::uuid[]) and state in ('signed', 'broadcast')`,
+     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD} returning id, origin`,
     [afterMs],
   );
 }
+
+type Included = Inclusion & { readonly id: string; readonly foreign: boolean };
 
 /**
  * queued, signed or broadcast → included: the InnerTx is in a block, for good if `final`. A `foreign` one was carried
@@ -85,33 +88,47 @@ export function saveRequeued(
 export function saveIncluded(
   store: Store,
   lane: Lane,
-  included: readonly (Inclusion & { readonly id: string; readonly foreign: boolean })[],
+  included: readonly Included[],
   final: boolean,
 ): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
     included.map((i) => i.id),
-    `update submissions s
-     set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas,
-         reverted = n.reverted, broadcast_at = coalesce(broadcast_at, now()), finished_at = now(),
-         final_at = case when $11 then now() end,
-         waiver_nonce = case when n.other_wrapper then null else waiver_nonce end,
-         wrapper_hash = case when n.other_wrapper then null else wrapper_hash end,
-         wrapper_raw = case when n.other_wrapper then null else wrapper_raw end
-     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
-       as n (submission, number, hash, gas, reverted, other_wrapper)
-     where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast')`,
+    final ? INCLUDED_FOR_GOOD : INCLUDED_FOR_NOW,
     [
       included.map((i) => i.blockNumber.toString()),
-      included.map((i) => toBuffer(i.blockHash)),
+      byteaArray(included.map((i) => i.blockHash)),
       included.map((i) => i.gasUsed.toString()),
       included.map((i) => i.reverted),
       included.map((i) => i.foreign),
-      final,
     ],
   );
 }
+
+const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
+  as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
+const IN_A_BLOCK = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${IS_HELD}`;
+
+const INCLUDED_FOR_NOW = ` update unfinished s
+  set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas, reverted = n.has_reverted,
+      broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
+      waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
+      wrapper_hash = case when not n.other_wrapper then wrapper_hash end,
+      wrapper_raw = case when not n.other_wrapper then wrapper_raw end
+  from ${INCLUSIONS} where ${IN_A_BLOCK} returning id, origin`;
+
+const INCLUDED_FOR_GOOD = finishing(`using ${INCLUSIONS} where ${IN_A_BLOCK} returning s.*, n.*`, {
+  state: "'included'",
+  waiver_nonce: "case when not other_wrapper then waiver_nonce end",
+  wrapper_hash: "case when not other_wrapper then wrapper_hash end",
+  block_number: "number",
+  block_hash: "hash",
+  gas_used: "gas",
+  reverted: "has_reverted",
+  broadcast_at: "coalesce(broadcast_at, now())",
+  included_at: "now()",
+});
 
 /**
  * included → broadcast: a reorg took the block away, and the wrapper can land again; or → queued, if it was a wrapper
@@ -122,25 +139,24 @@ export function saveReorged(store: Store, lane: Lane, ids: readonly string[]): P
     store,
     lane,
     ids,
-    `update submissions
+    ` update unfinished
      set state = case when waiver_nonce is null then 'queued' else 'broadcast' end::submission_state,
          block_number = null, block_hash = null, gas_used = null, reverted = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
-         look_at = now(), finished_at = null
-     where id = any($5::uuid[]) and state = 'included' and final_at is null`,
+         look_at = now(), included_at = null
+     where id = any($5::uuid[]) and state = 'included' and ${IS_HELD} returning id, origin`,
   );
 }
 
-/** Their blocks are deep enough: nothing will take them out again. */
+/** included, for good: their blocks are deep enough, nothing will take them out again. */
 export function saveFinal(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
-  return writeAsOwner(
-    store,
-    lane,
-    ids,
-    `update submissions set final_at = now()
-     where id = any($5::uuid[]) and state = 'included' and final_at is null`,
-  );
+  return writeAsOwner(store, lane, ids, FINAL);
 }
+
+const FINAL = finishing(
+  `where s.id = any($5::uuid[]) and s.state = 'included' and ${IS_HELD} returning s.*`,
+  {},
+);
 
 /** queued, signed or broadcast → failed, for good. A waiver nonce that it held is free again. */
 export function saveFailed(
@@ -152,12 +168,13 @@ export function saveFailed(
     store,
     lane,
     failed.map((f) => f.id),
-    `${WITHDRAWN}
-     update submissions s
-     set state = 'failed', error_reason = n.reason, error_message = n.message, finished_at = now(),
-         waiver_nonce = null, wrapper_hash = null, wrapper_raw = null
-     from unnest($5::uuid[], $6::text[], $7::text[]) as n (submission, reason, message)
-     where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast')`,
+    FAILED,
     [failed.map((f) => f.reason), failed.map((f) => f.message)],
   );
 }
+
+const FAILED = `${WITHDRAWN}${finishing(
+  `using unnest($5::uuid[], $6::text[], $7::text[]) as n (submission, reason, message)
+   where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${IS_HELD} returning s.*, n.*`,
+  { ...AS_FAILED, error_reason: "reason", error_message: "message" },
+)}`;

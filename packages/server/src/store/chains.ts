@@ -1,4 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import { AS_FAILED, finishing } from "./finish.js";
 import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./Store.js";
 
@@ -81,10 +82,14 @@ async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity):
 /** Nothing of the old chain can be executed any more, so its submissions fail for good. */
 async function endUnderWay(db: Queryable, chain: number): Promise<void> {
   await db.query(
-    `update submissions set state = 'failed', finished_at = now(),
-       error_reason = case state when 'queued' then 'NOT_BROADCAST' else 'NOT_INCLUDED' end,
-       error_message = 'the chain that it was for has ended'
-     where chain = $1 and state in ('queued', 'signed', 'broadcast')`,
+    `with old as (select $1::integer as chain)${finishing(
+      "using old where s.chain = old.chain and s.state <> 'included' returning s.*",
+      {
+        ...AS_FAILED,
+        error_reason: "case state when 'queued' then 'NOT_BROADCAST' else 'NOT_INCLUDED' end",
+        error_message: "'the chain that it was for has ended'",
+      },
+    )}`,
     [chain],
   );
 }

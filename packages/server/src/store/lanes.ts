@@ -1,3 +1,4 @@
+import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
@@ -39,16 +40,22 @@ interface LaneRow {
 /** All lanes of a chain, by address. */
 export async function laneStatuses({ pool }: Store, chain: number): Promise<LaneStatus[]> {
   const { rows } = await pool.query<LaneRow>(
-    `select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
-            case when l.lease_until > now() then l.owner end as owner,
-            count(s.id) filter (where s.state = 'queued') as queued,
-            count(s.id) filter (where s.state <> 'queued') as under_way,
-            extract(epoch from now() - min(s.accepted_at) filter (where s.state = 'queued')) * 1000 as oldest_ms
-     from lanes l
-     left join submissions s
-       on s.chain = l.chain and s.waiver = l.waiver and s.state in ('queued', 'signed', 'broadcast')
-     where l.chain = $1 group by l.chain, l.waiver order by l.waiver`,
-    [chain],
+    prepared(
+      `with queued as (
+         select waiver, count(*), min(accepted_at) as oldest from unfinished
+         where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
+       ), under_way as (
+         select waiver, count(*) from unfinished
+         where chain = $1 and waiver_nonce is not null and state <> 'included' group by waiver
+       )
+       select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
+              case when l.lease_until > now() then l.owner end as owner,
+              coalesce(queued.count, 0) as queued, coalesce(under_way.count, 0) as under_way,
+              extract(epoch from now() - queued.oldest) * 1000 as oldest_ms
+       from lanes l left join queued on queued.waiver = l.waiver left join under_way on under_way.waiver = l.waiver
+       where l.chain = $1 order by l.waiver`,
+      [chain],
+    ),
   );
   return rows.map((row) => ({
     waiver: row.waiver,
@@ -120,11 +127,11 @@ export async function moveQueued(
   limit: number,
 ): Promise<number> {
   const { rowCount } = await pool.query(
-    `update submissions set waiver = $3, look_at = now()
+    `update unfinished set waiver = $3, look_at = now()
      where state = 'queued' and id in (
-       select q.id from submissions q
-       where q.chain = $1 and q.waiver = $2 and q.state = 'queued'
-         and not exists (select from submissions u where u.chain = $1 and u.waiver = $2 and u.sender = q.sender
+       select q.id from unfinished q
+       where q.chain = $1 and q.waiver = $2 and q.waiver_nonce is null and q.state = 'queued'
+         and not exists (select from unfinished u where u.chain = $1 and u.waiver = $2 and u.sender = q.sender
                            and u.state in ('signed', 'broadcast'))
        order by q.id limit $4 for update skip locked)`,
     [chain, toBuffer(from), toBuffer(to), limit],

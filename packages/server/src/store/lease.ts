@@ -1,4 +1,5 @@
 import type { LaneState } from "./lanes.js";
+import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./Store.js";
 
@@ -85,9 +86,13 @@ export interface Moved {
   readonly origin: string;
 }
 
+/** True while {@link HELD} has its row: part of the condition of every guarded write. */
+export const IS_HELD = "exists (select from held)";
+
 /**
- * Runs a guarded write ($1 to $4 are {@link heldBy}) on these submissions, and returns those that it changed: the
- * others were no longer in the state that the write expects.
+ * Runs a guarded write ($1 to $4 are {@link heldBy}, $5 the ids) and returns the submissions that it changed: the others
+ * were no longer in the state that the write expects. The text begins behind `with held`, asks {@link IS_HELD}, and
+ * returns `id, origin`.
  * @throws {@link LaneLostError} if nothing could be changed because the lane is not ours.
  */
 export async function writeAsOwner(
@@ -99,8 +104,7 @@ export async function writeAsOwner(
 ): Promise<Moved[]> {
   if (ids.length === 0) return [];
   const { rows } = await pool.query<Moved>(
-    `with ${HELD} ${sql} and exists (select from held) returning id, origin`,
-    [...heldBy(lane), ids, ...parameters],
+    prepared(`with ${HELD}${sql}`, [...heldBy(lane), ids, ...parameters]),
   );
   if (rows.length === 0) await assertHeld(lane, pool);
   return rows;

@@ -1,12 +1,12 @@
 import type { Submission } from "../submission.js";
+import { prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./rows.js";
 import type { Store } from "./Store.js";
 
 /** The submissions with these ids, in no order; unknown ids are left out. */
 export async function findSubmissions({ pool }: Store, ids: readonly string[]): Promise<Submission[]> {
   const { rows } = await pool.query<SubmissionRow>(
-    `select ${SUBMISSION_COLUMNS} from submissions where id = any($1::uuid[])`,
-    [ids],
+    prepared(`select ${SUBMISSION_COLUMNS} from submissions where id = any($1::uuid[])`, [ids]),
   );
   return rows.map(submissionOf);
 }

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StartError } from "../errors.js";
@@ -18,6 +19,18 @@ async function onNewDatabase(run: (pool: pg.Pool, databaseUrl: string) => Promis
     await run(pool, databaseUrl);
   } finally {
     await pool.end();
+  }
+}
+
+/** The schema as a program had it that knew the first `count` steps. */
+async function applyFirst(count: number, pool: pg.Pool): Promise<void> {
+  await pool.query(
+    "create table migrations (number integer primary key, applied_at timestamptz not null default now())",
+  );
+  for (let number = 1; number <= count; number++) {
+    const file = new URL(`../../migrations/${String(number).padStart(6, "0")}.sql`, import.meta.url);
+    await pool.query(await readFile(file, "utf8"));
+    await pool.query("insert into migrations (number) values ($1)", [number]);
   }
 }
 
@@ -43,6 +56,33 @@ describe("the schema", () => {
       await Promise.all(Array.from({ length: 5 }, () => migrate(pool)));
       const all = await numbers(pool);
       expect(new Set(all).size).toBe(all.length);
+    }));
+
+  it("keeps every submission when it gets a table for those that are over", () =>
+    onNewDatabase(async (pool) => {
+      await applyFirst(2, pool);
+      await pool.query(`insert into chains (chain_id, genesis_hash) values (2201, 'x')`);
+      await pool.query(`
+        insert into submissions (id, chain, key_id, origin, state, inner_hash, inner_raw, sender, sender_nonce, target,
+          waiver, waiver_nonce, wrapper_hash, wrapper_raw, block_number, block_hash, gas_used, reverted,
+          error_reason, error_message, finished_at, final_at)
+        select gen_random_uuid(), 1, 'key', gen_random_uuid(), state, sha256(int4send(i::int)), 'raw',
+          substr(sha256(int4send(i::int)), 1, 20), i, substr(sha256('to'), 1, 20), substr(sha256('w'), 1, 20),
+          case when wrapped then i end, case when wrapped then sha256('h') end, case when wrapped then 'raw'::bytea end,
+          case when state = 'included' then 5 end, case when state = 'included' then sha256('b') end,
+          case when state = 'included' then 46875 end, case when state = 'included' then false end,
+          case when state = 'failed' then 'NODE_REFUSED' end, case when state = 'failed' then 'no' end,
+          case when state in ('included', 'failed') then now() end, case when is_final then now() end
+        from (values (1, 'queued', false, false), (2, 'signed', true, false), (3, 'broadcast', true, false),
+          (4, 'included', true, false), (5, 'included', true, true), (6, 'failed', false, false))
+          as v (i, state_name, wrapped, is_final), lateral (select state_name::submission_state as state) s`);
+      const all =
+        "select id, state, sender_nonce, waiver_nonce, error_reason from submissions order by sender_nonce";
+      const before = await pool.query(all);
+      await migrate(pool);
+      expect((await pool.query(all)).rows).toEqual(before.rows);
+      const under = await pool.query("select state from unfinished order by sender_nonce");
+      expect(under.rows.map(({ state }) => state)).toEqual(["queued", "signed", "broadcast", "included"]);
     }));
 
   it("that is newer than the program is refused by one sentence, and left alone", () =>

@@ -1,10 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
+import type { QueryConfig } from "pg";
 import { StartError } from "../errors.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** Keeps two replicas from migrating at once. */
 const MIGRATION_LOCK = 0x6761_7377;
+
+const MIGRATION_MS = 3_600_000;
 
 /**
  * Brings the schema up to date, forward only, each numbered file in a transaction of its own.
@@ -29,7 +32,9 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     }
     for (const file of files.slice(current)) {
       await client.query("begin");
-      await client.query(await readFile(new URL(file, FOLDER), "utf8"));
+      // Rows may have to be moved, many.
+      const text = await readFile(new URL(file, FOLDER), "utf8");
+      await client.query({ text, query_timeout: MIGRATION_MS } as QueryConfig);
       await client.query("insert into migrations (number) values ($1)", [Number.parseInt(file, 10)]);
       await client.query("commit");
     }

@@ -105,7 +105,7 @@ describe("what has waited too long", () => {
     await submissionIn("broadcast", store, lane, applicantOf(3), 1n);
     await submissionIn("included", store, lane, applicantOf(4), 2n);
     expect(await overdue()).toEqual([]);
-    await store.pool.query("update submissions set accepted_at = now() - interval '2 minutes'");
+    await store.pool.query("update unfinished set accepted_at = now() - interval '2 minutes'");
     await submissionIn("queued", store, lane, applicantOf(5));
     expect(await overdue()).toMatchObject([{ id: queued, recent: true }]);
     expect(await overdue({ since: new Date() })).toMatchObject([{ id: queued, recent: false }]);

@@ -1,4 +1,5 @@
 import type { Lane } from "./lease.js";
+import { byteaArray, prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
@@ -35,24 +36,28 @@ export interface UnderWayFilter {
   readonly limit: number;
 }
 
+/** No waiver nonce is so high: the largest `bigint` of the store. */
+const ABOVE_ALL = 2n ** 63n - 1n;
+
 /** What the lane has signed or broadcast, in the order of its waiver nonces. */
 export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilter): Promise<UnderWay[]> {
   const { rows } = await pool.query<UnderWayRow>(
-    `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
-     from submissions
-     where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')
-       and ($3::submission_state is null or state = $3)
-       and ($4::bigint is null or waiver_nonce < $4)
-       and ($5::float8 is null or broadcast_at < now() - $5 * interval '1 millisecond')
-     order by waiver_nonce limit $6`,
-    [
-      lane.chain,
-      toBuffer(lane.waiver),
-      filter.state ?? null,
-      filter.belowNonce?.toString() ?? null,
-      filter.sentBeforeMs ?? null,
-      filter.limit,
-    ],
+    prepared(
+      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
+       from unfinished
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $4
+         and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
+         and ($5::float8 is null or broadcast_at < now() - $5 * interval '1 millisecond')
+       order by waiver_nonce limit $6`,
+      [
+        lane.chain,
+        toBuffer(lane.waiver),
+        filter.state ?? null,
+        (filter.belowNonce ?? ABOVE_ALL).toString(),
+        filter.sentBeforeMs ?? null,
+        filter.limit,
+      ],
+    ),
   );
   return rows.map((row) => ({
     id: row.id,
@@ -96,7 +101,7 @@ export async function activeSubmissions(
   limit: number,
 ): Promise<ActiveSubmission[]> {
   const { rows } = await pool.query<ActiveRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from submissions
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
@@ -128,8 +133,8 @@ export async function notFinal({ pool }: Store, lane: Lane, limit: number): Prom
     block_number: string;
     block_hash: Buffer;
   }>(
-    `select id, inner_hash, block_number, block_hash from submissions
-     where chain = $1 and waiver = $2 and state = 'included' and final_at is null order by block_number limit $3`,
+    `select id, inner_hash, block_number, block_hash from unfinished
+     where chain = $1 and waiver = $2 and block_number is not null order by block_number limit $3`,
     [lane.chain, toBuffer(lane.waiver), limit],
   );
   return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
@@ -154,8 +159,8 @@ export async function takenNonces(
   lane: Pick<Lane, "chain" | "waiver">,
 ): Promise<TakenNonce[]> {
   const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
-    `select id, waiver_nonce, encode(sender, 'hex') as sender from submissions
-     where chain = $1 and waiver = $2 and state in ('signed', 'broadcast') order by waiver_nonce`,
+    `select id, waiver_nonce, encode(sender, 'hex') as sender from unfinished
+     where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast') order by waiver_nonce`,
     [lane.chain, toBuffer(lane.waiver)],
   );
   return rows.map(({ id, waiver_nonce, sender }) => ({ id, waiverNonce: BigInt(waiver_nonce), sender }));
@@ -167,8 +172,10 @@ export async function takenNonces(
  */
 export async function firstOpenNonce({ pool }: Store, lane: Lane, chainNonce: bigint): Promise<bigint> {
   const { rows } = await pool.query<{ next: string | null }>(
-    `select max(waiver_nonce) + 1 as next from submissions
-     where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included'`,
+    `select greatest(
+       (select max(waiver_nonce) from finished where chain = $1 and waiver = $2 and waiver_nonce is not null),
+       (select max(waiver_nonce) from unfinished
+        where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included')) + 1 as next`,
     [lane.chain, toBuffer(lane.waiver)],
   );
   const next = BigInt(rows[0]?.next ?? 0);
@@ -185,6 +192,20 @@ export interface LaneView {
   readonly senders: readonly ReadonlySet<bigint>[];
 }
 
+const VIEW = `
+  select count(*) filter (where state <> 'included')::int as taken,
+         min(waiver_nonce) filter (where state <> 'included') as lowest,
+         max(waiver_nonce) filter (where state <> 'included') as highest,
+         greatest(max(waiver_nonce) filter (where state = 'included'),
+                  (select waiver_nonce from finished
+                   where chain = $1 and waiver = $2 and waiver_nonce is not null
+                   order by waiver_nonce desc limit 1)) + 1 as after_included,
+         (select json_object_agg(encode(u.sender, 'hex'), u.nonces)
+          from (select sender, array_agg(sender_nonce::text) as nonces from unfinished
+                where chain = $1 and sender = any($3::bytea[]) and waiver = $2 and state in ('signed', 'broadcast')
+                group by sender) u) as senders
+  from unfinished where chain = $1 and waiver = $2 and waiver_nonce is not null`;
+
 /** What a step of the lane must know, in one query: a step waits for each, and one moment contradicts itself nowhere. */
 export async function viewLane(
   { pool }: Store,
@@ -192,16 +213,7 @@ export async function viewLane(
   senders: readonly Uint8Array[],
 ): Promise<LaneView> {
   const { rows } = await pool.query<ViewRow>(
-    `select count(*)::int as taken, min(waiver_nonce) as lowest, max(waiver_nonce) as highest,
-            (select max(waiver_nonce) + 1 from submissions
-             where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included') as after_included,
-            -- Not one search for each sender: the planner may take any index for them, and search all of it each time.
-            (select json_object_agg(encode(u.sender, 'hex'), u.nonces)
-             from (select sender, array_agg(sender_nonce::text) as nonces from submissions
-                   where chain = $1 and waiver = $2 and sender = any($3::bytea[]) and state in ('signed', 'broadcast')
-                   group by sender) u) as senders
-     from submissions where chain = $1 and waiver = $2 and state in ('signed', 'broadcast')`,
-    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer)],
+    prepared(VIEW, [lane.chain, toBuffer(lane.waiver), byteaArray(senders)]),
   );
   const [row] = rows;
   return {

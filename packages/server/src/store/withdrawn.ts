@@ -30,8 +30,8 @@ export async function withdrawnUnder(
 export async function forgetWithdrawn({ pool }: Store, lane: Pick<Lane, "chain" | "waiver">): Promise<void> {
   await pool.query(
     `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < (
-       select min(waiver_nonce) from submissions
-       where chain = $1 and waiver = $2 and state in ('signed', 'broadcast'))`,
+       select min(waiver_nonce) from unfinished
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast'))`,
     [lane.chain, toBuffer(lane.waiver)],
   );
 }

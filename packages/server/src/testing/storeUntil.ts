@@ -2,7 +2,7 @@ import { once } from "node:events";
 import pg from "pg";
 
 /** Tells of every statement that writes lanes or submissions. */
-const TRIGGERS = ["lanes", "submissions"].map(
+const TRIGGERS = ["lanes", "unfinished", "finished"].map(
   (table) => `create or replace trigger told_to_tests after insert or update on ${table}
     for each statement execute function tell_tests()`,
 );

@@ -1,0 +1,40 @@
+import type { QueryConfig } from "pg";
+
+const names = new Map<string, string>();
+
+/**
+ * A query that each connection plans once. Only for texts of which there are few: none is ever forgotten.
+ * @see Store's settings of a connection: they keep the plan right, whatever the tables held when it was made.
+ */
+export function prepared(text: string, values: readonly unknown[]): QueryConfig {
+  const name = names.get(text) ?? `statement ${names.size + 1}`;
+  names.set(text, name);
+  return { name, text, values: [...values] };
+}
+
+const BYTEA_OID = 17;
+
+/**
+ * A `bytea[]` in PostgreSQL's binary form (array_send): the driver would write every element as hex, escaped, and the
+ * database would read it so. Undefined is null.
+ */
+export function byteaArray(elements: readonly (Uint8Array | undefined)[]): Buffer {
+  // No elements, no dimensions.
+  if (elements.length === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, BYTEA_OID]);
+  const size = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), 20);
+  const array = Buffer.alloc(size);
+  array.writeInt32BE(1, 0);
+  array.writeInt32BE(elements.includes(undefined) ? 1 : 0, 4);
+  array.writeInt32BE(BYTEA_OID, 8);
+  array.writeInt32BE(elements.length, 12);
+  array.writeInt32BE(1, 16);
+  let at = 20;
+  for (const element of elements) {
+    array.writeInt32BE(element?.length ?? -1, at);
+    at += 4;
+    if (element === undefined) continue;
+    array.set(element, at);
+    at += element.length;
+  }
+  return array;
+}
