@@ -1,0 +1,304 @@
+// The running service against what it says of itself: every route, every status, every frame.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { CLOSE_CODES, type Reason, ROUTES, statusOf } from "@gas-waiver/protocol";
+import {
+  headersOf,
+  OF_ANY_REQUEST,
+  OF_NO_ROUTE,
+  ROUTE_DESCRIPTIONS,
+  type RouteName,
+} from "@gas-waiver/protocol/description";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerBrokenRequest } from "./http/errors.js";
+import { ServedDescription } from "./testing/ServedDescription.js";
+import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "./testing/TestService.js";
+import { type Frame, TestSocket } from "./testing/TestSocket.js";
+import { innerOf } from "./testing/user.js";
+
+type Drive = (service: TestService) => Promise<Reply>;
+type Drives = Readonly<Record<number, Drive>>;
+
+const HUNGRY_KEY = "gw_test_hungry_secret-of-the-hungry";
+const LIMITS = {
+  apiKeys: [API_KEY, HUNGRY_KEY],
+  maxBatchSize: 4,
+  ratePerSecond: 1,
+  rateBurst: 100,
+  queueCapacity: 3,
+  keyQueueShare: 1,
+  maxBodyBytes: 10_000,
+};
+
+/** The answer to bytes on a connection of their own. */
+async function answerTo(service: TestService, bytes: string): Promise<Reply> {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  return await replyFrom(socket);
+}
+
+/** The next answer on the connection, which is over then. */
+async function replyFrom(socket: Socket): Promise<Reply> {
+  let answer = "";
+  for await (const chunk of socket.setEncoding("utf8")) {
+    answer += chunk;
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (answer.includes("\r\n\r\n") && Buffer.byteLength(body) >= length) break;
+  }
+  socket.destroy();
+  const [head = "", text = ""] = answer.split("\r\n\r\n");
+  const [first = "", ...fields] = head.split("\r\n");
+  const headers = fields.map((field) => {
+    const [name = "", value = ""] = field.split(": ");
+    return [name.toLowerCase(), value];
+  });
+  return { status: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), text };
+}
+
+const get =
+  (path: string, headers: Record<string, string> = GOOD_HEADERS): Drive =>
+  (service) =>
+    service.call("GET", path, undefined, headers);
+const post =
+  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (service) =>
+    service.post(body, { headers, query });
+const batch = (count: number) => JSON.stringify({ transactions: Array(count).fill("0x") });
+const UNKNOWN = "/v1/submissions/019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a71";
+
+const UPGRADE = [
+  "GET /v1/submit HTTP/1.1",
+  "Host: x",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  `Authorization: Bearer ${API_KEY}`,
+];
+
+/** Uses up the key's rate, and asks for more. */
+const tooMany: Drive = async (service) => {
+  const headers = { authorization: `Bearer ${HUNGRY_KEY}` };
+  for (;;) {
+    const reply = await service.post(batch(3), { headers });
+    if (reply.status !== 200) return reply;
+  }
+};
+
+const recordOf: Drive = async (service) => {
+  const [line] = await service.submit([innerOf(1)], { query: "?wait=included" });
+  return await get(`/v1/submissions/${line?.id}`)(service);
+};
+
+/** How a service that is well comes to each status of each route; the compiler asks for a new route's. */
+const WELL: Readonly<Record<RouteName, Drives>> = {
+  submit: {
+    200: (service) =>
+      post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
+    400: post("{"),
+    401: post(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    413: post(batch(5)),
+    415: post(batch(1), { "content-type": "text/plain" }),
+    429: tooMany,
+    503: post(batch(4)),
+  },
+  socket: {
+    101: (service) => answerTo(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
+    401: get("/v1/submit", {}),
+    426: get("/v1/submit"),
+  },
+  submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN) },
+  health: { 200: get("/v1/health", {}) },
+  ready: { 200: get("/v1/ready"), 401: get("/v1/ready", {}) },
+  openApi: { 200: get("/v1/openapi.json"), 401: get("/v1/openapi.json", {}) },
+  asyncApi: { 200: get("/v1/asyncapi.json"), 401: get("/v1/asyncapi.json", {}) },
+  docs: { 200: get("/docs", {}) },
+};
+
+/** The same for a service whose store is away. */
+const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
+  submit: { 503: post(batch(1)) },
+  submission: { 503: get(UNKNOWN) },
+  ready: { 503: get("/v1/ready") },
+};
+
+/** The same for a service that is at fault: its tables are gone. */
+const AT_FAULT: Partial<Record<RouteName, Drives>> = { submission: { 500: get(UNKNOWN) } };
+
+/** The same for a service that shuts down; the request is one of a connection that is open already. */
+const ENDING: Partial<Record<RouteName, Record<number, (service: TestService) => Promise<Reply>>>> = {
+  socket: { 503: whileEnding },
+};
+
+/** A request whose head is begun before the service ends, and finished when it takes no more connections. */
+async function whileEnding(service: TestService): Promise<Reply> {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const arrived = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+  socket.write("GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
+  await arrived;
+  const [, ...fields] = UPGRADE.filter((line) => !/^(?:Upgrade|Connection)/.test(line));
+  socket.write("GET /v1/submit HTTP/1.1\r\n");
+  const closed = service.server.close();
+  const refuses = () =>
+    service.call("GET", "/v1/health").then(
+      () => false,
+      () => true,
+    );
+  while (!(await refuses()));
+  socket.write(`${fields.join("\r\n")}\r\n\r\n`);
+  const reply = await replyFrom(socket);
+  await closed;
+  return reply;
+}
+
+const services = testServices();
+const shared = services.shared(LIMITS);
+let description: ServedDescription;
+beforeAll(async () => {
+  description = await ServedDescription.of(shared());
+});
+
+/** What drives any other route drives these as well: the same code answers before a route is chosen, or after it threw. */
+const COMMON = new Set(OF_ANY_REQUEST.map(statusOf));
+
+function undriven(name: RouteName): number[] {
+  const driven = [WELL, STORE_AWAY, AT_FAULT, ENDING].flatMap((drives) => Object.keys(drives[name] ?? {}));
+  const own = new Set(ROUTE_DESCRIPTIONS[name].refusals.map(statusOf));
+  return description
+    .statusesOf(name)
+    .filter((status) => !driven.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
+}
+
+const cases = (drives: Partial<Record<RouteName, Drives>>) =>
+  (Object.entries(drives) as [RouteName, Drives][]).flatMap(([name, byStatus]) =>
+    Object.entries(byStatus).map(([status, drive]) => [name, Number(status), drive] as const),
+  );
+
+/** The page is no part of the versioned interface, and so not of the document. */
+function expectAsDescribed(name: RouteName, reply: Reply): void {
+  if (name !== "docs") expect(description.problemsOf(name, reply)).toEqual([]);
+}
+
+async function expectEach(drives: Partial<Record<RouteName, Drives>>, service: TestService): Promise<void> {
+  for (const [name, status, drive] of cases(drives)) {
+    const reply = await drive(service);
+    expect(reply.status, `${name}: ${reply.text}`).toBe(status);
+    expectAsDescribed(name, reply);
+  }
+}
+
+describe("a service that is well", () => {
+  it.each(cases(WELL))("%s: %i", async (name, status, drive) => {
+    await expectEach({ [name]: { [status]: drive } }, shared());
+  });
+
+  it.each(Object.keys(ROUTES) as RouteName[])("%s: every status that is described was driven", (name) => {
+    expect(name === "docs" ? [] : undriven(name)).toEqual([]);
+  });
+
+  it.each<[Reason, string, string]>([
+    ["NO_SUCH_PATH", "GET", "/v1/nothing"],
+    ["NO_SUCH_METHOD", "DELETE", "/v1/submit"],
+  ])("where no route is: %s", async (reason, method, path) => {
+    expect(OF_NO_ROUTE).toContain(reason);
+    const reply = await shared().call(method, path);
+    expect(reply.status).toBe(statusOf(reason));
+    expect(reply.headers).toEqual(expect.objectContaining(anythingIn(headersOf(reason))));
+    expect(description.problemsOfError(reply, [reason])).toEqual([]);
+  });
+
+  it.each([
+    ["MALFORMED_HTTP", "SSH-2.0-client\r\n\r\n"],
+    ["HEAD_TOO_LARGE", `GET /v1/health HTTP/1.1\r\nA: ${"a".repeat(20_000)}\r\n\r\n`],
+  ] as const)("what is no request: %s", async (reason, bytes) => {
+    expectAsDescribed("health", await expectReason(await answerTo(shared(), bytes), reason));
+  });
+});
+
+describe("a service whose store is away", () => {
+  const service = services.shared();
+  beforeAll(async () => {
+    // It has begun its work.
+    await service().until("select from lanes where owner is not null");
+    await services.postgres.halt();
+  });
+  afterAll(() => services.postgres.resume());
+
+  it("answers as described", async () => {
+    await expectEach(STORE_AWAY, service());
+  });
+});
+
+describe("a service at fault", () => {
+  it("answers as described", async () => {
+    const service = await services.start();
+    await service.query("drop schema public cascade");
+    await expectEach(AT_FAULT, service);
+  });
+});
+
+describe("a service that ends", () => {
+  it("answers as described", async () => {
+    await expectEach(ENDING, await services.start());
+  });
+});
+
+describe("a request that does not arrive in time", () => {
+  it("is answered as described", async () => {
+    // The service gives it a minute: the same answer behind a server that is less patient.
+    const times = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
+    const server = createServer(times).on("clientError", answerBrokenRequest).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
+    expectAsDescribed("submit", await expectReason(await replyFrom(socket), "REQUEST_TOO_SLOW"));
+    server.close();
+  });
+});
+
+function expectReason(reply: Reply, reason: Reason): Reply {
+  expect(reply.status).toBe(statusOf(reason));
+  expect(JSON.parse(reply.text).error.reason).toBe(reason);
+  return reply;
+}
+
+function anythingIn(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name.toLowerCase(), expect.any(String)]));
+}
+
+describe("the WebSocket", () => {
+  it("has frames as described, all of them", async () => {
+    const service = await services.start({ maxBodyBytes: 10_000 });
+    const client = await TestSocket.open(service);
+    const received: Frame[] = [];
+    const ask = async (frame: unknown) => {
+      client.send(frame);
+      received.push(...(await client.answers()));
+    };
+    const submit = { id: 1, transactions: [innerOf(1), "0x"], wait: "included" };
+    await ask(submit);
+    const watch = { id: "again", watch: [received.find(({ success }) => success)?.id, "unknown"] };
+    await ask(watch);
+    await ask({ id: 2, transactions: [] });
+    await ask("no JSON");
+    expect([submit, watch].map((frame) => description.nameOfFrame(frame))).toEqual(["submit", "watch"]);
+    const names = received.map((frame) => description.nameOfFrame(frame));
+    expect([...new Set(names)].sort()).toEqual(["done", "error", "line"]);
+  });
+
+  it("has close codes as described, all of them", async () => {
+    const service = await services.start({ maxBodyBytes: 10_000 });
+    const [large, waiting] = [await TestSocket.open(service), await TestSocket.open(service)];
+    large.send({ id: 1, transactions: [`0x${"00".repeat(10_000)}`] });
+    const codes = [await large.closed];
+    await service.server.close();
+    codes.push(await waiting.closed);
+    expect(codes).toEqual([CLOSE_CODES.frameTooLarge, CLOSE_CODES.shuttingDown]);
+    // The third is seen where keys are revoked.
+    expect(description.closeCodes.sort()).toEqual([CLOSE_CODES.keyRevoked, ...codes].sort());
+  });
+});

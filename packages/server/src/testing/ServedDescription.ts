@@ -1,0 +1,128 @@
+import { ROUTES } from "@gas-waiver/protocol";
+import type { RouteName } from "@gas-waiver/protocol/description";
+// biome-ignore lint/correctness/noUndeclaredDependencies: this folder is for tests only and is not built.
+import { Ajv2020 } from "ajv/dist/2020.js";
+// biome-ignore lint/correctness/noUndeclaredDependencies: this folder is for tests only and is not built.
+import formats from "ajv-formats";
+import { GOOD_HEADERS, type Reply, type TestService } from "./TestService.js";
+
+interface Response {
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly content?: Readonly<Record<string, { readonly schema?: object }>>;
+  readonly "x-reasons"?: readonly string[];
+}
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<string, Record<string, { readonly responses: Readonly<Record<string, Response>> }>>
+  >;
+}
+
+interface AsyncApi {
+  readonly components: {
+    readonly messages: Readonly<Record<string, { readonly payload: object }>>;
+  };
+  readonly channels: {
+    readonly submit: { readonly "x-close-codes": readonly { readonly code: number }[] };
+  };
+}
+
+/** Holds what a running service answers to the two documents that it serves. */
+export class ServedDescription {
+  readonly #openApi: OpenApi;
+  readonly #asyncApi: AsyncApi;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+
+  private constructor(openApi: OpenApi, asyncApi: AsyncApi) {
+    this.#openApi = openApi;
+    this.#asyncApi = asyncApi;
+    formats.default(this.#ajv);
+    this.#ajv.addSchema(closed(openApi) as object, "openapi");
+    this.#ajv.addSchema(closed(asyncApi) as object, "asyncapi");
+  }
+
+  static async of(service: TestService): Promise<ServedDescription> {
+    const documents = await Promise.all(
+      [ROUTES.openApi, ROUTES.asyncApi].map(async ({ method, path }) => {
+        const { text } = await service.call(method, path, undefined, GOOD_HEADERS);
+        return JSON.parse(text);
+      }),
+    );
+    return new ServedDescription(documents[0], documents[1]);
+  }
+
+  /** The statuses that the route may answer, and no others. */
+  statusesOf(name: RouteName): number[] {
+    return Object.keys(this.#responsesOf(name)).map(Number);
+  }
+
+  get closeCodes(): number[] {
+    return this.#asyncApi.channels.submit["x-close-codes"].map(({ code }) => code);
+  }
+
+  /** What is not as described in an answer of the route; nothing, if all is well. */
+  problemsOf(name: RouteName, reply: Reply): string[] {
+    const response = this.#responsesOf(name)[reply.status];
+    if (response === undefined) return [`status ${reply.status} is not described`];
+    const headers = Object.entries(response.headers ?? {}).flatMap(([header, { $ref }]) => {
+      const value = reply.headers[header.toLowerCase()];
+      if (value === undefined) return [`there is no header ${header}`];
+      const isRight = (one: unknown) => this.#ajv.validate({ $ref: `openapi${$ref}/schema` }, one);
+      return isRight(value) || isRight(Number(value)) ? [] : [`${header}: ${value} is not as described`];
+    });
+    return [...headers, ...this.#bodyProblems(response, reply)];
+  }
+
+  /** The same for an answer where no route is. */
+  problemsOfError(reply: Reply, reasons: readonly string[]): string[] {
+    const schema = { $ref: "#/components/schemas/RequestError" };
+    return this.#bodyProblems({ content: { "application/json": { schema } }, "x-reasons": reasons }, reply);
+  }
+
+  /** The frame's name in the document, or what is wrong with it. */
+  nameOfFrame(frame: unknown): string {
+    const { messages } = this.#asyncApi.components;
+    const names = Object.keys(messages).filter((name) =>
+      this.#ajv.validate({ $ref: `asyncapi#/components/messages/${name}/payload` }, frame),
+    );
+    return names.length === 1 && names[0] !== undefined
+      ? names[0]
+      : `described ${names.length} times: ${JSON.stringify(frame)}`;
+  }
+
+  #responsesOf(name: RouteName): Readonly<Record<string, Response>> {
+    const { method, path } = ROUTES[name];
+    const operation = this.#openApi.paths[path.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+    if (operation === undefined) throw new Error(`${name} is not described`);
+    return operation.responses;
+  }
+
+  #bodyProblems(response: Response, { headers, text }: Reply): string[] {
+    const [type = "", content] = Object.entries(response.content ?? {})[0] ?? [];
+    if (content === undefined) return text === "" ? [] : ["there is a body, and none is described"];
+    const given = headers["content-type"]?.split(";")[0];
+    if (given !== type) return [`the content type is ${given}, not ${type}`];
+    if (type === "text/html" || content.schema === undefined) return [];
+    const isStream = type === "application/x-ndjson";
+    const lines = isStream ? text.trimEnd().split("\n") : [text];
+    const schema = JSON.parse(JSON.stringify(content.schema).replaceAll('"#/', '"openapi#/'));
+    return lines.flatMap((line) => this.#valueProblems(schema, response, JSON.parse(line)));
+  }
+
+  #valueProblems(schema: object, response: Response, value: unknown): string[] {
+    if (!this.#ajv.validate(schema, value)) return [`${JSON.stringify(value)}: ${this.#ajv.errorsText()}`];
+    const reasons = response["x-reasons"];
+    const { reason } = (value as { error?: { reason?: string } }).error ?? {};
+    return reasons === undefined || reasons.includes(reason ?? "") ? [] : [`${reason} is not described`];
+  }
+}
+
+/** The document with no room for members that it does not name: what the service adds must be described. */
+function closed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(closed);
+  const members = Object.entries(value).map(([name, member]) => [name, closed(member)]);
+  const { type, properties } = value as { type?: unknown; properties?: unknown };
+  const isObject = type === "object" && properties !== undefined;
+  return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
+}
