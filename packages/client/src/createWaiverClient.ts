@@ -1,6 +1,13 @@
-import type { Health, Readiness, ResultLine, SubmissionRecord } from "@gas-waiver/protocol/wire";
+import type {
+  Health,
+  Readiness,
+  ResultLine,
+  SubmissionPage,
+  SubmissionRecord,
+} from "@gas-waiver/protocol/wire";
 import { type ConnectionOptions, createConnection } from "./Connection.js";
 import { type HealthOptions, health } from "./health.js";
+import { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
 import { type ReadyOptions, ready } from "./ready.js";
 import { type StatusOptions, status } from "./status.js";
 import { type SubmitOptions, submit } from "./submit.js";
@@ -14,6 +21,10 @@ export interface WaiverClient {
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
   /** See {@link status}. */
   status(id: string, options?: StatusOptions): Promise<SubmissionRecord>;
+  /** See {@link list}. */
+  list(options?: ListOptions): AsyncIterable<SubmissionRecord>;
+  /** See {@link listPage}. */
+  listPage(options?: ListPageOptions): Promise<SubmissionPage>;
   /** See {@link wait}. */
   wait(id: string, options?: WaitOptions): Promise<SubmissionRecord>;
   /** See {@link health}. */
@@ -31,6 +42,8 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   return {
     submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
     status: (id, statusOptions) => status(connection, id, statusOptions),
+    list: (listOptions) => list(connection, listOptions),
+    listPage: (pageOptions) => listPage(connection, pageOptions),
     wait: (id, waitOptions) => wait(connection, id, waitOptions),
     health: (healthOptions) => health(connection, healthOptions),
     ready: (readyOptions) => ready(connection, readyOptions),

@@ -3,6 +3,8 @@ export type {
   Health,
   Readiness,
   ResultLine,
+  SubmissionFilter,
+  SubmissionPage,
   SubmissionRecord,
   Wait,
 } from "@gas-waiver/protocol/wire";
@@ -16,6 +18,7 @@ export {
 } from "./connect.js";
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
 export { type HealthOptions, health } from "./health.js";
+export { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
 export { type ReadyOptions, ready } from "./ready.js";
 export type { RetryOptions } from "./retry.js";
 export { type StatusOptions, status } from "./status.js";

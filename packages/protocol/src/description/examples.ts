@@ -29,30 +29,43 @@ const QUEUED = {
   txHash: TX_HASH,
   sender: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
   nonce: "0",
+  target: "0x78cf24370174180738c5b8e352b6d14c83a6c9a9",
+  selector: "0xa9059cbb",
   acceptedAt: "2026-05-18T09:30:00.000Z",
 };
+
+const INCLUDED = {
+  ...QUEUED,
+  state: "included",
+  certainty: "broadcast",
+  wrapperHash: "0x5c1f7c1f0e7a4d6f3c0c1a39d6a0b6f0b7c4c8d5e2f1a0938271605f4e3d2c1b",
+  waiver: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+  waiverNonce: "17",
+  blockNumber: "204",
+  blockHash: "0x9a3b5f0c2d8e6a71019e3b1c7d527c4e5c1f7c1f0e7a4d6f3c0c1a39d6a0b6f0",
+  gasUsed: "51438",
+  reverted: true,
+  error: REVERTED,
+  signedAt: "2026-05-18T09:30:00.004Z",
+  broadcastAt: "2026-05-18T09:30:00.012Z",
+  includedAt: "2026-05-18T09:30:01.030Z",
+  finalAt: "2026-05-18T09:30:01.030Z",
+};
+const REFUSED = {
+  code: "VALIDATION_FAILED",
+  message: "nonce 3 did not come within 10000 ms",
+  reason: "NONCE_GAP",
+};
+
+const FAILED = { ...QUEUED, state: "failed", error: REFUSED, failedAt: "2026-05-18T09:30:10.020Z" };
 
 /** Values of every definition; together they show every member. A test holds them to the schemas. */
 export const EXAMPLES: Readonly<Record<SchemaName, readonly unknown[]>> = {
   SubmitRequest: [{ transactions: [SIGNED] }],
   Wait: ["broadcast", "included"],
   ResultLine: [SUCCESS, FAILURE],
-  SubmissionRecord: [
-    {
-      ...QUEUED,
-      state: "included",
-      certainty: "broadcast",
-      wrapperHash: "0x5c1f7c1f0e7a4d6f3c0c1a39d6a0b6f0b7c4c8d5e2f1a0938271605f4e3d2c1b",
-      waiver: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
-      waiverNonce: "17",
-      blockNumber: "204",
-      blockHash: "0x9a3b5f0c2d8e6a71019e3b1c7d527c4e5c1f7c1f0e7a4d6f3c0c1a39d6a0b6f0",
-      gasUsed: "51438",
-      reverted: true,
-      error: REVERTED,
-    },
-    QUEUED,
-  ],
+  SubmissionRecord: [INCLUDED, FAILED, QUEUED],
+  SubmissionPage: [{ submissions: [INCLUDED, FAILED], next: "AZ47HH1SfE6aO18MLY5qcQ" }, { submissions: [] }],
   Health: [{ status: "ok", version: "0.1.0", chainId: 2201 }],
   Readiness: [
     { ready: true, parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 2 } } },

@@ -38,7 +38,7 @@ export const REQUEST = {
   MALFORMED_QUERY: {
     where: ["http", "frame"],
     cause:
-      "A parameter has a value that it cannot have, such as a `wait` that is neither `broadcast` nor `included`.",
+      "A parameter has a value that it cannot have, such as a `wait` that is neither `broadcast` nor `included`; or a list of submissions has no such parameter.",
     remedy: "Use a value that the message names, or leave the parameter out.",
     retry: "corrected",
   },

@@ -4,5 +4,6 @@ export * from "./ready.js";
 export * from "./routes.js";
 export * from "./socket.js";
 export * from "./submission.js";
+export * from "./submissions.js";
 export * from "./submit.js";
 export * from "./WireError.js";

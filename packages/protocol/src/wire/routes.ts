@@ -6,6 +6,7 @@ export const ROUTES = {
   submit: { method: "POST", path: "/v1/submit", authenticated: true },
   /** The WebSocket: an upgrade of HTTP/1.1 (D23). */
   socket: { method: "GET", path: "/v1/submit", authenticated: true },
+  submissions: { method: "GET", path: "/v1/submissions", authenticated: true },
   /** `:id` stands for the submission's id (D15). */
   submission: { method: "GET", path: "/v1/submissions/:id", authenticated: true },
   /** OpenAPI 3.1 and AsyncAPI 3: endpoints like the others, so with a key (section 5). */

@@ -22,6 +22,9 @@ export interface SubmissionRecord {
   readonly txHash: string;
   readonly sender: string;
   readonly nonce: string;
+  /** What the InnerTx calls; `selector` where its calldata has one. */
+  readonly target?: string;
+  readonly selector?: string;
   readonly acceptedAt: string;
   /** From `signed` on. */
   readonly wrapperHash?: string;
@@ -34,10 +37,20 @@ export interface SubmissionRecord {
   readonly reverted?: boolean;
   /** When failed, or included and reverted. */
   readonly error?: ErrorBody;
+  /** The last time that it was signed, and that a node took it. What was queued again has them no more. */
+  readonly signedAt?: string;
+  readonly broadcastAt?: string;
+  /** When the service saw it in its block, and that the block stays. */
+  readonly includedAt?: string;
+  readonly finalAt?: string;
+  readonly failedAt?: string;
 }
 
 const TEXTS = ["id", "txHash", "sender", "nonce", "acceptedAt"];
-const LATER_TEXTS = ["wrapperHash", "waiver", "waiverNonce", "blockNumber", "blockHash", "gasUsed"];
+const LATER_TEXTS = [
+  ...["target", "selector", "wrapperHash", "waiver", "waiverNonce", "blockNumber", "blockHash", "gasUsed"],
+  ...["signedAt", "broadcastAt", "includedAt", "finalAt", "failedAt"],
+];
 
 /** @throws {@link WireError} if the value is not a submission's record. */
 export function parseSubmissionRecord(value: unknown): SubmissionRecord {

@@ -5,7 +5,7 @@ import { OF_ANY_REQUEST, OF_THE_KEY } from "../common.js";
 import { ASYNC_API, DOCS, OPEN_API } from "./documents.js";
 import type { RouteDescription } from "./RouteDescription.js";
 import { HEALTH, READY } from "./service.js";
-import { SUBMISSION } from "./submissions.js";
+import { SUBMISSION, SUBMISSIONS } from "./submissions.js";
 import { SOCKET, SUBMIT } from "./submit.js";
 
 export type { AnswerDescription, ParameterDescription, RouteDescription } from "./RouteDescription.js";
@@ -17,6 +17,7 @@ export const ROUTE_DESCRIPTIONS: Readonly<Record<RouteName, RouteDescription>> =
   submit: SUBMIT,
   socket: SOCKET,
   submission: SUBMISSION,
+  submissions: SUBMISSIONS,
   health: HEALTH,
   ready: READY,
   openApi: OPEN_API,

@@ -8,7 +8,7 @@ import {
   SUBMIT_FRAME_SCHEMA,
   WATCH_FRAME_SCHEMA,
 } from "./socket.js";
-import { SUBMISSION_RECORD_SCHEMA } from "./submission.js";
+import { SUBMISSION_PAGE_SCHEMA, SUBMISSION_RECORD_SCHEMA } from "./submission.js";
 import { RESULT_LINE_SCHEMA, SUBMIT_REQUEST_SCHEMA, WAIT_SCHEMA } from "./submit.js";
 
 export type { Schema } from "./Schema.js";
@@ -23,6 +23,7 @@ export const SCHEMAS = {
   Wait: WAIT_SCHEMA,
   ResultLine: RESULT_LINE_SCHEMA,
   SubmissionRecord: SUBMISSION_RECORD_SCHEMA,
+  SubmissionPage: SUBMISSION_PAGE_SCHEMA,
   Health: HEALTH_SCHEMA,
   Readiness: READINESS_SCHEMA,
   Error: ERROR_SCHEMA,
