@@ -101,7 +101,7 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
-  const app = createApp({ store, intake, options, health, log, metrics, readiness });
+  const app = createApp({ store, chainRef, intake, options, health, log, metrics, readiness });
   const metricsApp = createMetricsApp(metrics);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {

@@ -42,7 +42,20 @@ interface Common {
   /** 20 bytes. */
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
+  /** What it calls: 20 bytes, and 4 where the calldata has them. */
+  readonly target: Uint8Array;
+  readonly selector: Uint8Array | undefined;
   readonly acceptedAt: Date;
+  readonly steps: Steps;
+}
+
+/** When a submission took its steps, each the last time. What was queued again has taken none. */
+export interface Steps {
+  readonly signedAt: Date | undefined;
+  readonly broadcastAt: Date | undefined;
+  readonly includedAt: Date | undefined;
+  /** It failed, or is in a block that stays. */
+  readonly finishedAt: Date | undefined;
 }
 
 /** The waiver's side of a submission that is past `queued`. */

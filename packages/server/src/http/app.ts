@@ -20,6 +20,7 @@ import { registerSubmit } from "./submit.js";
 
 export interface AppDependencies {
   readonly store: Store;
+  readonly chainRef: number;
   readonly intake: Intake;
   readonly options: ResolvedOptions;
   readonly health: Health;
@@ -35,6 +36,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** The HTTP side: routes, and every failure as the document's error (D21). */
 export function createApp({
   store,
+  chainRef,
   intake,
   options,
   health,
@@ -73,7 +75,7 @@ export function createApp({
   registerDescriptions(app, { authenticator, version: health.version });
   registerSubmit(app, { intake, authenticator, limiter });
   registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
-  registerSubmissions(app, { store, authenticator });
+  registerSubmissions(app, { store, chainRef, authenticator });
   return app;
 }
 

@@ -1,32 +1,43 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import {
-  bytesToHex,
-  codeOf,
+  hexToBytes,
   ProtocolError,
-  type Reason,
+  parseSubmissionsQuery,
   ROUTES,
-  type SubmissionRecord,
+  SUBMISSION_STATES,
+  type SubmissionPage,
+  type SubmissionsQuery,
 } from "@gas-waiver/protocol";
-import type { FastifyInstance } from "fastify";
-import { validate as isUuid } from "uuid";
+import type { FastifyInstance, onRequestAsyncHookHandler } from "fastify";
+import { validate as isUuid, parse as uuidBytes } from "uuid";
+import type { Caller } from "../caller.js";
 import { storeErrors } from "../intake.js";
+import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../store/list.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/Store.js";
-import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../submission.js";
 import type { Authenticator } from "./auth.js";
+import { asksForGzip } from "./gzip.js";
+import { recordOf } from "./record.js";
 
 export interface SubmissionsDependencies {
   readonly store: Store;
+  readonly chainRef: number;
   readonly authenticator: Authenticator;
 }
 
-/** `GET /v1/submissions/{id}`: what became of a submission (D15, D17). A key sees only its own. */
-export function registerSubmissions(app: FastifyInstance, { store, authenticator }: SubmissionsDependencies) {
+const compress = promisify(gzip);
+
+/** What became of submissions (D15, D17): one by its id, or a list. A key sees only its own. */
+export function registerSubmissions(app: FastifyInstance, dependencies: SubmissionsDependencies): void {
+  const { store, chainRef, authenticator } = dependencies;
+  const authenticate: onRequestAsyncHookHandler = async (request) => {
+    request.caller = authenticator.authenticate(request.headers.authorization);
+  };
   app.route<{ Params: { id: string } }>({
     method: ROUTES.submission.method,
     url: ROUTES.submission.path,
-    onRequest: async (request) => {
-      request.caller = authenticator.authenticate(request.headers.authorization);
-    },
+    onRequest: authenticate,
     handler: async (request) => {
       const { id } = request.params;
       const [submission] = isUuid(id) ? await storeErrors(() => findSubmissions(store, [id])) : [];
@@ -36,47 +47,52 @@ export function registerSubmissions(app: FastifyInstance, { store, authenticator
       return recordOf(submission);
     },
   });
+  app.route<{ Querystring: Record<string, unknown> }>({
+    method: ROUTES.submissions.method,
+    url: ROUTES.submissions.path,
+    onRequest: authenticate,
+    handler: async (request, reply) => {
+      const filter = filterOf(parseSubmissionsQuery(request.query), request.caller, chainRef);
+      const { submissions, next } = await storeErrors(() => listSubmissions(store, filter));
+      const page: SubmissionPage = {
+        submissions: submissions.map(recordOf),
+        ...(next !== undefined && { next: cursorOf(next) }),
+      };
+      reply.header("cache-control", "no-store").header("vary", "accept-encoding");
+      if (!asksForGzip(request.headers["accept-encoding"])) return reply.send(page);
+      reply.header("content-encoding", "gzip").type("application/json; charset=utf-8");
+      return reply.send(await compress(JSON.stringify(page)));
+    },
+  });
 }
 
-/** The record as the wire has it. */
-function recordOf(submission: Submission): SubmissionRecord {
-  const { id, state, innerHash, sender, senderNonce, acceptedAt } = submission;
+/** The times are those in the ids, by which the list is sorted. */
+function filterOf(query: SubmissionsQuery, { keyId }: Caller, chain: number): ListFilter {
+  const { sender, txHash, states = SUBMISSION_STATES, from, to, limit, cursor } = query;
+  const end = to ? firstIdAt(to) : HIGHEST_ID;
+  const place = cursor === undefined ? HIGHEST_ID : idOf(cursor);
   return {
-    id,
-    state,
-    certainty: certaintyOf(submission),
-    txHash: bytesToHex(innerHash),
-    sender: bytesToHex(sender),
-    nonce: senderNonce.toString(),
-    acceptedAt: acceptedAt.toISOString(),
-    ...wrapperOf(submission),
-    ...outcomeOf(submission),
+    chain,
+    keyId,
+    states,
+    sender: sender === undefined ? undefined : hexToBytes(sender),
+    innerHash: txHash === undefined ? undefined : hexToBytes(txHash),
+    from: from ? firstIdAt(from) : LOWEST_ID,
+    before: place < end ? place : end,
+    limit,
   };
 }
 
-function wrapperOf(submission: Submission): Partial<SubmissionRecord> {
-  if (submission.state === "queued" || submission.wrapperHash === undefined) return {};
-  const { wrapperHash, waiver, waiverNonce } = submission;
-  return {
-    wrapperHash: bytesToHex(wrapperHash),
-    ...(waiver && { waiver: bytesToHex(waiver) }),
-    ...(waiverNonce !== undefined && { waiverNonce: waiverNonce.toString() }),
-  };
+/** A place in a list is the id that it goes on before: the same one whatever comes and moves meanwhile. */
+function cursorOf(id: string): string {
+  return Buffer.from(uuidBytes(id)).toString("base64url");
 }
 
-function outcomeOf(submission: Submission): Partial<SubmissionRecord> {
-  if (submission.state === "failed") return { error: errorOf(submission.reason, submission.message) };
-  if (submission.state !== "included") return {};
-  const { blockNumber, blockHash, gasUsed, reverted } = submission;
-  return {
-    blockNumber: blockNumber.toString(),
-    blockHash: bytesToHex(blockHash),
-    gasUsed: gasUsed.toString(),
-    reverted,
-    ...(reverted && { error: errorOf("REVERTED", REVERTED_MESSAGE) }),
-  };
-}
-
-function errorOf(reason: Reason, message: string) {
-  return { code: codeOf(reason), message, reason };
+/** @throws {@link ProtocolError} `MALFORMED_QUERY`. */
+function idOf(cursor: string): string {
+  const hex = Buffer.from(cursor, "base64url").toString("hex");
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  if (isUuid(id) && cursorOf(id) === cursor) return id;
+  const message = `cursor is ${JSON.stringify(cursor)}; it must be \`next\` of the page before, unchanged`;
+  throw new ProtocolError("MALFORMED_QUERY", message, { name: "cursor" });
 }

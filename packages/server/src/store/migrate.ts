@@ -21,21 +21,21 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     await client.query(
       "create table if not exists migrations (number integer primary key, applied_at timestamptz not null default now())",
     );
-    const { rows } = await client.query<{ number: number | null }>(
-      "select max(number) as number from migrations",
-    );
-    const current = rows[0]?.number ?? 0;
-    if (current > files.length) {
+    const { rows } = await client.query<{ number: number }>("select number from migrations order by number");
+    const applied = new Set(rows.map((row) => row.number));
+    const current = rows.at(-1)?.number ?? 0;
+    const newest = numberOf(files.at(-1) ?? "0");
+    if (current > newest) {
       throw new StartError(
-        `the store's schema has number ${current}, this program knows ${files.length}: use a newer program`,
+        `the store's schema has number ${current}, this program knows ${newest}: use a newer program`,
       );
     }
-    for (const file of files.slice(current)) {
+    for (const file of files.filter((name) => !applied.has(numberOf(name)))) {
       await client.query("begin");
       // Rows may have to be moved, many.
       const text = await readFile(new URL(file, FOLDER), "utf8");
       await client.query({ text, query_timeout: MIGRATION_MS } as QueryConfig);
-      await client.query("insert into migrations (number) values ($1)", [Number.parseInt(file, 10)]);
+      await client.query("insert into migrations (number) values ($1)", [numberOf(file)]);
       await client.query("commit");
     }
     await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
@@ -45,4 +45,8 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     throw error;
   }
   client.release();
+}
+
+function numberOf(file: string): number {
+  return Number.parseInt(file, 10);
 }

@@ -3,7 +3,7 @@ import type { Submission, SubmissionState } from "../submission.js";
 
 /** The columns that {@link submissionOf} reads. */
 export const SUBMISSION_COLUMNS =
-  "id, key_id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, accepted_at";
+  "id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, accepted_at, signed_at, broadcast_at, included_at, finished_at";
 
 /** A row as the driver gives it: bigint and numeric come as text. */
 export interface SubmissionRow {
@@ -13,6 +13,8 @@ export interface SubmissionRow {
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
+  target: Buffer;
+  selector: Buffer | null;
   waiver: Buffer | null;
   waiver_nonce: string | null;
   wrapper_hash: Buffer | null;
@@ -23,7 +25,14 @@ export interface SubmissionRow {
   error_reason: string | null;
   error_message: string | null;
   accepted_at: Date;
+  signed_at: Time;
+  broadcast_at: Time;
+  included_at: Time;
+  finished_at: Time;
 }
+
+/** A number where the time is infinite. */
+type Time = Date | number | null;
 
 /** The one place where a row becomes a submission. Throws on a row that breaks the schema's own checks. */
 export function submissionOf(row: SubmissionRow): Submission {
@@ -33,7 +42,15 @@ export function submissionOf(row: SubmissionRow): Submission {
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
+    target: row.target,
+    selector: row.selector ?? undefined,
     acceptedAt: row.accepted_at,
+    steps: {
+      signedAt: dateOf(row.signed_at),
+      broadcastAt: dateOf(row.broadcast_at),
+      includedAt: dateOf(row.included_at),
+      finishedAt: dateOf(row.finished_at),
+    },
   };
   const wrapped = wrappedOf(row);
   switch (row.state) {
@@ -65,6 +82,11 @@ export function submissionOf(row: SubmissionRow): Submission {
       break;
   }
   throw new Error(`submission ${row.id} is in state ${row.state}, but its row lacks what that state needs`);
+}
+
+/** What is to be sent again at once has an infinite time, which is none. */
+function dateOf(time: Time): Date | undefined {
+  return time instanceof Date ? time : undefined;
 }
 
 function wrappedOf({ waiver, waiver_nonce, wrapper_hash }: SubmissionRow) {
