@@ -93,6 +93,11 @@ const recordOf: Drive = async (service) => {
   return await get(`/v1/submissions/${line?.id}`)(service);
 };
 
+const listOf: Drive = async (service) => {
+  await service.submit([innerOf(4)], { query: "?wait=included" });
+  return await get("/v1/submissions?limit=1")(service);
+};
+
 /** How a service that is well comes to each status of each route; the compiler asks for a new route's. */
 const WELL: Readonly<Record<RouteName, Drives>> = {
   submit: {
@@ -111,6 +116,7 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
     426: get("/v1/submit"),
   },
   submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN) },
+  submissions: { 200: listOf, 400: get("/v1/submissions?limit=0"), 401: get("/v1/submissions", {}) },
   health: { 200: get("/v1/health", {}) },
   ready: { 200: get("/v1/ready"), 401: get("/v1/ready", {}) },
   openApi: { 200: get("/v1/openapi.json"), 401: get("/v1/openapi.json", {}) },
@@ -122,6 +128,7 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
 const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
   submit: { 503: post(batch(1)) },
   submission: { 503: get(UNKNOWN) },
+  submissions: { 503: get("/v1/submissions") },
   ready: { 503: get("/v1/ready") },
 };
 
@@ -236,6 +243,8 @@ describe("a service whose store is away", () => {
 describe("a service at fault", () => {
   it("answers as described", async () => {
     const service = await services.start();
+    // It has begun its work.
+    await service.until("select from lanes where owner is not null");
     await service.query("drop schema public cascade");
     await expectEach(AT_FAULT, service);
   });
