@@ -9,6 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import type { Level } from "pino";
 import { InvalidOptionsError } from "./errors.js";
+import { isOrigin } from "./origins.js";
 
 /** Where policies come from. */
 export const POLICY_SOURCES = ["registry", "config", "both"] as const;
@@ -41,6 +42,11 @@ export interface ServerOptions {
    * chain and end what was under way on the old one (for devnets, which begin anew).
    */
   readonly newChain?: "refuse" | "adopt";
+  /**
+   * Whose pages may call the service from a browser: origins such as `https://app.example.com`, `loopback` for any on
+   * the browser's own machine, or `*` for all.
+   */
+  readonly corsOrigins?: readonly string[];
   readonly maxBatchSize?: number;
   readonly maxBodyBytes?: number;
   /** Transactions a second for one API key, and how many at once after a pause. */
@@ -82,6 +88,7 @@ export interface ServerOptions {
 
 export const DEFAULTS = {
   newChain: "refuse",
+  corsOrigins: [] as readonly string[],
   maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
   ratePerSecond: 100,
@@ -158,6 +165,13 @@ function identityProblems(options: ResolvedOptions): string[] {
   if (options.databaseUrl !== undefined && !/^postgres(ql)?:$/.test(protocolOf(options.databaseUrl))) {
     problems.push("databaseUrl is not a postgres:// URL");
   }
+  options.corsOrigins.forEach((entry, i) => {
+    if (!isOrigin(entry)) {
+      problems.push(
+        `corsOrigins[${i}] is ${JSON.stringify(entry)}; it can be an origin such as https://app.example.com, loopback or *`,
+      );
+    }
+  });
   if (options.newChain !== "refuse" && options.newChain !== "adopt") {
     problems.push(`newChain is ${JSON.stringify(options.newChain)}; it can be "refuse" or "adopt"`);
   }

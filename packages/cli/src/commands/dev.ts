@@ -102,6 +102,8 @@ async function startBoth(
       waiverKeys: [hexToBytes(waiver.privateKey)],
       apiKeys: [DEV_API_KEY],
       policySource: "registry",
+      // The key is public, so a page may have it; but only one from this machine.
+      corsOrigins: ["loopback"],
       dataDir,
       newChain: "adopt",
       logLevel: values.logLevel,

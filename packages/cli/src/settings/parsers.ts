@@ -7,6 +7,7 @@ import {
   parseAllowedTargets,
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
+import { isOrigin } from "@gas-waiver/server";
 import { InvalidValueError } from "./Setting.js";
 
 export function text(value: string): string {
@@ -57,6 +58,16 @@ export function url(...protocols: readonly string[]): (value: string) => string 
 export function urls(...protocols: readonly string[]): (value: string) => string[] {
   const one = url(...protocols);
   return (value) => entriesOf(value).map(one);
+}
+
+/** Web origins, separated by commas, `loopback`, or `*`. */
+export function origins(value: string): string[] {
+  const entries = entriesOf(value);
+  const bad = entries.find((entry) => !isOrigin(entry));
+  if (bad === undefined && entries.length > 0) return entries;
+  throw new InvalidValueError(
+    "is not a list of origins such as https://app.example.com (no path, no slash at the end), loopback or *",
+  );
 }
 
 /** An address that nothing but this machine can reach. */

@@ -1,4 +1,4 @@
-import { type Health, ProtocolError, ROUTES } from "@gas-waiver/protocol";
+import { type Health, ProtocolError } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
 import { limitsOfService } from "../caller.js";
 import type { Intake } from "../intake.js";
@@ -8,10 +8,12 @@ import type { ResolvedOptions } from "../options.js";
 import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
+import { allowOrigins } from "./cors.js";
 import { registerDescriptions } from "./descriptions.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
+import { methodsOf, pathOf } from "./paths.js";
 import { registerReady } from "./ready.js";
 import { closeSilentConnections } from "./silentConnections.js";
 import { registerSocket } from "./socket.js";
@@ -68,6 +70,7 @@ export function createApp({
     reply.header("allow", methods.join(", "));
     throw new ProtocolError("NO_SUCH_METHOD", `${path} takes ${methods.join(", ")}, not ${request.method}`);
   });
+  allowOrigins(app, options);
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options));
   const limiter = createRateLimiter();
@@ -77,22 +80,4 @@ export function createApp({
   registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
   registerSubmissions(app, { store, chainRef, authenticator });
   return app;
-}
-
-/** What the routes of this path take; none if there is no such path. */
-function methodsOf(path: string): string[] {
-  const segments = path.split("/");
-  const routes = Object.values(ROUTES).filter((route) => {
-    const pattern = route.path.split("/");
-    return (
-      pattern.length === segments.length &&
-      pattern.every((part, i) => part === segments[i] || (part.startsWith(":") && segments[i] !== ""))
-    );
-  });
-  return routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-}
-
-/** The path without its query, which may hold what is not ours to repeat. */
-function pathOf(url: string): string {
-  return url.split("?", 1)[0] ?? url;
 }

@@ -15,6 +15,7 @@ import type { Authenticator } from "./auth.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import { asksForGzip, gzipEach } from "./gzip.js";
 import type { RateLimiter } from "./limit.js";
+import { addVary } from "./vary.js";
 
 export interface SubmitDependencies {
   readonly intake: Intake;
@@ -46,10 +47,10 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
       const compress = asksForGzip(request.headers["accept-encoding"]);
       const body = compress ? gzipEach(encode(lines)) : encode(lines);
       if (compress) reply.header("content-encoding", "gzip");
+      addVary(reply, "accept-encoding");
       return reply
         .type(NDJSON)
         .header("cache-control", "no-store")
-        .header("vary", "accept-encoding")
         .send(Readable.from(body, { objectMode: false, highWaterMark: 16_384 }));
     },
   });
