@@ -1,5 +1,5 @@
 // The waiting of one request, apart from HTTP: who listens for what, and for how long.
-import type { ResultLine } from "@gas-waiver/protocol";
+import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { awaitLines, type Entry } from "./lines.js";
@@ -61,6 +61,8 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
   }));
   const ids = entries.map(({ id }) => id);
   lines.expect(ids);
+  lines.add(entries);
+  lines.complete();
   const moved = ids.map((id) => ({ id, origin: REPLICA }));
   return { results, closing, lines, entries, ids, moved };
 }
@@ -73,9 +75,9 @@ async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
 
 describe("the lines of a request", () => {
   it("come in the order in which the results are known, also those known before anybody asks", async () => {
-    const { results, lines, entries, moved } = request();
+    const { results, lines, moved } = request();
     results.publish(moved.slice(2), () => ({ state: "broadcast" }));
-    const stream = lines.stream(entries)[Symbol.asyncIterator]();
+    const stream = lines.stream()[Symbol.asyncIterator]();
     expect((await stream.next()).value).toMatchObject({ index: 2 });
     const next = stream.next();
     results.publish(moved.slice(1, 2), () => ({ state: "broadcast" }));
@@ -87,9 +89,35 @@ describe("the lines of a request", () => {
     results.close();
   });
 
+  it("go on with what is added later, until that is complete, also when the time is over", async () => {
+    const { results, closing, lines, moved } = request();
+    const more = awaitLines({
+      store,
+      results,
+      metrics,
+      ...{ options: { requestTimeoutMs: 5_000 }, wait: "broadcast" },
+      closing: closing.signal,
+    });
+    const got = all(more.stream());
+    const refused = (index: number) => ({
+      index,
+      id: uuidv7(),
+      error: new ProtocolError("NONCE_GAP", "gap"),
+    });
+    more.add([refused(0)]);
+    closing.abort();
+    more.add([refused(1), { index: 2, id: uuidv7(), innerHash: new Uint8Array(32), earlier: true }]);
+    more.complete();
+    const gap = "VALIDATION_FAILED/NONCE_GAP";
+    expect((await got).map(outcomeOf)).toEqual([gap, gap, "TIMEOUT/OUTCOME_UNKNOWN"]);
+    results.publish(moved, () => ({ state: "broadcast" }));
+    expect(await all(lines.stream())).toHaveLength(3);
+    results.close();
+  });
+
   it("wait for inclusion where that was asked for, and not for a broadcast", async () => {
-    const { results, lines, entries, ids, moved } = request("included");
-    const got = all(lines.stream(entries));
+    const { results, lines, ids, moved } = request("included");
+    const got = all(lines.stream());
     results.publish(moved, () => ({ state: "broadcast" }));
     results.publish(moved.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
     results.publish(moved.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
@@ -100,11 +128,9 @@ describe("the lines of a request", () => {
 
   it("end with TIMEOUT at the deadline and when the service closes, and nobody listens any more", async () => {
     const late = request("broadcast", 1);
-    expect((await all(late.lines.stream(late.entries))).map(outcomeOf)).toEqual(
-      Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"),
-    );
+    expect((await all(late.lines.stream())).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
     const closed = request();
-    const got = all(closed.lines.stream(closed.entries));
+    const got = all(closed.lines.stream());
     closed.closing.abort();
     expect((await got).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
     for (const { results } of [late, closed]) {
@@ -115,10 +141,10 @@ describe("the lines of a request", () => {
 
   it("are not listened for by a client that left: before the first line, or in the middle", async () => {
     const unread = request();
-    await unread.lines.stream(unread.entries)[Symbol.asyncIterator]().return?.();
+    await unread.lines.stream()[Symbol.asyncIterator]().return?.();
     const left = request();
     left.results.publish(left.moved.slice(0, 1), () => ({ state: "broadcast" }));
-    for await (const _ of left.lines.stream(left.entries)) break;
+    for await (const _ of left.lines.stream()) break;
     for (const { results } of [unread, left]) {
       expect(results.listening()).toBe(0);
       results.close();

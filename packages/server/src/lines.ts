@@ -36,8 +36,12 @@ export interface LinesOptions {
 export interface Lines {
   /** Listens for news of these submissions from now on. */
   expect(ids: readonly string[]): void;
-  /** One line for every entry. A consumer that leaves ends the listening, never the work (D19). */
-  stream(entries: readonly Entry[]): AsyncIterable<ResultLine>;
+  /** Some of the request's transactions: one line for every entry. */
+  add(entries: readonly Entry[]): void;
+  /** There are no more. */
+  complete(): void;
+  /** Of all entries, also of those that are added later. A consumer that leaves ends the listening, never the work (D19). */
+  stream(): AsyncIterable<ResultLine>;
   cancel(): void;
 }
 
@@ -51,6 +55,9 @@ class RequestLines implements Lines {
   readonly #startedAt = performance.now();
   readonly #heard = new Map<string, Notice>();
   readonly #unsubscribes: (() => void)[] = [];
+  readonly #refused: Refused[] = [];
+  #waiting: Waiting[] = [];
+  #complete = false;
   #wakeUp: () => void = () => {};
   /** The consumer has gone. */
   #left = false;
@@ -63,7 +70,7 @@ class RequestLines implements Lines {
   }
 
   expect(ids: readonly string[]): void {
-    if (ids.length === 0) return;
+    if (ids.length === 0 || this.#left) return;
     const hear = (id: string, notice: Notice) => this.#hear(id, notice);
     this.#unsubscribes.push(this.#request.results.subscribe(ids, hear));
   }
@@ -74,8 +81,31 @@ class RequestLines implements Lines {
     for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
   }
 
-  stream(entries: readonly Entry[]): AsyncIterable<ResultLine> {
-    const lines = this.#count(this.#generate(entries));
+  add(entries: readonly Entry[]): void {
+    const earlier: string[] = [];
+    for (const entry of entries) {
+      if ("error" in entry) {
+        this.#refused.push(entry);
+        continue;
+      }
+      this.#waiting.push(entry);
+      if (entry.earlier) earlier.push(entry.id);
+    }
+    if (earlier.length > 0) {
+      this.expect(earlier);
+      // What cannot be looked up now is heard of, or looked up at the end.
+      this.#lookUp(earlier).catch(() => {});
+    }
+    this.#wakeUp();
+  }
+
+  complete(): void {
+    this.#complete = true;
+    this.#wakeUp();
+  }
+
+  stream(): AsyncIterable<ResultLine> {
+    const lines = this.#count(this.#generate());
     const leave = lines.return.bind(lines);
     // A generator that was left before its first line runs no `finally`.
     lines.return = (value) => {
@@ -123,52 +153,52 @@ class RequestLines implements Lines {
     }
   }
 
-  async *#generate(entries: readonly Entry[]): AsyncGenerator<ResultLine> {
+  async *#generate(): AsyncGenerator<ResultLine> {
     const unwatch = this.#watchTheEnd();
     try {
-      const waiting: Waiting[] = [];
-      for (const entry of entries) {
-        if ("error" in entry) yield refusedLine(entry, entry.error);
-        else waiting.push(entry);
+      while (!this.#left) {
+        const refused = this.#refused.splice(0);
+        for (const entry of refused) yield refusedLine(entry, entry.error);
+        const known = this.#takeKnown();
+        for (const [entry, notice] of known) yield resultLine(entry, notice, this.#request.wait);
+        // More may have come while the consumer took those.
+        if (refused.length + known.length > 0) continue;
+        if (this.#waiting.length === 0 && this.#complete) return;
+        if (this.#waiting.length > 0 && this.#over) yield* this.#timedOut();
+        else await this.#news();
       }
-      const earlier = waiting.filter((entry) => entry.earlier).map(({ id }) => id);
-      this.expect(earlier);
-      if (earlier.length > 0) await this.#lookUp(earlier).catch(() => {});
-      yield* this.#asKnown(waiting);
-      yield* this.#timedOut(waiting);
     } finally {
       unwatch();
       this.cancel();
     }
   }
 
-  /** Yields what becomes known and takes it out of `waiting`, until nothing is left or the time is over. */
-  async *#asKnown(waiting: Waiting[]): AsyncGenerator<ResultLine> {
-    while (waiting.length > 0) {
-      const known = waiting.filter(({ id }) => this.#heard.has(id));
-      waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !this.#heard.has(id)));
-      for (const entry of known) {
-        const notice = this.#heard.get(entry.id);
-        if (notice) yield resultLine(entry, notice, this.#request.wait);
-      }
-      // More may have been heard while the consumer took those.
-      if (waiting.some(({ id }) => this.#heard.has(id))) continue;
-      if (this.#left || this.#over || waiting.length === 0) return;
-      await new Promise<void>((resolve) => {
-        this.#wakeUp = resolve;
-      });
-    }
+  #takeKnown(): [Waiting, Notice][] {
+    const known: [Waiting, Notice][] = [];
+    this.#waiting = this.#waiting.filter((entry) => {
+      const notice = this.#heard.get(entry.id);
+      if (notice) known.push([entry, notice]);
+      return notice === undefined;
+    });
+    return known;
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = resolve;
+    });
   }
 
   /** What is left when the time is over: by the record, what is known of it (D17). */
-  async *#timedOut(waiting: readonly Waiting[]): AsyncGenerator<ResultLine> {
-    if (waiting.length === 0 || this.#left) return;
-    const records = await this.#lookUp(waiting.map(({ id }) => id)).catch(() => []);
+  async *#timedOut(): AsyncGenerator<ResultLine> {
+    const late = this.#waiting.splice(0);
+    const records = await this.#lookUp(late.map(({ id }) => id)).catch(() => []);
     const byId = new Map(records.map((record) => [record.id, record]));
-    for (const entry of waiting) yield timeoutLine(entry, byId.get(entry.id), this.#request);
+    for (const entry of late) yield timeoutLine(entry, byId.get(entry.id), this.#request);
   }
 }
 
+type Refused = Extract<Entry, { error: ProtocolError }>;
 type Waiting = Extract<Entry, { innerHash: Uint8Array }>;
 
 /** Does this news end the waiting (D16)? */

@@ -24,5 +24,8 @@ export async function resumeLines(
       error: new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id"),
     };
   });
-  return awaitLines(request).stream(entries);
+  const lines = awaitLines(request);
+  lines.add(entries);
+  lines.complete();
+  return lines.stream();
 }

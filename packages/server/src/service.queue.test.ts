@@ -19,7 +19,12 @@ describe("a flood of one API key", () => {
     const flood = Array.from({ length: 600 }, (_, i) => of(i));
     const lines = service.submit(flood);
     // One batch is on the wire, the next is signed meanwhile.
-    await service.until("select from submissions having count(*) filter (where state = 'signed') >= 200");
+    await service.node.until(({ sent }) => sent.length > 0);
+    const onTheWire = service.node.sent.length;
+    await service.until(
+      "select from submissions having count(*) = 600 and count(*) filter (where state = 'signed') > $1",
+      [onTheWire],
+    );
     const single = innerOf(9_000);
     const answer = service.submit([single], { ...OTHER, query: INCLUDED });
     await service.until("select from submissions where sender = $1", [hexToBytes(userAddress(9_000))]);

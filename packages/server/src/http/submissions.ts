@@ -12,10 +12,10 @@ import {
 import type { FastifyInstance, onRequestAsyncHookHandler } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../caller.js";
-import { storeErrors } from "../intake.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../store/list.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/Store.js";
+import { storeErrors } from "../unavailable.js";
 import type { Authenticator } from "./auth.js";
 import { asksForGzip } from "./gzip.js";
 import { recordOf } from "./record.js";
