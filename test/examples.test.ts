@@ -52,7 +52,7 @@ describe("the examples", () => {
   it("are these", () => {
     expect(readdirSync(join(root, "examples")).sort()).toEqual([
       ...["README.md", "browser-server.mjs", "browser.html", "curl.sh"],
-      ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs"],
+      ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs", "websocket.mjs"],
     ]);
   });
 
@@ -72,6 +72,21 @@ describe("the examples", () => {
     });
     expect(output).toMatch(/^(?:0x[0-9a-f]{64} status 1 block \d+\n){2}$/);
     expect(gain).toBe(2n * 10n ** 18n);
+  });
+
+  it("submit and watch over a WebSocket, frame by frame", async () => {
+    let frames: Record<string, unknown>[] = [];
+    const gain = await gainOf(BOB, async () => {
+      const output = await outputOf(process.execPath, "websocket.mjs");
+      frames = output
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    });
+    const [sent, included] = frames;
+    expect(sent).toMatchObject({ request: 1, index: 0, success: true });
+    expect(included).toEqual({ ...sent, request: "again" });
+    expect(gain).toBe(3n * 10n ** 18n);
   });
 
   it("submit with curl and ask what became of it", async () => {
