@@ -170,7 +170,6 @@ describe("gas-waiver", () => {
       '  - GAS_WAIVER_PORT "x" is not a whole number from 0 to 65535',
       "  - GAS_WAIVER_KEYS holds no usable private key at position 1: 32 bytes of hex are needed",
       "  - DATABASE_URL is not a URL that begins with postgres:// or postgresql://",
-      "  - the list of API keys is missing: give --api-keys-file FILE or GAS_WAIVER_API_KEYS_FILE or GAS_WAIVER_API_KEYS",
       "  - --data-dir and DATABASE_URL are both given: the place of the store comes from one of them",
     ]);
   });

@@ -69,6 +69,50 @@ const LANES: Group = {
   },
 };
 
+const KEYS: Group = {
+  summary: "Create, list, change and revoke the API keys of a service, and read their audit.",
+  introduction:
+    "The API keys of a service: who may submit, how much, and what. A change binds on all replicas within a second.",
+  commands: {
+    create: {
+      summary: "Create a key and show it, this once.",
+      load: async () => (await import("./commands/keysChange.js")).create,
+    },
+    list: {
+      summary: "Show the keys: their state, and what is set for them.",
+      load: async () => (await import("./commands/keysRead.js")).list,
+    },
+    show: {
+      summary: "Show one key.",
+      load: async () => (await import("./commands/keysRead.js")).show,
+    },
+    update: {
+      summary: "Change a key's label, expiry, limits, scope or caps.",
+      load: async () => (await import("./commands/keysChange.js")).update,
+    },
+    rotate: {
+      summary: "Give a key a new secret; the old one stays good for a while.",
+      load: async () => (await import("./commands/keysChange.js")).rotate,
+    },
+    disable: {
+      summary: "Let a key rest: it is refused until it is enabled again.",
+      load: async () => (await import("./commands/keysChange.js")).disable,
+    },
+    enable: {
+      summary: "Let a disabled key in again.",
+      load: async () => (await import("./commands/keysChange.js")).enable,
+    },
+    revoke: {
+      summary: "End a key for good.",
+      load: async () => (await import("./commands/keysChange.js")).revoke,
+    },
+    audit: {
+      summary: "Show who changed which key, when, and how.",
+      load: async () => (await import("./commands/keysRead.js")).audit,
+    },
+  },
+};
+
 const PROGRAM: Group = {
   summary: "",
   introduction:
@@ -86,6 +130,7 @@ const PROGRAM: Group = {
       summary: "Start the submission service alone.",
       load: async () => (await import("./commands/serve.js")).serve,
     },
+    keys: KEYS,
     lanes: LANES,
     governance: GOVERNANCE,
   },

@@ -5,6 +5,7 @@ export * from "./address.js";
 export type { Crypto, Signature } from "./crypto/Crypto.js";
 export { javascriptCrypto } from "./crypto/javascript.js";
 export * from "./decodeTransaction.js";
+export { describe } from "./describe.js";
 export * from "./hex.js";
 export * from "./InnerTx.js";
 export * from "./intrinsicGas.js";

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import { limitsOfService } from "./caller.js";
 import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
 import { expireOldWork } from "./expiry.js";
@@ -10,6 +11,7 @@ import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
 import { createMetricsApp } from "./http/metrics.js";
 import { createIntake } from "./intake.js";
+import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { openLaneBoard } from "./laneBoard.js";
 import { createLaneSet } from "./laneSet.js";
 import { createLog, type Logger } from "./log.js";
@@ -64,16 +66,23 @@ export async function createServer(
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
   const store = await openStore(options, log, signal);
+  let keys: KeyDirectory | undefined;
   try {
     signal?.throwIfAborted();
-    return await build(options, store, log);
+    const { queueCapacity } = options;
+    keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
+    if (options.apiKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
+    return await build({ options, store, log, keys });
   } catch (error) {
+    keys?.close();
     await store.close();
     throw error;
   }
 }
 
-async function build(options: ResolvedOptions, store: Store, log: Logger): Promise<Server> {
+type Foundations = Pick<RelayParts, "options" | "store" | "log" | "keys">;
+
+async function build({ options, store, log, keys }: Foundations): Promise<Server> {
   const ending = new AbortController();
   const rpc = createRpc({ ...options, signal: ending.signal });
   const chain = createChain(rpc);
@@ -81,17 +90,17 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
   const earlierSubmissions = await countSubmissions(store);
   const { chainRef, confirmed } = await findServedChain({ chain, store, options });
   if (confirmed && registry) await assertReadable(registry, addressesOf(options.waiverKeys));
-  const relay = await startRelay({ options, store, log, chain, registry, chainRef });
+  const relay = await startRelay({ options, store, log, chain, registry, chainRef, keys });
   // Nothing is sent to a chain that may not be ours.
   const confirmation = confirmed
     ? Promise.resolve(true)
     : confirmServedChain({ chain, store, options }, log, ending.signal);
-  let keys = options.waiverKeys;
+  let waiverKeys = options.waiverKeys;
   if (confirmed) await relay.policies.begin();
   const started = confirmation.then(async (ours) => {
     if (!ours) return;
     if (!confirmed) await relay.policies.begin();
-    await relay.lanes.setKeys(keys);
+    await relay.lanes.setKeys(waiverKeys);
   });
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
@@ -101,7 +110,7 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
-  const app = createApp({ store, chainRef, intake, options, health, log, metrics, readiness });
+  const app = createApp({ store, chainRef, intake, options, health, log, metrics, readiness, keys });
   const metricsApp = createMetricsApp(metrics);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
@@ -118,6 +127,7 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
     await Promise.all([app.close(), metricsApp.close()]);
     clearTimeout(cut);
+    keys.close();
     await relay.close();
     await store.close();
   };
@@ -128,7 +138,7 @@ async function build(options: ResolvedOptions, store: Store, log: Logger): Promi
     listenMetrics: (address) => listen(metricsApp, address),
     async setWaiverKeys(fresh) {
       resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
-      keys = fresh;
+      waiverKeys = fresh;
       await started;
       await relay.lanes.setKeys(fresh);
       relay.policies.look();
@@ -148,10 +158,11 @@ interface RelayParts {
   /** Undefined: what the waivers may send is configured. */
   readonly registry: Registry | undefined;
   readonly chainRef: number;
+  readonly keys: KeyDirectory;
 }
 
 /** What takes submissions and carries them: everything between HTTP and the chain. */
-async function startRelay({ options, store, log, chain, registry, chainRef }: RelayParts) {
+async function startRelay({ options, store, log, chain, registry, chainRef, keys }: RelayParts) {
   const replica = randomUUID();
   const own = addressesOf(options.waiverKeys);
   for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
@@ -162,6 +173,7 @@ async function startRelay({ options, store, log, chain, registry, chainRef }: Re
     replica,
     onResult: (id, notice) => results.hear(id, notice),
     onWork: () => lanes.wake(),
+    onKeys: () => void keys.look().catch(() => {}),
   });
   const metrics = createMetrics(() =>
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),

@@ -5,10 +5,9 @@ import { createLog } from "./log.js";
 import { createRpc } from "./rpc.js";
 import { CONFIRM_MS, createDoubts, type SettleContext, settle } from "./settle.js";
 import { isSameChain, lastChain } from "./store/chains.js";
-import { embeddedConnection } from "./store/embedded.js";
 import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "./store/lanes.js";
 import { type Lane, releaseLease, takeLease } from "./store/lease.js";
-import { connectStore, type Store } from "./store/Store.js";
+import { connectStore, type Store, type StorePlace, storeConnection } from "./store/Store.js";
 import { type TakenNonce, takenNonces } from "./store/underWay.js";
 import { examine, type Finding } from "./sweep.js";
 
@@ -40,17 +39,8 @@ export interface LaneFindings {
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
  * @throws {@link StartError} if it cannot be reached or belongs to no chain yet.
  */
-export async function openLaneAdmin(place: {
-  readonly databaseUrl?: string;
-  readonly dataDir?: string;
-}): Promise<LaneAdmin> {
-  const { databaseUrl, dataDir } = place;
-  if (databaseUrl === undefined && dataDir === undefined) {
-    throw new StartError("neither a database URL nor a data folder is set");
-  }
-  const connection =
-    databaseUrl === undefined ? await embeddedConnection(dataDir ?? "") : { connectionString: databaseUrl };
-  const store = await connectStore(connection, createLog("silent"));
+export async function openLaneAdmin(place: StorePlace): Promise<LaneAdmin> {
+  const store = await connectStore(await storeConnection(place), createLog("silent"));
   const known = await lastChain(store);
   if (known === undefined) {
     await store.close();

@@ -1,5 +1,6 @@
 // News between replicas: no polling is behind these tests, so that what they hear was told.
 import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Notices, openNotices } from "./notices.js";
 import type { Notice } from "./results.js";
@@ -21,6 +22,9 @@ afterEach(async () => {
   await store.close();
 });
 
+/** Tells, by the replica's name, that it was told of API keys. */
+const keyNews = new EventEmitter();
+
 type News = readonly [id: string, notice: Notice] | "work";
 
 /** A replica that collects what it hears. */
@@ -38,6 +42,7 @@ async function replica() {
     replica: name,
     onResult: (id, notice) => hear([id, notice]),
     onWork: () => hear("work"),
+    onKeys: () => keyNews.emit(name),
   });
   open.push(notices);
   const until = async (count: number) => {
@@ -125,8 +130,15 @@ describe("news between replicas", () => {
     expect(await second.until(1)).toEqual(["work"]);
   });
 
+  it("of API keys reach every replica, from whoever is at the database", async () => {
+    const both = [await replica(), await replica()];
+    const told = both.map(({ name }) => once(keyNews, name));
+    await store.pool.query("select pg_notify('gas_waiver_keys', '')");
+    await Promise.all(told);
+  });
+
   it("end at once, also when it has hardly begun", async () => {
-    const options = { store, log: silent, onResult: () => {}, onWork: () => {} };
+    const options = { store, log: silent, onResult: () => {}, onWork: () => {}, onKeys: () => {} };
     await openNotices({ ...options, replica: randomUUID() }).close();
   });
 });

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Logger } from "./log.js";
 import type { Notice } from "./results.js";
+import { KEYS_CHANNEL } from "./store/apiKeys.js";
 import type { Store } from "./store/Store.js";
 
 /**
@@ -24,6 +25,8 @@ export interface NoticesOptions {
   readonly replica: string;
   onResult(id: string, notice: Notice): void;
   onWork(): void;
+  /** API keys have changed, or may have while nothing was heard. */
+  onKeys(): void;
 }
 
 /** A notification may hold 8,000 bytes; a piece of news of a failure is some hundreds. */
@@ -34,6 +37,7 @@ const RECONNECT_MS = 1_000;
 
 type Message = { readonly work: true } | { readonly id: string; readonly notice: Notice };
 
+/** The channel of {@link NoticesOptions.onKeys} is everybody's. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
 export function openNotices(options: NoticesOptions): Notices {
@@ -89,7 +93,9 @@ function packets(messages: readonly Message[]): string[] {
 }
 
 /** Listens on a connection of its own, and connects again when it is lost. */
-function listen({ store, log, replica, onResult, onWork }: NoticesOptions): { close(): Promise<void> } {
+function listen({ store, log, replica, onResult, onWork, onKeys }: NoticesOptions): {
+  close(): Promise<void>;
+} {
   let closed = false;
   let client: pg.Client | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -110,10 +116,14 @@ function listen({ store, log, replica, onResult, onWork }: NoticesOptions): { cl
     client = fresh;
     fresh.on("error", lost);
     fresh.on("end", () => lost());
-    fresh.on("notification", ({ payload }) => receive(payload));
+    fresh.on("notification", ({ channel, payload }) => {
+      if (channel === KEYS_CHANNEL) onKeys();
+      else receive(payload);
+    });
     try {
       await fresh.connect();
-      await fresh.query(`listen ${channelOf(replica)}`);
+      await fresh.query(`listen ${KEYS_CHANNEL}; listen ${channelOf(replica)}`);
+      onKeys();
     } catch (error) {
       lost(error as Error);
       await fresh.end().catch(() => {});

@@ -51,7 +51,6 @@ describe("the options of the service", () => {
     ["waiverKeys", [GOOD.waiverKeys[0], GOOD.waiverKeys[0]], /same key twice/],
     ["waiverKeys", [new Uint8Array(31)], /waiverKeys\[0\]/],
     ["waiverKeys", [new Uint8Array(32)], /waiverKeys\[0\]/],
-    ["apiKeys", [], /nobody/],
     ["apiKeys", ["short"], /apiKeys\[0\]/],
     ["apiKeys", ["good-enough-key", "with space in it"], /apiKeys\[1\]/],
     ["dataDir", undefined, /neither/],

@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly rpcWsUrl?: string;
   /** The waivers' private keys, 32 bytes each; one lane a key. */
   readonly waiverKeys: readonly Uint8Array[];
-  /** The bearer keys that may submit. */
+  /** Bearer keys that may submit, beside those of the store; none of them changes while the service runs. */
   readonly apiKeys: readonly string[];
   /** What the waivers may send (D4), where the chain's registry does not say it alone. */
   readonly allowedTargets?: readonly AllowedTarget[];
@@ -153,7 +153,6 @@ function identityProblems(options: ResolvedOptions): string[] {
   options.waiverKeys.forEach((key, i) => {
     if (!isPrivateKey(key)) problems.push(`waiverKeys[${i}] is not a private key of 32 bytes`);
   });
-  if (options.apiKeys.length === 0) problems.push("apiKeys is empty: nobody could submit");
   options.apiKeys.forEach((key, i) => {
     if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
       problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);

@@ -5,56 +5,14 @@ import {
   type LaneState,
   type LaneStatus,
   openLaneAdmin,
-  StartError,
 } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../Command.js";
 import { CommandFailedError } from "../sentence.js";
-import { address, given, text, url } from "../settings/parsers.js";
-import type { Alternatives } from "../settings/Setting.js";
+import { address, given, url } from "../settings/parsers.js";
+import { ONE_STORE, STORE_SETTINGS, type StoreValues, withStore } from "./openStore.js";
 
-const STORE_SETTINGS = {
-  dataDir: {
-    flag: "data-dir",
-    env: "GAS_WAIVER_DATA_DIR",
-    placeholder: "FOLDER",
-    help: "The data folder of a service that is running; unless DATABASE_URL names its database.",
-    defaultText: ".gas-waiver",
-    parse: text,
-  },
-  databaseUrl: {
-    env: "DATABASE_URL",
-    help: "The service's PostgreSQL; instead of --data-dir.",
-    secret: true,
-    parse: url("postgres:", "postgresql:"),
-  },
-  json: { flag: "json", help: "Print JSON.", parse: given },
-} as const;
-
-const ONE_STORE: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
-  { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
-];
-
-interface StoreValues {
-  readonly dataDir: string | undefined;
-  readonly databaseUrl: string | undefined;
-}
-
-/** Opens the store, uses it, closes it; what the service says of it becomes a sentence. */
-async function withLanes<T>(
-  { dataDir = ".gas-waiver", databaseUrl }: StoreValues,
-  use: (lanes: LaneAdmin) => Promise<T>,
-) {
-  let admin: LaneAdmin | undefined;
-  try {
-    admin = await openLaneAdmin(databaseUrl === undefined ? { dataDir } : { databaseUrl });
-    return await use(admin);
-  } catch (error) {
-    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
-    throw error;
-  } finally {
-    await admin?.close();
-  }
-}
+const withLanes = <T>(values: StoreValues, use: (lanes: LaneAdmin) => Promise<T>) =>
+  withStore(values, openLaneAdmin, use);
 
 export const list = defineCommand({
   description: "It asks the database of the service, which may run meanwhile, and changes nothing.",

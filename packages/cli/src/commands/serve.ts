@@ -84,7 +84,7 @@ const SETTINGS = {
     flag: "api-keys-file",
     env: "GAS_WAIVER_API_KEYS_FILE",
     placeholder: "FILE",
-    help: "The API keys that may submit, one a line.",
+    help: "API keys that may submit beside those of `gas-waiver keys`, one a line.",
     parse: fileOf(apiKeys),
   },
   dataDir: {
@@ -204,7 +204,7 @@ const SETTINGS = {
   },
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
-    help: "The API keys that may submit, separated by commas; instead of --api-keys-file.",
+    help: "API keys that may submit beside those of `gas-waiver keys`, separated by commas; instead of --api-keys-file.",
     secret: true,
     parse: apiKeys,
   },
@@ -218,7 +218,7 @@ const SETTINGS = {
 
 const ALTERNATIVES: readonly Alternatives<keyof typeof SETTINGS>[] = [
   { of: ["waiverKeyFile", "waiverKeys"], what: "the list of the waivers' private keys", required: true },
-  { of: ["apiKeysFile", "apiKeys"], what: "the list of API keys", required: true },
+  { of: ["apiKeysFile", "apiKeys"], what: "the list of API keys", required: false },
   { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
 ];
 

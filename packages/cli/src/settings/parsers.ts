@@ -29,6 +29,29 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (val
   };
 }
 
+/** A decimal fraction above 0 and at most 1. */
+export function share(value: string): number {
+  const number = /^(\d(\.\d{1,9})?|\.\d{1,9})$/.test(value) ? Number(value) : Number.NaN;
+  if (number > 0 && number <= 1) return number;
+  throw new InvalidValueError("is not a number above 0 and at most 1");
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A span of time such as 90s, 15m, 12h or 30d, in ms; 0 needs no unit. */
+export function duration(value: string): number {
+  if (value === "0") return 0;
+  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  const factor = UNITS[unit];
+  if (factor !== undefined) return Number(count) * factor;
+  throw new InvalidValueError("is not a span of time such as 90s, 15m, 12h or 30d");
+}
+
+/** What another parser reads, or null for `none`. */
+export function orNone<T>(parse: (value: string) => T): (value: string) => T | null {
+  return (value) => (value === "none" ? null : parse(value));
+}
+
 /** A TCP port; 0 takes a free one. */
 export const port = wholeNumber(0, 65_535);
 

@@ -2,9 +2,9 @@ import type { ErrorCode } from "../reasons.js";
 
 /**
  * Where a reason is seen: in a result line (and then in the submission's record), as the error of a whole HTTP
- * request, or as the error frame of a whole request over a WebSocket.
+ * request, as the error frame of a whole request over a WebSocket, or as the error of the operators' admin API.
  */
-export type Place = "line" | "http" | "frame";
+export type Place = "line" | "http" | "frame" | "admin";
 
 /**
  * Is it of use to send the very same thing again? It never does harm (D18).

@@ -21,11 +21,19 @@ An error stands in the result line of its transaction (D13), and later in the su
 - *later*: the same thing may pass after a while; a 429 or 503 says in \`Retry-After\` after how many seconds;
 - *at once*: the same thing gives the submission of before, or a new try of one that has failed for good.`;
 
-const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = { line: "result line", frame: "frame" };
+const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
+  line: "result line",
+  frame: "frame",
+  admin: "admin API",
+};
 
 function whereOf(reason: Reason): string {
   const places = REASON_NOTES[reason].where;
-  return places.map((place) => (place === "http" ? String(statusOf(reason)) : WHERE[place])).join(", ");
+  const textOf = (place: Place) => {
+    if (place === "http") return String(statusOf(reason));
+    return place === "admin" ? `${WHERE.admin}, ${statusOf(reason)}` : WHERE[place];
+  };
+  return places.map(textOf).join(", ");
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

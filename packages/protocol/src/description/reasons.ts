@@ -1,4 +1,5 @@
 import type { Reason } from "../reasons.js";
+import { ADMIN } from "./adminReasons.js";
 import { CHAIN, WATCH } from "./outcomeReasons.js";
 import type { ReasonNote } from "./ReasonNote.js";
 import { REQUEST } from "./requestReasons.js";
@@ -12,6 +13,7 @@ export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = {
   ...CHAIN,
   ...WATCH,
   ...REQUEST,
+  ...ADMIN,
 };
 
 /** The reasons as the reference groups them. */
@@ -22,6 +24,7 @@ export const REASON_GROUPS: readonly { readonly title: string; readonly reasons:
   { title: "It could not be put on chain", reasons: namesOf(CHAIN) },
   { title: "A submission cannot be watched", reasons: namesOf(WATCH) },
   { title: "The request was refused whole", reasons: namesOf(REQUEST) },
+  { title: "The admin API refused a request", reasons: namesOf(ADMIN) },
 ];
 
 function namesOf(notes: Partial<Record<Reason, ReasonNote>>): Reason[] {

@@ -90,6 +90,24 @@ export const REQUEST = {
     remedy: "Check the key and the network.",
     retry: "corrected",
   },
+  KEY_EXPIRED: {
+    where: ["http"],
+    cause: "The key has expired, or its secret was replaced by a new one.",
+    remedy: "Use the new secret, or ask the operator for another key.",
+    retry: "corrected",
+  },
+  KEY_DISABLED: {
+    where: ["http"],
+    cause: "The operator has disabled the key for now.",
+    remedy: "Ask the operator.",
+    retry: "later",
+  },
+  KEY_REVOKED: {
+    where: ["http"],
+    cause: "The key was revoked for good.",
+    remedy: "Ask the operator for another key.",
+    retry: "corrected",
+  },
   RATE_EXCEEDED: {
     where: ["http", "frame"],
     cause: "More transactions a second than this key may send.",

@@ -37,6 +37,7 @@ const STATUS_OF_REASON: Partial<Record<Reason, number>> = {
   UPGRADE_REQUIRED: 426,
   HEAD_TOO_LARGE: 431,
   NO_SUCH_METHOD: 405,
+  KEY_STATE_FINAL: 409,
   INTERNAL_ERROR: 500,
 };
 

@@ -31,7 +31,8 @@ function reasonEntry(reason: Reason): Html {
 }
 
 function placeOf(place: Place, reason: Reason): string {
-  return { line: "result line", frame: "frame", http: `HTTP ${statusOf(reason)}` }[place];
+  const http = `HTTP ${statusOf(reason)}`;
+  return { line: "result line", frame: "frame", http, admin: `admin API, ${http}` }[place];
 }
 
 export function reasonLink(reason: Reason): Html {

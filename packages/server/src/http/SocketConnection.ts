@@ -1,4 +1,5 @@
 import {
+  CLOSE_CODES,
   type ClientFrame,
   encodeDoneFrame,
   encodeErrorFrame,
@@ -10,8 +11,8 @@ import {
   readClientFrame,
 } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
-import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
+import type { Grant } from "../keys/HeldKey.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
@@ -27,6 +28,8 @@ export interface SocketDependencies {
 
 /** Answers that may wait for a client that does not read, in bytes, before no more of its frames are read. */
 const MAX_UNREAD_BYTES = 65_536;
+/** How long a client that is sent away has to say goodbye. */
+const GOODBYE_MS = 500;
 
 /**
  * One WebSocket (D23). Each request has a loop of its own that pulls a line, sends it, and pulls the next when the
@@ -34,7 +37,7 @@ const MAX_UNREAD_BYTES = 65_536;
  * nothing. Frames are not read any further while answers, or requests that are not in the store yet, pile up.
  */
 export class SocketConnection {
-  readonly caller: Caller;
+  readonly #grant: Grant;
   /** Resolves when the connection is gone. */
   readonly closed: Promise<void>;
   readonly #socket: WebSocket;
@@ -47,10 +50,12 @@ export class SocketConnection {
   /** Has anything moved since the last ping? */
   #alive = true;
 
-  constructor(socket: WebSocket, caller: Caller, dependencies: SocketDependencies) {
+  constructor(socket: WebSocket, grant: Grant, dependencies: SocketDependencies) {
     this.#socket = socket;
-    this.caller = caller;
+    this.#grant = grant;
     this.#dependencies = dependencies;
+    const end = () => this.#end();
+    grant.ended.addEventListener("abort", end);
     // Messages come as one Buffer, the library's default.
     socket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
     socket.on("pong", () => {
@@ -66,6 +71,7 @@ export class SocketConnection {
     // A client that goes away ends the listening, and cancels nothing (D19).
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
+        grant.ended.removeEventListener("abort", end);
         for (const stream of this.#streams) void stream.return?.();
         resolve();
       });
@@ -96,7 +102,23 @@ export class SocketConnection {
     this.#socket.terminate();
   }
 
+  /** The key is no longer good: what was accepted goes on, and nobody is told of it here (D19, D25). */
+  #end(): void {
+    for (const stream of this.#streams) void stream.return?.();
+    const { message } = this.#grant.ended.reason as ProtocolError;
+    this.#socket.close(CLOSE_CODES.keyRevoked, message);
+    // Also one that does not say goodbye, or does not read.
+    setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+  }
+
   #receive(data: Buffer, isBinary: boolean): void {
+    // Frames may still come from a client that is being sent away.
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    const { maxBodyBytes } = this.#grant.caller.limits;
+    if (maxBodyBytes !== undefined && data.length > maxBodyBytes) {
+      this.#socket.close(CLOSE_CODES.frameTooLarge, "the frame is larger than this key may send");
+      return;
+    }
     this.#alive = true;
     this.#entering += data.length;
     const serving = this.#serve(isBinary ? binary() : readClientFrame(data.toString()), data.length);
@@ -141,7 +163,7 @@ export class SocketConnection {
   async #admit({ request, parse }: ReceivedFrame, length: number): Promise<AsyncIterable<ResultLine>> {
     const { options } = this.#dependencies;
     try {
-      const frame = parse(this.caller.limits.maxBatchSize);
+      const frame = parse(this.#grant.caller.limits.maxBatchSize);
       if (this.#underWay.size >= options.maxSocketRequests) throw full(options.maxSocketRequests);
       if (request !== null) this.#underWay.add(request);
       return await this.#start(frame);
@@ -154,11 +176,12 @@ export class SocketConnection {
   #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
     const { intake, limiter } = this.#dependencies;
     const { wait = "broadcast" } = frame;
-    if ("watch" in frame) return intake.watch(this.caller, frame.watch, wait);
+    const { caller } = this.#grant;
+    if ("watch" in frame) return intake.watch(caller, frame.watch, wait);
     const { transactions } = frame;
-    limiter.take(this.caller, transactions.length);
-    return intake.submit(this.caller, transactions, wait).catch((error: unknown) => {
-      limiter.giveBack(this.caller, transactions.length);
+    limiter.take(caller, transactions.length);
+    return intake.submit(caller, transactions, wait).catch((error: unknown) => {
+      limiter.giveBack(caller, transactions.length);
       throw error;
     });
   }

@@ -2,6 +2,7 @@ import { type Health, ProtocolError } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
 import { limitsOfService } from "../caller.js";
 import type { Intake } from "../intake.js";
+import type { KeyDirectory } from "../keys/directory.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
@@ -29,6 +30,7 @@ export interface AppDependencies {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly readiness: ReadinessProbe;
+  readonly keys: KeyDirectory;
 }
 
 /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
@@ -45,6 +47,7 @@ export function createApp({
   log,
   metrics,
   readiness,
+  keys,
 }: AppDependencies): FastifyInstance {
   const answerError = createErrorHandler(log, options.maxBodyBytes, metrics);
   const app = fastify({
@@ -62,6 +65,7 @@ export function createApp({
   app.removeContentTypeParser("text/plain");
   closeSilentConnections(app);
   app.decorateRequest("caller");
+  app.decorateRequest("grant");
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request.url);
@@ -72,7 +76,7 @@ export function createApp({
   });
   allowOrigins(app, options);
   registerHealth(app, health);
-  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options));
+  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
   const limiter = createRateLimiter();
   registerReady(app, { readiness, authenticator });
   registerDescriptions(app, { authenticator, version: health.version });

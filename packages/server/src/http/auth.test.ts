@@ -1,10 +1,10 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../testing/callers.js";
+import { LIMITS, NO_KEYS } from "../testing/callers.js";
 import { createAuthenticator } from "./auth.js";
 
 const KEYS = ["gw_test_a_first-secret", "gw_test_b_other-secret"] as const;
-const { authenticate } = createAuthenticator(KEYS, LIMITS);
+const { authenticate } = createAuthenticator(KEYS, LIMITS, NO_KEYS);
 
 function refusal(authorization: string | undefined): ProtocolError {
   try {
@@ -19,7 +19,9 @@ describe("the caller", () => {
   it("is known by the key, always under the same name, which gives nothing of the key away", () => {
     const [first, other] = KEYS.map((key) => authenticate(`Bearer ${key}`).keyId);
     expect(first).not.toBe(other);
-    expect(first).toBe(createAuthenticator([KEYS[0]], LIMITS).authenticate(`Bearer ${KEYS[0]}`).keyId);
+    expect(first).toBe(
+      createAuthenticator([KEYS[0]], LIMITS, NO_KEYS).authenticate(`Bearer ${KEYS[0]}`).keyId,
+    );
     for (const part of ["gw_test", "secret", "first"]) expect(first).not.toContain(part);
   });
 

@@ -1,39 +1,51 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller, KeyLimits } from "../caller.js";
+import { hashOfKey } from "../keys/apiKey.js";
+import type { KeyDirectory } from "../keys/directory.js";
+import type { Grant } from "../keys/HeldKey.js";
 
 /** Finds out who calls by the `Authorization` header. */
 export interface Authenticator {
-  /** @throws {@link ProtocolError} `MISSING_KEY` or `UNKNOWN_KEY`; the message never repeats the key. */
+  /**
+   * Who calls, for a request that is answered at once.
+   * @throws {@link ProtocolError} of code `UNAUTHORIZED`; the message never repeats the key.
+   */
   authenticate(authorization: string | undefined): Caller;
+  /** The same, for what lasts: it says when the key is no longer good. */
+  admit(authorization: string | undefined): Grant;
 }
 
-/** Keys are compared by their hashes, in constant time. All have the same limits: those of the service. */
-export function createAuthenticator(apiKeys: readonly string[], limits: KeyLimits): Authenticator {
-  const known = apiKeys.map((key) => {
-    const caller: Caller = { keyId: keyIdOf(key), limits, allowedTargets: undefined, caps: undefined };
-    return { hash: sha256(key), caller };
+/**
+ * Keys of the configuration, which have the limits of the service, and keys of the store. They are compared by their
+ * hashes, in constant time.
+ */
+export function createAuthenticator(
+  apiKeys: readonly string[],
+  limits: KeyLimits,
+  directory: Pick<KeyDirectory, "admit">,
+): Authenticator {
+  const configured = apiKeys.map((key) => {
+    const hash = hashOfKey(key);
+    const caller = { keyId: keyIdOf(hash), limits, allowedTargets: undefined, caps: undefined };
+    // It is good as long as the process.
+    const grant: Grant = { caller, ended: new AbortController().signal };
+    return { hash, grant };
   });
-  return {
-    authenticate(authorization) {
-      const key = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
-      if (key === undefined) {
-        throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
-      }
-      const hash = sha256(key);
-      // Every key is compared, so that the time tells nothing.
-      const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-      if (matches[0] === undefined) throw new ProtocolError("UNKNOWN_KEY", "the API key is not known");
-      return matches[0].caller;
-    },
+  const admit = (authorization: string | undefined): Grant => {
+    const key = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
+    if (key === undefined) {
+      throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
+    }
+    const hash = hashOfKey(key);
+    // Every key is compared, so that the time tells nothing.
+    const [match] = configured.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+    return match?.grant ?? directory.admit(key, hash);
   };
+  return { admit, authenticate: (authorization) => admit(authorization).caller };
 }
 
-/** A name for the key that gives nothing of it away. */
-function keyIdOf(key: string): string {
-  return sha256(key).toString("hex").slice(0, 16);
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+/** A name for a key of the configuration that gives nothing of it away. */
+function keyIdOf(hash: Buffer): string {
+  return hash.toString("hex").slice(0, 16);
 }

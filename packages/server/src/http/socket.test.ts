@@ -1,20 +1,19 @@
 // The WebSocket in front of an intake that a test makes up.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { CLOSE_CODES, type ResultLine } from "@gas-waiver/protocol";
+import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
 import { createLog } from "../log.js";
 import { createMetrics } from "../metrics.js";
-import { LIMITS } from "../testing/callers.js";
+import { LIMITS, NO_KEYS } from "../testing/callers.js";
 import { createAuthenticator } from "./auth.js";
 import { createErrorHandler } from "./errors.js";
 import { registerSocket } from "./socket.js";
 
-const KEYS = ["gw_test_first_secret", "gw_test_other_secret"];
+const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
@@ -33,24 +32,31 @@ async function appWith(submit: Intake["submit"]) {
     refusing: false,
     end: () => {},
   };
-  const sockets = registerSocket(app, {
+  const ending = new AbortController();
+  const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
+  const admit = (authorization: string | undefined) => {
+    const grant = known.admit(authorization);
+    return authorization?.endsWith(KEYS[0]) ? { ...grant, ended: ending.signal } : grant;
+  };
+  registerSocket(app, {
     intake,
     log,
     metrics,
     limiter: { take: () => ({ remaining: 1, resetSeconds: 0 }), giveBack: () => {} },
-    authenticator: createAuthenticator(KEYS, LIMITS),
+    authenticator: { admit, authenticate: (text) => admit(text).caller },
     options: { maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
   });
   closers.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  const open = async (key = KEYS[0]) => {
+  const open = async (key: string = KEYS[0]) => {
     const headers = { authorization: `Bearer ${key}` };
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/submit`, { headers });
     await once(socket, "open");
     return socket;
   };
-  return { open, sockets };
+  const revoke = () => ending.abort(new ProtocolError("KEY_REVOKED", "the API key was revoked"));
+  return { open, revoke };
 }
 
 async function* none(): AsyncGenerator<ResultLine> {}
@@ -151,19 +157,47 @@ describe("a peer", () => {
 
 describe("a key that is revoked", () => {
   it("closes its connections with 1008, and no other's", async () => {
-    const callers: Caller[] = [];
-    const { open, sockets } = await appWith(async (caller) => {
-      callers.push(caller);
-      return none();
-    });
+    const { open, revoke } = await appWith(async () => none());
     const [revoked, other] = [await open(), await open(KEYS[1])];
-    revoked.send(request(1));
-    await once(revoked, "message");
-    sockets.revoke(callers[0]?.keyId ?? "");
-    const [code] = await once(revoked, "close");
-    expect(code).toBe(CLOSE_CODES.keyRevoked);
+    await roundTrip(revoked);
+    revoke();
+    const [code, why] = await once(revoked, "close");
+    expect([code, String(why)]).toEqual([CLOSE_CODES.keyRevoked, "the API key was revoked"]);
     await roundTrip(other);
     other.terminate();
+  });
+});
+
+describe("a client whose key was revoked, and who stays", () => {
+  it("gets no further line, is not listened to, and is cut off", async () => {
+    let left: () => void = () => {};
+    const gone = new Promise<void>((resolve) => (left = resolve));
+    let submitted = 0;
+    const end = { done: true, value: undefined } as const;
+    const waiting: AsyncIterator<ResultLine> = {
+      next: () => gone.then(() => end),
+      async return() {
+        left();
+        return end;
+      },
+    };
+    const { open, revoke } = await appWith(async () => {
+      submitted++;
+      return { [Symbol.asyncIterator]: () => waiting };
+    });
+    const client = await open();
+    client.send(request(1));
+    await roundTrip(client);
+    const frames: string[] = [];
+    client.on("message", (data) => frames.push(String(data)));
+    // It neither reads the goodbye nor says its own.
+    client.pause();
+    revoke();
+    await gone;
+    client.send(request(2));
+    client.resume();
+    await once(client, "close");
+    expect({ submitted, frames }).toEqual({ submitted: 1, frames: [] });
   });
 });
 

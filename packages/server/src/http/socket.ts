@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
-import type { Caller } from "../caller.js";
+import type { Grant } from "../keys/HeldKey.js";
 import type { ResolvedOptions } from "../options.js";
 import { shuttingDown } from "../unavailable.js";
 import type { Authenticator } from "./auth.js";
@@ -15,12 +15,6 @@ export interface SocketRouteDependencies extends SocketDependencies {
   readonly options: SocketDependencies["options"] & Pick<ResolvedOptions, "socketPingMs">;
 }
 
-/** The open WebSockets. */
-export interface Sockets {
-  /** Closes those of a key that was revoked (1008). */
-  revoke(keyId: string): void;
-}
-
 /** How long a client has to read its last answers and to say goodbye. */
 const GOODBYE_MS = 1_000;
 
@@ -28,7 +22,7 @@ const GOODBYE_MS = 1_000;
  * `GET /v1/submit` as a WebSocket (D23), on the port of everything else. An upgrade that is not for us, or without a
  * good key, goes the way of an ordinary request, so that its answer is the one of the routes.
  */
-export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): Sockets {
+export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): void {
   const { authenticator, options } = dependencies;
   const connections = new Set<SocketConnection>();
   let closing = false;
@@ -41,10 +35,10 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
   });
   // What was read behind a handshake that turns out wrong.
   const heads = new WeakMap<IncomingMessage, Buffer>();
-  const open = (caller: Caller, request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const open = (grant: Grant, request: IncomingMessage, socket: Duplex, head: Buffer) => {
     heads.set(request, head);
     sockets.handleUpgrade(request, socket, head, (accepted) => {
-      const connection = new SocketConnection(accepted, caller, dependencies);
+      const connection = new SocketConnection(accepted, grant, dependencies);
       connections.add(connection);
       accepted.on("close", () => connections.delete(connection));
     });
@@ -54,9 +48,9 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
     serveOrdinarily(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
   });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const caller = isForUs(request) && !closing ? callerOf(authenticator, request) : undefined;
-    if (caller === undefined) serveOrdinarily(app.server, request, socket, head);
-    else open(caller, request, socket, head);
+    const grant = isForUs(request) && !closing ? grantOf(authenticator, request) : undefined;
+    if (grant === undefined) serveOrdinarily(app.server, request, socket, head);
+    else open(grant, request, socket, head);
   });
   registerRoute(app, authenticator, () => closing);
   const pings = setInterval(() => {
@@ -67,14 +61,6 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
     clearInterval(pings);
     await goodbye(connections);
   });
-  return {
-    revoke(keyId) {
-      for (const connection of connections) {
-        if (connection.caller.keyId === keyId)
-          connection.close(CLOSE_CODES.keyRevoked, "the API key was revoked");
-      }
-    },
-  };
 }
 
 /** What remains of the path without an upgrade: why there was none. */
@@ -103,9 +89,9 @@ function isForUs({ method, url = "", headers }: IncomingMessage): boolean {
 }
 
 /** Nobody, if the key is not good: the route tells why. */
-function callerOf(authenticator: Authenticator, { headers }: IncomingMessage): Caller | undefined {
+function grantOf(authenticator: Authenticator, { headers }: IncomingMessage): Grant | undefined {
   try {
-    return authenticator.authenticate(headers.authorization);
+    return authenticator.admit(headers.authorization);
   } catch (error) {
     if (error instanceof ProtocolError) return undefined;
     throw error;

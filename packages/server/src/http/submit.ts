@@ -11,10 +11,13 @@ import {
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
+import type { Grant } from "../keys/HeldKey.js";
 import type { Authenticator } from "./auth.js";
+import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import { asksForGzip, gzipEach } from "./gzip.js";
 import type { RateLimiter } from "./limit.js";
+import { untilEnded } from "./untilEnded.js";
 import { addVary } from "./vary.js";
 
 export interface SubmitDependencies {
@@ -31,12 +34,16 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
     url: ROUTES.submit.path,
     // Before the body is read: a stranger's body is not worth the memory.
     onRequest: async (request) => {
-      request.caller = authenticator.authenticate(request.headers.authorization);
+      request.grant = authenticator.admit(request.headers.authorization);
+      request.caller = request.grant.caller;
       assertPlainBody(request.headers["content-encoding"]);
     },
+    preParsing: async ({ caller, headers }, _reply, payload) => limitBody(caller, headers, payload),
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
-      const { caller } = request;
+      const { caller, ended } = request.grant;
+      // It may have ended while the body came.
+      ended.throwIfAborted();
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       setRateLimit(reply, limiter.take(caller, transactions.length));
@@ -44,8 +51,10 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
         limiter.giveBack(caller, transactions.length);
         throw error;
       });
+      // D25: a key that ends cuts the stream after a whole line.
+      const encoded = encode(untilEnded(lines, ended));
       const compress = asksForGzip(request.headers["accept-encoding"]);
-      const body = compress ? gzipEach(encode(lines)) : encode(lines);
+      const body = compress ? gzipEach(encoded) : encoded;
       if (compress) reply.header("content-encoding", "gzip");
       addVary(reply, "accept-encoding");
       return reply
@@ -72,5 +81,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Who calls; set before the body of an authenticated route is read. */
     caller: Caller;
+    /** The same, for routes whose answers last. */
+    grant: Grant;
   }
 }

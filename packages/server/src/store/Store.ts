@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import pg from "pg";
 import { StartError } from "../errors.js";
 import type { Logger } from "../log.js";
-import { startEmbeddedPostgres } from "./embedded.js";
+import { embeddedConnection, startEmbeddedPostgres } from "./embedded.js";
 import { migrate } from "./migrate.js";
 
 /** A connection to run queries on: the pool, or one client inside a transaction. */
@@ -49,6 +49,19 @@ async function makeFolder(folder: string): Promise<void> {
   if (missing.code !== "ENOENT" || existsSync(parent)) throw missing;
   await makeFolder(parent);
   await makeFolder(folder);
+}
+
+/** Where the store of a service is: a database URL, or the data folder of a service that runs. */
+export interface StorePlace {
+  readonly databaseUrl?: string;
+  readonly dataDir?: string;
+}
+
+/** @throws {@link StartError} if no service runs on the data folder. */
+export async function storeConnection({ databaseUrl, dataDir }: StorePlace): Promise<pg.PoolConfig> {
+  if (databaseUrl !== undefined) return { connectionString: databaseUrl };
+  if (dataDir === undefined) throw new StartError("neither a database URL nor a data folder is set");
+  return embeddedConnection(dataDir);
 }
 
 /**

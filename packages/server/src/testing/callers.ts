@@ -1,4 +1,5 @@
 import { type Caller, limitsOfService } from "../caller.js";
+import { unknownKey } from "../keys/HeldKey.js";
 import { resolveOptions } from "../options.js";
 import { optionsFor } from "./TestService.js";
 
@@ -11,3 +12,10 @@ export const LIMITS = limitsOfService(
 export function callerOf(keyId: string, changes: Partial<Caller> = {}): Caller {
   return { keyId, limits: LIMITS, allowedTargets: undefined, caps: undefined, ...changes };
 }
+
+/** A store without keys. */
+export const NO_KEYS = {
+  admit(): never {
+    throw unknownKey();
+  },
+};

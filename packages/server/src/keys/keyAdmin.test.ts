@@ -1,0 +1,267 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Store } from "../store/Store.js";
+import { LIMITS } from "../testing/callers.js";
+import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { hashOfKey } from "./apiKey.js";
+import { type KeyDirectory, openKeyDirectory } from "./directory.js";
+import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres.end());
+
+let store: Store;
+let admin: KeyAdmin;
+const directories: KeyDirectory[] = [];
+beforeEach(async () => {
+  store = await postgres.openStore();
+  admin = createKeyAdmin(store);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const directory of directories.splice(0)) directory.close();
+  await store.close();
+});
+
+async function directory(now?: () => number): Promise<KeyDirectory> {
+  const opened = await openKeyDirectory({
+    store,
+    log: silent,
+    limits: LIMITS,
+    queueCapacity: 1_000,
+    ...(now && { now }),
+  });
+  directories.push(opened);
+  return opened;
+}
+
+/** `admitted`, or why not. */
+function outcome(keys: KeyDirectory, key: string): string {
+  try {
+    keys.admit(key, hashOfKey(key));
+    return "admitted";
+  } catch (error) {
+    return (error as ProtocolError).reason;
+  }
+}
+
+async function refusal(work: Promise<unknown>): Promise<ProtocolError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ProtocolError) return error;
+  throw new Error(`it was not refused: ${error}`);
+}
+
+describe("a key that is created", () => {
+  it("is shown once, as gw_<env>_<id>_<secret>, and is good at once for who looks", async () => {
+    const { key, record } = await admin.create("tests", { label: "first", env: "dev1" });
+    expect(key).toMatch(new RegExp(`^gw_dev1_${record.id}_[0-9a-f]{48}$`));
+    expect(record).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{16}$/),
+      env: "dev1",
+      label: "first",
+      state: "active",
+      createdAt: expect.any(String),
+    });
+    expect(await admin.show(record.id)).toEqual(record);
+    expect(outcome(await directory(), key)).toBe("admitted");
+  });
+
+  it("leaves nothing in the store from which it could be made again", async () => {
+    const { key } = await admin.create("tests", { label: "first" });
+    const secret = key.slice(key.lastIndexOf("_") + 1);
+    const { rows } = await store.pool.query<{ text: string }>(
+      "select k::text as text from api_keys k union all select a::text from key_audit a",
+    );
+    expect(rows).toHaveLength(2);
+    for (const { text } of rows) expect(text).not.toContain(secret.slice(0, 16));
+  });
+
+  it("has what is set for it, and its batches fit into its burst and its share of the queue", async () => {
+    const terms = {
+      limits: { rateBurst: 30, maxGasLimit: "50000000", maxDataLength: 10 },
+      caps: { gas: "5" },
+    };
+    const { key, record } = await admin.create("tests", { label: "narrow", ...terms });
+    expect(record).toMatchObject(terms);
+    const keys = await directory();
+    const { caller } = keys.admit(key, hashOfKey(key));
+    expect(caller).toMatchObject({ keyId: record.id, allowedTargets: undefined, caps: { gas: 5n } });
+    expect(caller.limits).toEqual({
+      ...LIMITS,
+      rateBurst: 30,
+      maxBatchSize: 30,
+      maxDataLength: 10,
+      // A key cannot exceed what protects the service.
+      maxGasLimit: LIMITS.maxGasLimit,
+    });
+    await admin.update("tests", record.id, { limits: { queueShare: 0.002 } });
+    await keys.look();
+    expect(keys.admit(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
+  });
+
+  it.each([
+    [null, "null"],
+    [{}, "label is missing"],
+    [{ label: "" }, 'label is ""'],
+    [{ label: "two\nlines" }, "label"],
+    [{ label: "x", env: "LIVE" }, 'env is "LIVE"'],
+    [{ label: "x", expiresAt: "tomorrow" }, 'expiresAt is "tomorrow"'],
+    [{ label: "x", expiresAt: "2001-01-01T00:00:00Z" }, "not a time in the future"],
+    [{ label: "x", expiresAt: 5 }, "expiresAt is the number 5"],
+    [{ label: "x", caps: { gas: -1 } }, "caps.gas"],
+    [{ label: "x", secret: "mine" }, "secret is nothing that can be set"],
+  ])("is refused as %j", async (input, message) => {
+    const error = await refusal(admin.create("tests", input));
+    expect(error.reason).toBe("INVALID_KEY_TERMS");
+    expect(error.message).toContain(message);
+    expect(await admin.list({ limit: 10 })).toEqual([]);
+  });
+});
+
+describe("a change of a key", () => {
+  it("binds on whoever looks: disabled, enabled, revoked for good", async () => {
+    const { key, record } = await admin.create("tests", { label: "k" });
+    const keys = await directory();
+    const states: string[] = [];
+    for (const act of ["disable", "enable", "revoke"] as const) {
+      states.push((await admin[act]("tests", record.id)).state);
+      await keys.look();
+      states.push(outcome(keys, key));
+    }
+    expect(states).toEqual(["disabled", "KEY_DISABLED", "active", "admitted", "revoked", "KEY_REVOKED"]);
+    const error = await refusal(admin.enable("tests", record.id));
+    expect(error).toMatchObject({ reason: "KEY_STATE_FINAL" });
+    // Revoked twice is revoked.
+    expect((await admin.revoke("tests", record.id)).state).toBe("revoked");
+  });
+
+  it("gives a new secret, with the old one good for the overlap", async () => {
+    const clock = { ms: 0 };
+    const { key: first, record } = await admin.create("tests", { label: "k" });
+    const { key: second, record: rotated } = await admin.rotate("tests", record.id, 60_000);
+    expect(second.slice(0, -48)).toBe(first.slice(0, -48));
+    expect(Date.parse(rotated.previousSecretUntil ?? "")).toBeGreaterThan(Date.now());
+    const keys = await directory(() => clock.ms);
+    expect([first, second].map((key) => outcome(keys, key))).toEqual(["admitted", "admitted"]);
+    clock.ms += 61_000;
+    expect([first, second].map((key) => outcome(keys, key))).toEqual(["KEY_EXPIRED", "admitted"]);
+    const { key: third } = await admin.rotate("tests", record.id, 0);
+    await keys.look();
+    expect([first, second, third].map((key) => outcome(keys, key))).toEqual([
+      "UNKNOWN_KEY",
+      "UNKNOWN_KEY",
+      "admitted",
+    ]);
+  });
+
+  it("by expiry needs nobody, and ends what is open", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const clock = { ms: 0 };
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { key } = await admin.create("tests", { label: "k", expiresAt });
+    const keys = await directory(() => clock.ms);
+    const { ended } = keys.admit(key, hashOfKey(key));
+    clock.ms += 3_500_000;
+    vi.advanceTimersByTime(500);
+    expect(ended.aborted).toBe(false);
+    clock.ms += 200_000;
+    vi.advanceTimersByTime(500);
+    expect((ended.reason as ProtocolError).reason).toBe("KEY_EXPIRED");
+  });
+
+  it("of many at once: each version is seen, by whoever looks meanwhile", async () => {
+    const keys = await directory();
+    const created = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        const issued = await admin.create("tests", { label: `k${i}` });
+        await keys.look();
+        return outcome(keys, issued.key);
+      }),
+    );
+    expect(created).toEqual(Array(20).fill("admitted"));
+    expect(keys.size).toBe(20);
+  });
+
+  it("of a key that is not there is refused", async () => {
+    const works = [
+      admin.show("0".repeat(16)),
+      admin.update("tests", "0".repeat(16), {}),
+      admin.rotate("tests", "nonsense", 0),
+    ];
+    const reasons = (await Promise.all(works.map(refusal))).map(({ reason }) => reason);
+    expect(reasons).toEqual(Array(3).fill("NO_SUCH_KEY"));
+  });
+});
+
+describe("a store that is away", () => {
+  it("leaves known keys known, and others unknown", async () => {
+    const { key } = await admin.create("tests", { label: "k" });
+    const keys = await directory();
+    await postgres.halt();
+    await expect(keys.look()).rejects.toThrow();
+    expect(outcome(keys, key)).toBe("admitted");
+    expect(outcome(keys, key.replace(/.{16}_/, `${"0".repeat(16)}_`))).toBe("UNKNOWN_KEY");
+    await postgres.resume();
+    await keys.look();
+    expect(outcome(keys, key)).toBe("admitted");
+  });
+});
+
+describe("the audit", () => {
+  it("has every change with who made it and the values, and nothing secret", async () => {
+    const { key, record } = await admin.create("alice", { label: "k", limits: { ratePerSecond: 5 } });
+    await admin.update("bob", record.id, { label: "renamed", limits: { ratePerSecond: 6 } });
+    const { key: second } = await admin.rotate("bob", record.id, 1_000);
+    await admin.disable("carol", record.id);
+    // What changes nothing is no change.
+    await admin.disable("carol", record.id);
+    await admin.update("bob", record.id, { label: "renamed" });
+    const other = await admin.create("alice", { label: "other" });
+    const entries = await admin.audit({ keyId: record.id, limit: 10 });
+    expect(entries.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+      "carol disable",
+      "bob rotate",
+      "bob update",
+      "alice create",
+    ]);
+    expect(entries[2]?.changes).toEqual({
+      label: { from: "k", to: "renamed" },
+      limits: { from: { ratePerSecond: 5 }, to: { ratePerSecond: 6 } },
+    });
+    expect(entries[1]?.changes).toEqual({
+      secret: { to: "a new one" },
+      previousSecretUntil: { to: expect.any(String) },
+    });
+    const text = JSON.stringify(entries);
+    for (const secret of [key, second]) expect(text).not.toContain(secret.slice(-48, -32));
+
+    const [latest] = await admin.audit({ limit: 1 });
+    expect(latest).toMatchObject({ keyId: other.record.id });
+    expect(await admin.audit({ limit: 10, before: latest?.id })).toEqual(entries);
+  });
+
+  it.each(["update key_audit set actor = 'nobody'", "delete from key_audit", "truncate key_audit"])(
+    "cannot be changed: %s",
+    async (sql) => {
+      await admin.create("alice", { label: "k" });
+      await expect(store.pool.query(sql)).rejects.toThrow("key_audit only grows");
+    },
+  );
+});
+
+describe("the list", () => {
+  it("has the keys in the order of their creation, page by page", async () => {
+    const ids: string[] = [];
+    for (const label of ["a", "b", "c"]) ids.push((await admin.create("tests", { label })).record.id);
+    const page = async (after?: string) => (await admin.list({ after, limit: 2 })).map(({ id }) => id);
+    expect(await page()).toEqual(ids.slice(0, 2));
+    expect(await page(ids[1])).toEqual(ids.slice(2));
+    expect(await page(ids[2])).toEqual([]);
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, ProtocolError } from "@gas-waiver/protocol";
+import {
+  changingKeys,
+  findKey,
+  insertKey,
+  type KeyColumns,
+  listKeys,
+  type StoredKey,
+  updateKey,
+} from "../store/apiKeys.js";
+import { lastChain } from "../store/chains.js";
+import {
+  type AuditQuery,
+  auditEntries,
+  type KeyAction,
+  type KeyChanges,
+  recordChange,
+} from "../store/keyAudit.js";
+import { storeNow } from "../store/queue.js";
+import type { Store } from "../store/Store.js";
+import { ENV_PATTERN, hashOfKey, newKey, newKeyId } from "./apiKey.js";
+import { type AuditRecord, auditRecordOf, type IssuedKey, type KeyRecord, keyRecordOf } from "./keyRecord.js";
+import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "./terms.js";
+
+/**
+ * What an operator can do with API keys (D25). A change binds on every replica within a second, and leaves an entry
+ * in the audit with the name of its actor. All throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, or
+ * `KEY_STATE_FINAL` for a change of a revoked key.
+ */
+export interface KeyAdmin {
+  /** @param input label, and maybe env, expiresAt, limits, allowedTargets, caps: as JSON has them. */
+  create(actor: string, input: unknown): Promise<IssuedKey>;
+  /** In the order of their creation, from behind the key `after` on. */
+  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
+  show(id: string): Promise<KeyRecord>;
+  /** Changes what the input names: label, expiresAt, limits, allowedTargets, caps; `null` unsets. */
+  update(actor: string, id: string, input: unknown): Promise<KeyRecord>;
+  /** A new secret; the one before is good for `overlapMs` more, and one that is older no longer. */
+  rotate(actor: string, id: string, overlapMs: number): Promise<IssuedKey>;
+  disable(actor: string, id: string): Promise<KeyRecord>;
+  enable(actor: string, id: string): Promise<KeyRecord>;
+  /** For good. */
+  revoke(actor: string, id: string): Promise<KeyRecord>;
+  /** The changes, the latest first. */
+  audit(query: AuditQuery): Promise<AuditRecord[]>;
+}
+
+/** How long the secret before a rotation is good, unless told otherwise. */
+export const DEFAULT_OVERLAP_MS = 86_400_000;
+
+const NO_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: {} };
+
+/** @param store {@link Store}, of which only the pool is used. */
+export function createKeyAdmin(store: Store): KeyAdmin {
+  const change = (actor: string, id: string, action: KeyAction, edit: Edit) =>
+    changeKey(store, { actor, id, action }, edit);
+  return {
+    create: (actor, input) => createKey(store, actor, input),
+    async list(page) {
+      const now = await storeNow(store);
+      return (await listKeys(store, page)).map((key) => keyRecordOf(key, now));
+    },
+    async show(id) {
+      const now = await storeNow(store);
+      return keyRecordOf((await findKey(store, id)) ?? noSuchKey(id), now);
+    },
+    update: (actor, id, input) => change(actor, id, "update", (key, now) => updated(key, now, input)),
+    async rotate(actor, id, overlapMs) {
+      let text = "";
+      const record = await change(actor, id, "rotate", (key, now) => {
+        text = newKey(key.env, id);
+        const previous =
+          overlapMs > 0 ? { hash: key.hash, until: new Date(now.getTime() + overlapMs) } : undefined;
+        return { hash: hashOfKey(text), previous };
+      });
+      return { key: text, record };
+    },
+    disable: (actor, id) =>
+      change(actor, id, "disable", (key, now) => ({ disabledAt: key.disabledAt ?? now })),
+    enable: (actor, id) => change(actor, id, "enable", () => ({ disabledAt: undefined })),
+    revoke: (actor, id) => change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
+    audit: async (query) => (await auditEntries(store, query)).map(auditRecordOf),
+  };
+}
+
+async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {
+  const { env = await envOf(store), ...others } = membersOf(input);
+  if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
+    throw invalidTerms([`env is ${describe(env)}, not 1 to 16 lower-case letters and digits`]);
+  }
+  const id = newKeyId();
+  const key = newKey(env, id);
+  return changingKeys(store, async (db, now) => {
+    const { label, expiresAt, terms } = readInput({ label: null, ...others }, now, NO_TERMS);
+    const columns = {
+      hash: hashOfKey(key),
+      previous: undefined,
+      disabledAt: undefined,
+      revokedAt: undefined,
+    };
+    const created = await insertKey(db, { id, env, label: label ?? "", expiresAt, terms, ...columns });
+    const changes = changesBetween(undefined, created);
+    await recordChange(db, { actor, action: "create", keyId: id, changes: { env: { to: env }, ...changes } });
+    return { key, record: keyRecordOf(created, now) };
+  });
+}
+
+/** What becomes of some columns of a key. */
+type Edit = (key: StoredKey, now: Date) => Partial<KeyColumns>;
+
+/** One change of a key that is there. What changes nothing leaves no entry. */
+function changeKey(
+  store: Store,
+  { actor, id, action }: { readonly actor: string; readonly id: string; readonly action: KeyAction },
+  edit: Edit,
+): Promise<KeyRecord> {
+  return changingKeys(store, async (db, now) => {
+    const before = (await findKey({ pool: db }, id)) ?? noSuchKey(id);
+    if (before.revokedAt && action !== "revoke") {
+      throw new ProtocolError("KEY_STATE_FINAL", `key ${id} is revoked, and stays so`, { keyId: id });
+    }
+    const wanted = { ...before, ...edit(before, now) };
+    const changes = changesBetween(before, wanted);
+    if (Object.keys(changes).length === 0) return keyRecordOf(before, now);
+    const after = await updateKey(db, id, wanted);
+    await recordChange(db, { actor, action, keyId: id, changes });
+    return keyRecordOf(after, now);
+  });
+}
+
+/** A key's env, unless told otherwise: `live` on mainnet. */
+async function envOf(store: Store): Promise<string> {
+  const chain = await lastChain(store);
+  return chain === undefined || chain.identity.chainId === MAINNET ? "live" : "test";
+}
+
+/** D27. */
+const MAINNET = 988;
+
+function updated(key: StoredKey, now: Date, input: unknown): Partial<KeyColumns> {
+  const members = membersOf(input);
+  if ("env" in members) throw invalidTerms(["env is part of the key and does not change"]);
+  const { label, terms, ...read } = readInput(members, now, key.terms);
+  const expiresAt = "expiresAt" in members ? read.expiresAt : key.expiresAt;
+  return { label: label ?? key.label, expiresAt, terms };
+}
+
+interface Input {
+  readonly label: string | undefined;
+  readonly expiresAt: Date | undefined;
+  readonly terms: KeyTerms;
+}
+
+function readInput(members: Record<string, unknown>, now: Date, before: KeyTerms): Input {
+  const { label, expiresAt, ...terms } = members;
+  const problems: string[] = [];
+  if (label !== undefined && (typeof label !== "string" || !/^[^\p{C}]{1,200}$/u.test(label))) {
+    problems.push(`label is ${describe(label ?? undefined)}, not a text of 1 to 200 printable characters`);
+  }
+  const expiry = typeof expiresAt === "string" ? new Date(expiresAt) : undefined;
+  if (expiry === undefined ? (expiresAt ?? undefined) !== undefined : !(expiry > now)) {
+    problems.push(
+      `expiresAt is ${describe(expiresAt)}, not a time in the future such as 2030-01-31T00:00:00Z`,
+    );
+  }
+  if (problems.length > 0) throw invalidTerms(problems);
+  return { label: label as string | undefined, expiresAt: expiry, terms: changeTerms(before, terms) };
+}
+
+function membersOf(input: unknown): Record<string, unknown> {
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) return { ...input };
+  throw invalidTerms([`the key is described by an object; this is ${describe(input)}`]);
+}
+
+/** What the audit says of a change. Of secrets it says no more than that there is a new one. */
+function changesBetween(before: StoredKey | undefined, after: KeyColumns): KeyChanges {
+  const [old, fresh] = [before && auditable(before), auditable(after)];
+  const names = Object.keys(fresh) as (keyof typeof fresh)[];
+  const changed = names.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(fresh[name]));
+  const secret = before !== undefined && Buffer.compare(before.hash, after.hash) !== 0;
+  return {
+    ...Object.fromEntries(changed.map((name) => [name, { from: old?.[name], to: fresh[name] }])),
+    ...(secret && { secret: { to: "a new one" } }),
+  };
+}
+
+function auditable({ label, expiresAt, disabledAt, revokedAt, previous, terms }: KeyColumns) {
+  return {
+    label,
+    expiresAt,
+    disabledAt,
+    revokedAt,
+    previousSecretUntil: previous?.until,
+    ...{ limits: undefined, allowedTargets: undefined, caps: undefined },
+    ...termsToJson(terms),
+  };
+}
+
+function noSuchKey(id: string): never {
+  throw new ProtocolError("NO_SUCH_KEY", `there is no key with the id ${describe(id)}`, {
+    keyId: id.slice(0, 64),
+  });
+}

@@ -1,0 +1,57 @@
+import type { StoredKey } from "../store/apiKeys.js";
+import type { AuditEntry } from "../store/keyAudit.js";
+import { type KeyTermsJson, termsToJson } from "./terms.js";
+
+/** Whether a key is good, by the database's clock. */
+export const KEY_STATES = ["active", "disabled", "expired", "revoked"] as const;
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** A key as operators see it: in the admin API and with `--json`. Nothing in it proves the key. */
+export interface KeyRecord extends KeyTermsJson {
+  readonly id: string;
+  readonly env: string;
+  readonly label: string;
+  readonly state: KeyState;
+  readonly createdAt: string;
+  readonly expiresAt?: string;
+  readonly disabledAt?: string;
+  readonly revokedAt?: string;
+  /** Until when the secret before the last rotation is good as well. */
+  readonly previousSecretUntil?: string;
+}
+
+/** A new key, or one with a new secret: the only time that its text is shown. */
+export interface IssuedKey {
+  readonly key: string;
+  readonly record: KeyRecord;
+}
+
+export interface AuditRecord extends Omit<AuditEntry, "at"> {
+  readonly at: string;
+}
+
+export function stateOf(key: Pick<StoredKey, "revokedAt" | "disabledAt" | "expiresAt">, now: Date): KeyState {
+  if (key.revokedAt) return "revoked";
+  if (key.expiresAt && key.expiresAt <= now) return "expired";
+  return key.disabledAt ? "disabled" : "active";
+}
+
+export function keyRecordOf(key: StoredKey, now: Date): KeyRecord {
+  const { id, env, label, createdAt, expiresAt, disabledAt, revokedAt, previous, terms } = key;
+  return {
+    id,
+    env,
+    label,
+    state: stateOf(key, now),
+    createdAt: createdAt.toISOString(),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+    ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
+    ...(revokedAt && { revokedAt: revokedAt.toISOString() }),
+    ...(previous && previous.until > now && { previousSecretUntil: previous.until.toISOString() }),
+    ...termsToJson(terms),
+  };
+}
+
+export function auditRecordOf({ at, ...entry }: AuditEntry): AuditRecord {
+  return { ...entry, at: at.toISOString() };
+}
