@@ -7,7 +7,11 @@ import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
 /** How `gas-waiver serve` is called for a service on the devnet's rules. */
 export interface ServiceOptions {
   readonly rpcUrl: string;
-  readonly dataDir: string;
+  /** Where it keeps its database, unless `databaseUrl` names another. */
+  readonly dataDir?: string;
+  readonly databaseUrl?: string;
+  /** The API keys of its configuration: one, unless told otherwise. */
+  readonly apiKeys?: string;
   /** Any that is free by default. */
   readonly port?: string;
   readonly flags?: readonly string[];
@@ -24,14 +28,16 @@ function policyFile(): string {
 }
 
 /** The service in a process of its own, apart from the chain. */
-export function startService({ rpcUrl, dataDir, port = "0", flags = [], keyFile }: ServiceOptions): Program {
+export function startService(options: ServiceOptions): Program {
+  const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile, apiKeys = API_KEY } = options;
   const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
   return Program.gasWaiver(
     [
       ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
-      ...["--data-dir", dataDir, "--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
+      ...["--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
+      ...(dataDir === undefined ? [] : ["--data-dir", dataDir]),
       ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
     ],
-    { ...keys, GAS_WAIVER_API_KEYS: API_KEY },
+    { ...keys, GAS_WAIVER_API_KEYS: apiKeys, ...(databaseUrl && { DATABASE_URL: databaseUrl }) },
   );
 }

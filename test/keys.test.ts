@@ -1,0 +1,149 @@
+// API keys as an operator has them: `gas-waiver keys …` beside two replicas on one database.
+import { once } from "node:events";
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { TestPostgres } from "../packages/server/src/testing/TestPostgres.js";
+import { freshFolder } from "./freshFolder.js";
+import { Program } from "./Program.js";
+import { startService } from "./Service.js";
+import { submit } from "./submit.js";
+import { account, transferOf } from "./user.js";
+
+interface KeyJson {
+  readonly id: string;
+  readonly state: string;
+  readonly label: string;
+}
+
+let devnet: Devnet;
+let postgres: TestPostgres;
+let databaseUrl: string;
+let urls: string[];
+beforeAll(async () => {
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  const { url: rpcUrl } = await devnet.listen({ port: 0 });
+  postgres = await TestPostgres.start();
+  databaseUrl = await postgres.createDatabase();
+  // Without a key of their configuration, and one after the other: the first makes the schema.
+  const first = await startService({ rpcUrl, databaseUrl, apiKeys: "" }).ready();
+  const second = await startService({ rpcUrl, databaseUrl, apiKeys: "" }).ready();
+  urls = [first.url, second.url];
+});
+afterAll(async () => {
+  await postgres?.end();
+  await devnet?.close();
+});
+
+/** Runs `gas-waiver keys …` and tells how it ended. */
+async function keys(...args: string[]) {
+  const program = Program.gasWaiver(["keys", ...args], { DATABASE_URL: databaseUrl });
+  const { status } = await program.ended;
+  return { status, out: program.stdout, err: program.stderr };
+}
+
+async function json<T>(...args: string[]): Promise<T> {
+  const { status, out, err } = await keys(...args, "--json");
+  expect({ status, err }).toEqual({ status: 0, err: "" });
+  return JSON.parse(out);
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+/** Resolves when the replica answers the key with this status. */
+async function untilStatus(url: string, key: string, status: number): Promise<void> {
+  while ((await fetch(`${url}/v1/ready`, { headers: bearer(key) })).status !== status);
+}
+
+const transfer = (user: number, nonce = 0) =>
+  account(user).signTransaction(transferOf(account(7).address, 1n, nonce));
+
+describe("gas-waiver keys, beside two replicas", () => {
+  it("create shows a key once, and it submits on both", async () => {
+    const { status, out } = await keys("create", "--label", "a shop", "--max-batch-size", "5");
+    expect(status).toBe(0);
+    const [key = "", note, ...lines] = out.trimEnd().split("\n");
+    expect(key).toMatch(/^gw_test_[0-9a-f]{16}_[0-9a-f]{48}$/);
+    expect(note).toBe("Keep it: it is not shown again.");
+    const id = key.split("_")[2] ?? "";
+    expect(lines).toEqual([
+      `${id}  active, test: a shop`,
+      expect.stringMatching(/^ {2}created \S+Z$/),
+      "  limits: maxBatchSize 5",
+    ]);
+    for (const [user, url] of urls.entries()) {
+      await untilStatus(url, key, 200);
+      const [line] = await submit(url, [await transfer(user)], { headers: bearer(key) });
+      expect(line).toMatchObject({ success: true });
+    }
+    const all = await keys("list");
+    expect(all.out).toContain(`${id}  active, test: a shop\n`);
+    expect(all.out).not.toContain(key.split("_")[3]);
+  });
+
+  it("revoke closes open WebSockets of both replicas within a second", async () => {
+    const { key, record } = await json<{ key: string; record: KeyJson }>("create", "--label", "leaked");
+    const closed = await Promise.all(
+      urls.map(async (url) => {
+        await untilStatus(url, key, 200);
+        const socket = new WebSocket(`${url.replace("http", "ws")}/v1/submit`, { headers: bearer(key) });
+        await once(socket, "open");
+        return { closing: once(socket, "close") };
+      }),
+    );
+    expect(await json<KeyJson>("revoke", "--key", record.id)).toMatchObject({ state: "revoked" });
+    const since = performance.now();
+    const codes = (await Promise.all(closed.map(({ closing }) => closing))).map(([code]) => code);
+    expect(codes).toEqual([1008, 1008]);
+    expect(performance.now() - since).toBeLessThan(1_000);
+    for (const url of urls) {
+      const answer = await fetch(`${url}/v1/ready`, { headers: bearer(key) });
+      expect(answer.status).toBe(401);
+      expect(await answer.json()).toMatchObject({ error: { reason: "KEY_REVOKED" } });
+    }
+  });
+
+  it("update, rotate, disable, enable and audit do what they say, for people and for programs", async () => {
+    const { key, record } = await json<{ key: string; record: KeyJson }>("create", "--label", "k");
+    const at = ["--key", record.id];
+    expect(await json("update", ...at, "--label", "renamed", "--daily-gas", "9000000")).toMatchObject({
+      label: "renamed",
+      caps: { gas: "9000000" },
+    });
+    expect(await json<KeyJson>("disable", ...at)).toMatchObject({ state: "disabled" });
+    expect((await keys("show", ...at)).out).toMatch(new RegExp(`^${record.id}  disabled, test: renamed\n`));
+    expect(await json<KeyJson>("enable", ...at)).toMatchObject({ state: "active" });
+    const rotated = await json<{ key: string }>("rotate", ...at, "--overlap", "0");
+    const [url = ""] = urls;
+    await untilStatus(url, rotated.key, 200);
+    await untilStatus(url, key, 401);
+    const audit = await keys("audit", ...at);
+    expect(
+      audit.out.match(/(create|update|disable|enable|rotate) [0-9a-f]{16} by command line, \S+@\S+/g),
+    ).toHaveLength(5);
+    expect(audit.out).toContain('  label: "k" → "renamed"\n');
+    for (const secret of [key, rotated.key]) expect(audit.out).not.toContain(secret.slice(-48));
+  });
+
+  it("say in a sentence what is wrong, and never repeat a secret", async () => {
+    const unknown = await keys("show", "--key", "0".repeat(16));
+    expect(unknown).toEqual({
+      status: 1,
+      out: "",
+      err: `gas-waiver: there is no key with the id "${"0".repeat(16)}"\n`,
+    });
+    const whole = await keys("revoke", "--key", `gw_live_${"0".repeat(16)}_${"5ec2e7".repeat(8)}`);
+    expect(whole.status).toBe(2);
+    expect(whole.err).not.toContain("5ec2e7");
+    const past = await keys("create", "--label", "k", "--expires", "2001-01-01T00:00:00Z");
+    expect(past.status).toBe(1);
+    expect(past.err).toContain("not a time in the future");
+    const nobody = new Program([
+      ...["packages/cli/bin/gas-waiver.mjs", "keys", "list"],
+      "--data-dir",
+      freshFolder(),
+    ]);
+    expect(await nobody.ended).toMatchObject({ status: 1 });
+    expect(nobody.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
+  });
+});
