@@ -1,7 +1,7 @@
 // The running service against what it says of itself: every route, every status, every frame.
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { CLOSE_CODES, type Reason, ROUTES, statusOf } from "@gas-waiver/protocol";
 import {
   headersOf,
@@ -12,7 +12,8 @@ import {
 } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerBrokenRequest } from "./http/errors.js";
-import { ServedDescription } from "./testing/ServedDescription.js";
+import { Description } from "./testing/Description.js";
+import { answerTo, replyFrom } from "./testing/rawReply.js";
 import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "./testing/TestService.js";
 import { type Frame, TestSocket } from "./testing/TestSocket.js";
 import { innerOf } from "./testing/user.js";
@@ -30,33 +31,6 @@ const LIMITS = {
   keyQueueShare: 1,
   maxBodyBytes: 10_000,
 };
-
-/** The answer to bytes on a connection of their own. */
-async function answerTo(service: TestService, bytes: string): Promise<Reply> {
-  const { port, hostname } = new URL(service.url);
-  const socket = connect(Number(port), hostname);
-  socket.write(bytes);
-  return await replyFrom(socket);
-}
-
-/** The next answer on the connection, which is over then. */
-async function replyFrom(socket: Socket): Promise<Reply> {
-  let answer = "";
-  for await (const chunk of socket.setEncoding("utf8")) {
-    answer += chunk;
-    const [head = "", body = ""] = answer.split("\r\n\r\n");
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (answer.includes("\r\n\r\n") && Buffer.byteLength(body) >= length) break;
-  }
-  socket.destroy();
-  const [head = "", text = ""] = answer.split("\r\n\r\n");
-  const [first = "", ...fields] = head.split("\r\n");
-  const headers = fields.map((field) => {
-    const [name = "", value = ""] = field.split(": ");
-    return [name.toLowerCase(), value];
-  });
-  return { status: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), text };
-}
 
 const get =
   (path: string, headers: Record<string, string> = GOOD_HEADERS): Drive =>
@@ -164,9 +138,14 @@ async function whileEnding(service: TestService): Promise<Reply> {
 
 const services = testServices();
 const shared = services.shared(LIMITS);
-let description: ServedDescription;
+let description: Description;
 beforeAll(async () => {
-  description = await ServedDescription.of(shared());
+  const [openApi, asyncApi] = await Promise.all(
+    ["/v1/openapi.json", "/v1/asyncapi.json"].map(async (path) =>
+      JSON.parse((await get(path)(shared())).text),
+    ),
+  );
+  description = new Description(openApi, asyncApi);
 });
 
 /** What drives any other route drives these as well: the same code answers before a route is chosen, or after it threw. */
@@ -215,7 +194,7 @@ describe("a service that is well", () => {
     const reply = await shared().call(method, path);
     expect(reply.status).toBe(statusOf(reason));
     expect(reply.headers).toEqual(expect.objectContaining(anythingIn(headersOf(reason))));
-    expect(description.problemsOfError(reply, [reason])).toEqual([]);
+    expect(description.problemsOfRefusal(reply)).toEqual([]);
   });
 
   it.each([

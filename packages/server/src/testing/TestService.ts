@@ -5,6 +5,7 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { createServer, type Server } from "../createServer.js";
 import type { ServerOptions } from "../options.js";
+import { theDescription } from "./Description.js";
 import { CHAIN_ID, type PoolKind } from "./ModelChain.js";
 import { ScriptedNode } from "./ScriptedNode.js";
 import { storeUntil } from "./storeUntil.js";
@@ -104,6 +105,7 @@ export class TestService {
     });
   }
 
+  /** Any request, and its answer, which must be one that the service's description knows. */
   async call(
     method: string,
     path: string,
@@ -113,7 +115,10 @@ export class TestService {
     const response = await this.open(method, path, body, headers);
     let text = "";
     for await (const chunk of response.setEncoding("utf8")) text += chunk;
-    return { status: response.statusCode ?? 0, headers: response.headers, text };
+    const reply = { status: response.statusCode ?? 0, headers: response.headers, text };
+    const problems = theDescription().problemsOfCall(method, path, reply);
+    if (problems.length > 0) throw new Error(`${method} ${path}: ${problems.join("; ")}`);
+    return reply;
   }
 
   /** POST /v1/submit with a good key and content type, unless told otherwise. */

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { WebSocket } from "ws";
+import { theDescription } from "./Description.js";
 import { API_KEY, type TestService } from "./TestService.js";
 
 export type Frame = Readonly<Record<string, unknown>>;
@@ -44,7 +45,7 @@ export class TestSocket {
   async next(): Promise<Frame> {
     for (;;) {
       const frame = this.#frames.shift();
-      if (frame) return frame;
+      if (frame) return asDescribed(frame);
       if (this.socket.readyState >= WebSocket.CLOSING) throw new Error("closed without a frame");
       await once(this.#events, "frame");
     }
@@ -59,4 +60,10 @@ export class TestSocket {
       if (frame.done === true || ("error" in frame && !("index" in frame))) return frames;
     }
   }
+}
+
+function asDescribed(frame: Frame): Frame {
+  const name = theDescription().nameOfFrame(frame);
+  if (!["line", "done", "error"].includes(name)) throw new Error(`the service sent a frame that is ${name}`);
+  return frame;
 }

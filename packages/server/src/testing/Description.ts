@@ -1,10 +1,16 @@
-import { ROUTES } from "@gas-waiver/protocol";
-import type { RouteName } from "@gas-waiver/protocol/description";
+import { ROUTES, statusOf } from "@gas-waiver/protocol";
+import {
+  asyncApiOf,
+  OF_ANY_REQUEST,
+  OF_NO_ROUTE,
+  openApiOf,
+  type RouteName,
+} from "@gas-waiver/protocol/description";
 // biome-ignore lint/correctness/noUndeclaredDependencies: this folder is for tests only and is not built.
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 // biome-ignore lint/correctness/noUndeclaredDependencies: this folder is for tests only and is not built.
 import formats from "ajv-formats";
-import { GOOD_HEADERS, type Reply, type TestService } from "./TestService.js";
+import type { Reply } from "./TestService.js";
 
 interface Response {
   readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
@@ -27,28 +33,23 @@ interface AsyncApi {
   };
 }
 
-/** Holds what a running service answers to the two documents that it serves. */
-export class ServedDescription {
+/** Holds what a running service answers to what the two documents say. */
+export class Description {
   readonly #openApi: OpenApi;
   readonly #asyncApi: AsyncApi;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #validators = new Map<string, ValidateFunction>();
 
-  private constructor(openApi: OpenApi, asyncApi: AsyncApi) {
-    this.#openApi = openApi;
-    this.#asyncApi = asyncApi;
+  /** By the documents as they are served, or as they are made. */
+  constructor(
+    openApi: object = openApiOf({ version: "0.0.0" }),
+    asyncApi: object = asyncApiOf({ version: "0.0.0" }),
+  ) {
+    this.#openApi = openApi as OpenApi;
+    this.#asyncApi = asyncApi as AsyncApi;
     formats.default(this.#ajv);
     this.#ajv.addSchema(closed(openApi) as object, "openapi");
     this.#ajv.addSchema(closed(asyncApi) as object, "asyncapi");
-  }
-
-  static async of(service: TestService): Promise<ServedDescription> {
-    const documents = await Promise.all(
-      [ROUTES.openApi, ROUTES.asyncApi].map(async ({ method, path }) => {
-        const { text } = await service.call(method, path, undefined, GOOD_HEADERS);
-        return JSON.parse(text);
-      }),
-    );
-    return new ServedDescription(documents[0], documents[1]);
   }
 
   /** The statuses that the route may answer, and no others. */
@@ -67,14 +68,28 @@ export class ServedDescription {
     const headers = Object.entries(response.headers ?? {}).flatMap(([header, { $ref }]) => {
       const value = reply.headers[header.toLowerCase()];
       if (value === undefined) return [`there is no header ${header}`];
-      const isRight = (one: unknown) => this.#ajv.validate({ $ref: `openapi${$ref}/schema` }, one);
+      const isRight = (one: unknown) => this.#isValid({ $ref: `openapi${$ref}/schema` }, one);
       return isRight(value) || isRight(Number(value)) ? [] : [`${header}: ${value} is not as described`];
     });
     return [...headers, ...this.#bodyProblems(response, reply)];
   }
 
+  /** The same for any request; what is behind no route is looked at as a refusal. */
+  problemsOfCall(method: string, url: string, reply: Reply): string[] {
+    if (method === "HEAD" || reply.headers["content-encoding"] !== undefined || reply.status === 204)
+      return [];
+    const [path = ""] = url.split("?");
+    const names = Object.keys(ROUTES) as RouteName[];
+    const isAsked = (name: RouteName) =>
+      ROUTES[name].method === method && patternOf(ROUTES[name].path).test(path);
+    const name = names.find(isAsked);
+    if (name === "docs") return [];
+    return name === undefined ? this.problemsOfRefusal(reply) : this.problemsOf(name, reply);
+  }
+
   /** The same for an answer where no route is. */
-  problemsOfError(reply: Reply, reasons: readonly string[]): string[] {
+  problemsOfRefusal(reply: Reply): string[] {
+    const reasons = [...OF_NO_ROUTE, ...OF_ANY_REQUEST].filter((reason) => statusOf(reason) === reply.status);
     const schema = { $ref: "#/components/schemas/RequestError" };
     return this.#bodyProblems({ content: { "application/json": { schema } }, "x-reasons": reasons }, reply);
   }
@@ -83,11 +98,18 @@ export class ServedDescription {
   nameOfFrame(frame: unknown): string {
     const { messages } = this.#asyncApi.components;
     const names = Object.keys(messages).filter((name) =>
-      this.#ajv.validate({ $ref: `asyncapi#/components/messages/${name}/payload` }, frame),
+      this.#isValid({ $ref: `asyncapi#/components/messages/${name}/payload` }, frame),
     );
     return names.length === 1 && names[0] !== undefined
       ? names[0]
       : `described ${names.length} times: ${JSON.stringify(frame)}`;
+  }
+
+  #isValid(schema: object, value: unknown): boolean {
+    const key = JSON.stringify(schema);
+    const validator = this.#validators.get(key) ?? this.#ajv.compile(schema);
+    this.#validators.set(key, validator);
+    return validator(value);
   }
 
   #responsesOf(name: RouteName): Readonly<Record<string, Response>> {
@@ -110,11 +132,23 @@ export class ServedDescription {
   }
 
   #valueProblems(schema: object, response: Response, value: unknown): string[] {
-    if (!this.#ajv.validate(schema, value)) return [`${JSON.stringify(value)}: ${this.#ajv.errorsText()}`];
+    if (!this.#isValid(schema, value)) return [`this is not as described: ${JSON.stringify(value)}`];
     const reasons = response["x-reasons"];
     const { reason } = (value as { error?: { reason?: string } }).error ?? {};
     return reasons === undefined || reasons.includes(reason ?? "") ? [] : [`${reason} is not described`];
   }
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replaceAll(".", "\\.")}$`);
+}
+
+let made: Description | undefined;
+
+/** The one that a test file shares; made when it is needed first. */
+export function theDescription(): Description {
+  made ??= new Description();
+  return made;
 }
 
 /** The document with no room for members that it does not name: what the service adds must be described. */
