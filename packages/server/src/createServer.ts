@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import { createAdminApp } from "./admin/app.js";
 import { limitsOfService } from "./caller.js";
 import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
@@ -12,6 +13,7 @@ import { createApp } from "./http/app.js";
 import { createMetricsApp } from "./http/metrics.js";
 import { createIntake } from "./intake.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
+import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { openLaneBoard } from "./laneBoard.js";
 import { createLaneSet } from "./laneSet.js";
 import { createLog, type Logger } from "./log.js";
@@ -41,6 +43,14 @@ export interface Server {
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
   /** Opens `GET /metrics` for Prometheus on a port of its own. */
   listenMetrics(address: {
+    readonly host: string;
+    readonly port: number;
+  }): Promise<{ url: string; port: number }>;
+  /**
+   * Opens the operators' API on a port of its own (D25).
+   * @throws {@link StartError} without `adminTokens`.
+   */
+  listenAdmin(address: {
     readonly host: string;
     readonly port: number;
   }): Promise<{ url: string; port: number }>;
@@ -112,6 +122,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
   });
   const app = createApp({ store, chainRef, intake, options, health, log, metrics, readiness, keys });
   const metricsApp = createMetricsApp(metrics);
+  const adminApp = createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log });
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
     relay.intake.refuse();
@@ -125,7 +136,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     relay.intake.end();
     // The last lines need a moment; a client that sends its request slowly would hold the end up for a minute.
     const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
-    await Promise.all([app.close(), metricsApp.close()]);
+    await Promise.all([app.close(), metricsApp.close(), adminApp.close()]);
     clearTimeout(cut);
     keys.close();
     await relay.close();
@@ -136,6 +147,10 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     earlierSubmissions,
     listen: (address) => listen(app, address),
     listenMetrics: (address) => listen(metricsApp, address),
+    async listenAdmin(address) {
+      if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
+      return listen(adminApp, address);
+    },
     async setWaiverKeys(fresh) {
       resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
       waiverKeys = fresh;

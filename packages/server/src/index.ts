@@ -1,3 +1,5 @@
+export type { AdminToken } from "./admin/adminToken.js";
+export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
 export { createServer, type Server } from "./createServer.js";
 export { InvalidOptionsError, StartError } from "./errors.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";

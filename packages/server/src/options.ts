@@ -8,6 +8,7 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import type { Level } from "pino";
+import { type AdminToken, problemsOfTokens } from "./admin/adminToken.js";
 import { InvalidOptionsError } from "./errors.js";
 import { isOrigin } from "./origins.js";
 
@@ -27,6 +28,8 @@ export interface ServerOptions {
   readonly waiverKeys: readonly Uint8Array[];
   /** Bearer keys that may submit, beside those of the store; none of them changes while the service runs. */
   readonly apiKeys: readonly string[];
+  /** Who may use the operators' API (D25); none: there is none. */
+  readonly adminTokens?: readonly AdminToken[];
   /** What the waivers may send (D4), where the chain's registry does not say it alone. */
   readonly allowedTargets?: readonly AllowedTarget[];
   /**
@@ -87,6 +90,7 @@ export interface ServerOptions {
 }
 
 export const DEFAULTS = {
+  adminTokens: [] as readonly AdminToken[],
   newChain: "refuse",
   corsOrigins: [] as readonly string[],
   maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
@@ -158,6 +162,7 @@ function identityProblems(options: ResolvedOptions): string[] {
       problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
     }
   });
+  problems.push(...problemsOfTokens(options.adminTokens));
   if (options.databaseUrl === undefined && options.dataDir === undefined) {
     problems.push("neither databaseUrl nor dataDir is set: the service has no place for its store");
   }

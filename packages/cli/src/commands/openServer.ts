@@ -14,6 +14,8 @@ export interface Opening {
   readonly port: number;
   /** Undefined: no metrics. */
   readonly metricsPort?: number | undefined;
+  /** Undefined: no admin API. */
+  readonly admin?: { readonly host: string; readonly port: number } | undefined;
   /** Closes the service when the command ends. */
   readonly owned: Owned;
   readonly signal: AbortSignal;
@@ -23,6 +25,7 @@ export interface OpenServer {
   readonly server: Server;
   readonly url: string;
   readonly metricsUrl: string | undefined;
+  readonly adminUrl: string | undefined;
 }
 
 /**
@@ -31,7 +34,7 @@ export interface OpenServer {
  * reason of the signal.
  */
 export async function openServer(options: ServerOptions, opening: Opening): Promise<OpenServer> {
-  const { host, port, metricsPort, owned, signal } = opening;
+  const { host, port, metricsPort, admin, owned, signal } = opening;
   try {
     signal.throwIfAborted();
     const server = owned.add(await createServer(options, { signal }));
@@ -39,7 +42,8 @@ export async function openServer(options: ServerOptions, opening: Opening): Prom
     const { url } = await server.listen({ host, port });
     const metrics =
       metricsPort === undefined ? undefined : await server.listenMetrics({ host, port: metricsPort });
-    return { server, url, metricsUrl: metrics?.url };
+    const operators = admin && (await server.listenAdmin(admin));
+    return { server, url, metricsUrl: metrics?.url, adminUrl: operators?.url };
   } catch (error) {
     if (error instanceof InvalidOptionsError) throw new UsageError(error.problems);
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });

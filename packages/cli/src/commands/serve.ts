@@ -1,8 +1,9 @@
-import { DEFAULTS, type Server, type ServerOptions } from "@gas-waiver/server";
+import { ADMIN_ROUTES, DEFAULTS, type Server, type ServerOptions } from "@gas-waiver/server";
 import { defineCommand } from "../Command.js";
 import { aborted } from "../Interruption.js";
 import { Owned } from "../Owned.js";
 import {
+  adminTokens,
   allowedTargets,
   apiKeys,
   fileOf,
@@ -127,6 +128,22 @@ const SETTINGS = {
     defaultText: "nobody's",
     parse: origins,
   },
+  adminPort: {
+    flag: "admin-port",
+    env: "GAS_WAIVER_ADMIN_PORT",
+    placeholder: "PORT",
+    help: "Port for the operators' API, which manages API keys; it needs GAS_WAIVER_ADMIN_TOKEN.",
+    defaultText: "none",
+    parse: port,
+  },
+  adminHost: {
+    flag: "admin-host",
+    env: "GAS_WAIVER_ADMIN_HOST",
+    placeholder: "ADDRESS",
+    help: "Address that the operators' API listens on.",
+    initial: "127.0.0.1",
+    parse: text,
+  },
   maxBatchSize: limit("max-batch-size", "N", "Transactions in one request.", DEFAULTS.maxBatchSize, 1),
   maxBodyBytes: limit("max-body-bytes", "BYTES", "Size of a request's body.", DEFAULTS.maxBodyBytes, 1024),
   ratePerSecond: limit("rate", "N", "Transactions a second for each API key.", DEFAULTS.ratePerSecond, 1),
@@ -208,6 +225,12 @@ const SETTINGS = {
     secret: true,
     parse: apiKeys,
   },
+  adminTokens: {
+    env: "GAS_WAIVER_ADMIN_TOKEN",
+    help: "The token of the operators' API: 32 or more characters. Several, separated by commas, as NAME:TOKEN; the audit has the names.",
+    secret: true,
+    parse: adminTokens,
+  },
   databaseUrl: {
     env: "DATABASE_URL",
     help: "A PostgreSQL to keep submissions in; instead of --data-dir.",
@@ -232,6 +255,12 @@ function problemsOfPolicy({ policySource, allowedTargets }: Partial<Values<typeo
   return [];
 }
 
+/** Who may create keys must be known. */
+function problemsOfAdmin({ adminPort, adminTokens: tokens }: Partial<Values<typeof SETTINGS>>): string[] {
+  if (adminPort === undefined || tokens !== undefined) return [];
+  return ["--admin-port is given without a token: set GAS_WAIVER_ADMIN_TOKEN"];
+}
+
 /** A whole batch must fit into what one key may send at once, and into its share of the queue (D22). */
 function problemsOfLimits({
   rateBurst = DEFAULTS.rateBurst,
@@ -254,16 +283,18 @@ export const serve = defineCommand({
   settings: SETTINGS,
   agreement: {
     alternatives: ALTERNATIVES,
-    check: (values) => [...problemsOfLimits(values), ...problemsOfPolicy(values)],
+    check: (values) => [...problemsOfLimits(values), ...problemsOfPolicy(values), ...problemsOfAdmin(values)],
   },
   async run(values, { print, signal, onHangup }) {
     const owned = new Owned();
     try {
-      const { host, port: listenPort, metricsPort, waiverKeyFile } = values;
-      const opening = { host, port: listenPort, metricsPort, owned, signal };
-      const { server, url: at, metricsUrl } = await openServer(serverOptions(values), opening);
+      const { host, port: listenPort, metricsPort, waiverKeyFile, adminPort, adminHost } = values;
+      const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };
+      const opening = { host, port: listenPort, metricsPort, admin, owned, signal };
+      const { server, url: at, metricsUrl, adminUrl } = await openServer(serverOptions(values), opening);
       print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
+      if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
       if (waiverKeyFile) onHangup?.(() => readKeysAgain(waiverKeyFile.path, server, print));
       print(`ready: service at ${at} for chain ${values.chainId}`);
       await aborted(signal);
@@ -284,8 +315,8 @@ function readKeysAgain(path: string, server: Server, print: (line: string) => vo
 }
 
 function serverOptions(values: Values<typeof SETTINGS>): ServerOptions {
-  const { host, port: listenPort, metricsPort, waiverKeyFile, waiverKeys, ...others } = values;
-  const { apiKeysFile, apiKeys: keys, ...rest } = others;
+  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...others } = values;
+  const { waiverKeyFile, waiverKeys, apiKeysFile, apiKeys: keys, ...rest } = others;
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = rest;
   return {
     ...withoutUndefined(limits),

@@ -7,6 +7,7 @@ import {
   parseAllowedTargets,
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
+import type { AdminToken } from "@gas-waiver/server";
 import { isOrigin } from "@gas-waiver/server";
 import { InvalidValueError } from "./Setting.js";
 
@@ -161,6 +162,19 @@ export function apiKeys(list: string): string[] {
   if (bad < 0) return entries;
   throw new InvalidValueError(
     `holds no usable API key at position ${bad + 1}: 8 to 256 printable characters without spaces are needed`,
+  );
+}
+
+/** Operators' tokens, with a name in front of each or, for a single one, without. Never quoted. */
+export function adminTokens(list: string): AdminToken[] {
+  const tokens = entriesOf(list).map((entry) => {
+    const [, name = "admin", token = entry] = /^([\w.@-]{1,64}):(.+)$/.exec(entry) ?? [];
+    return { name, token };
+  });
+  const bad = tokens.findIndex(({ token }) => !/^[\x21-\x7e]{32,256}$/.test(token));
+  if (tokens.length > 0 && bad < 0) return tokens;
+  throw new InvalidValueError(
+    `holds no usable token at position ${bad + 1 || 1}: 32 to 256 printable characters without spaces are needed`,
   );
 }
 

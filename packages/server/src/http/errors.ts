@@ -75,7 +75,7 @@ const BROKEN: Readonly<Record<string, ProtocolError>> = {
 };
 
 /** Answers a request refused whole (D21). */
-export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Metrics) {
+export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Pick<Metrics, "refused">) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
     // The client has left: nobody is there to answer, and what was accepted goes its way (D19).
     if (request.raw.socket.destroyed) return;

@@ -1,16 +1,22 @@
 import { ROUTES } from "@gas-waiver/protocol";
 
+export interface Route {
+  readonly method: string;
+  /** A segment with a colon in front stands for any. */
+  readonly path: string;
+}
+
 /** What the routes of this path take; none if there is no such path. */
-export function methodsOf(path: string): string[] {
+export function methodsOf(path: string, routes: readonly Route[] = Object.values(ROUTES)): string[] {
   const segments = path.split("/");
-  const routes = Object.values(ROUTES).filter((route) => {
+  const matching = routes.filter((route) => {
     const pattern = route.path.split("/");
     return (
       pattern.length === segments.length &&
       pattern.every((part, i) => part === segments[i] || (part.startsWith(":") && segments[i] !== ""))
     );
   });
-  return routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
 /** The path without its query, which may hold what is not ours to repeat. */

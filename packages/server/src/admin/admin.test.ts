@@ -1,0 +1,146 @@
+// The operators' API (D25), over HTTP.
+import { describe, expect, it } from "vitest";
+import { TestService, testServices } from "../testing/TestService.js";
+import { innerOf } from "../testing/user.js";
+import { ADMIN_ROUTES } from "./routes.js";
+
+const TOKEN = "an-operators-token-of-32-characters-and-more";
+const adminTokens = [
+  { name: "alice", token: TOKEN },
+  { name: "bob", token: `${TOKEN}-of-bob` },
+];
+const services = testServices();
+
+/** A service with its admin API open. */
+async function start() {
+  const service = await services.start({ apiKeys: [], adminTokens });
+  const { url } = await service.server.listenAdmin({ host: "127.0.0.1", port: 0 });
+  const call = async (method: string, path: string, body?: unknown, token = TOKEN) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await fetch(`${url}/admin/v1/${path}`, { method, headers, ...(text && { body: text }) });
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
+  };
+  return { service, url, call };
+}
+
+describe("the admin API", () => {
+  it("creates a key that submits at once, changes, rotates and revokes it, and says who did", async () => {
+    const { service, call } = await start();
+    const created = await call("POST", "keys", { label: "shop", limits: { maxBatchSize: 3 } });
+    expect(created.status).toBe(201);
+    expect(created.headers.get("cache-control")).toBe("no-store");
+    const { key, record } = created.body;
+    expect(record).toMatchObject({ label: "shop", state: "active", limits: { maxBatchSize: 3 } });
+    const as = (bearer: string) => ({ headers: { authorization: `Bearer ${bearer}` } });
+    let status = 0;
+    while (status !== 200)
+      ({ status } = await service.post(JSON.stringify({ transactions: ["0x"] }), as(key)));
+    expect(await service.submit([innerOf(1)], as(key))).toMatchObject([{ success: true }]);
+
+    const at = `keys/${record.id}`;
+    expect((await call("PATCH", at, { caps: { gas: 5 }, limits: null })).body).toMatchObject({
+      caps: { gas: "5" },
+    });
+    expect((await call("GET", at)).body).not.toHaveProperty("limits");
+    expect((await call("POST", `${at}/disable`)).body).toMatchObject({ state: "disabled" });
+    expect((await call("POST", `${at}/enable`)).body).toMatchObject({ state: "active" });
+    const rotated = await call("POST", `${at}/rotate`, { overlapSeconds: 60 }, `${TOKEN}-of-bob`);
+    expect(rotated.body).toMatchObject({ key: expect.stringMatching(/^gw_/), record: { state: "active" } });
+    expect(Date.parse(rotated.body.record.previousSecretUntil)).toBeGreaterThan(Date.now());
+    expect((await call("POST", `${at}/rotate`)).status).toBe(200);
+    expect((await call("POST", `${at}/revoke`)).body).toMatchObject({ state: "revoked" });
+    const again = await call("PATCH", at, { label: "x" });
+    expect([again.status, again.body.error.reason]).toEqual([409, "KEY_STATE_FINAL"]);
+
+    const { entries } = (await call("GET", `audit?key=${record.id}`)).body;
+    expect(
+      entries.map((entry: { actor: string; action: string }) => `${entry.actor}: ${entry.action}`),
+    ).toEqual([
+      "admin token alice: revoke",
+      "admin token alice: rotate",
+      "admin token bob: rotate",
+      "admin token alice: enable",
+      "admin token alice: disable",
+      "admin token alice: update",
+      "admin token alice: create",
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(key.slice(-48));
+  });
+
+  it("lists keys and changes page by page", async () => {
+    const { call } = await start();
+    const labels = ["a", "b", "c"];
+    for (const label of labels) await call("POST", "keys", { label });
+    const first = (await call("GET", "keys?limit=2")).body;
+    const second = (await call("GET", `keys?limit=2&after=${first.next}`)).body;
+    expect(second).not.toHaveProperty("next");
+    expect([...first.keys, ...second.keys].map(({ label }: { label: string }) => label)).toEqual(labels);
+    const latest = (await call("GET", "audit?limit=1")).body;
+    const others = (await call("GET", `audit?before=${latest.next}`)).body;
+    expect(others.entries.map(({ keyId }: { keyId: string }) => keyId)).toEqual(
+      [first.keys[1], first.keys[0]].map(({ id }: { id: string }) => id),
+    );
+  });
+
+  it.each([
+    ["POST", "keys", { label: 5 }, 400, "INVALID_KEY_TERMS"],
+    ["POST", "keys", "{", 400, "MALFORMED_JSON"],
+    ["POST", "keys", undefined, 400, "INVALID_KEY_TERMS"],
+    ["GET", "keys?limit=0", undefined, 400, "MALFORMED_QUERY"],
+    ["GET", "keys?after=x", undefined, 400, "MALFORMED_QUERY"],
+    ["GET", "keys?state=active", undefined, 400, "MALFORMED_QUERY"],
+    ["GET", "audit?before=abc", undefined, 400, "MALFORMED_QUERY"],
+    ["GET", "keys/0123456789abcdef", undefined, 404, "NO_SUCH_KEY"],
+    ["POST", "keys/0123456789abcdef/rotate", { overlapSeconds: -1 }, 400, "INVALID_KEY_TERMS"],
+    ["POST", "keys/0123456789abcdef/rotate", { overlap: 1 }, 400, "INVALID_KEY_TERMS"],
+    ["DELETE", "keys/0123456789abcdef", undefined, 405, "NO_SUCH_METHOD"],
+    ["GET", "nothing", undefined, 404, "NO_SUCH_PATH"],
+  ])("%s %s with %j: %d %s", async (method, path, body, status, reason) => {
+    const { call } = await start();
+    const answer = await call(method, path, body);
+    expect([answer.status, answer.body.error.reason]).toEqual([status, reason]);
+  });
+
+  it("needs a token of an operator on every route; an API key is none, and a token is no API key", async () => {
+    const { service, url, call } = await start();
+    for (const { method, path } of Object.values(ADMIN_ROUTES)) {
+      const route = path.replace("/admin/v1/", "").replace(":id", "0123456789abcdef");
+      const { status, headers, body } = await call(method, route, undefined, `${TOKEN}x`);
+      expect([status, headers.get("www-authenticate"), body.error.code]).toEqual([
+        401,
+        "Bearer",
+        "UNAUTHORIZED",
+      ]);
+    }
+    expect((await fetch(`${url}/admin/v1/keys`)).status).toBe(401);
+    const { key } = (await call("POST", "keys", { label: "k" })).body;
+    expect((await call("GET", "keys", undefined, key)).status).toBe(401);
+    const ready = await service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${TOKEN}` });
+    expect(ready.status).toBe(401);
+    expect((await service.call("GET", "/admin/v1/keys")).status).toBe(404);
+  });
+
+  it("does not open without a token", async () => {
+    const service = await services.start();
+    await expect(service.server.listenAdmin({ host: "127.0.0.1", port: 0 })).rejects.toThrow("needs a token");
+    const tokens = [{ name: "alice", token: "too-short" }];
+    const { node, databaseUrl } = service;
+    const started = TestService.start({ node, databaseUrl, changes: { adminTokens: tokens } });
+    await expect(started).rejects.toThrow(/adminTokens\[0\] is not 32 to 256/);
+    await expect(started).rejects.not.toThrow("too-short");
+  });
+
+  it("is 503 while the store is away", async () => {
+    const { service, call } = await start();
+    await service.until("select from lanes where owner is not null");
+    await services.postgres.halt();
+    const answer = await call("GET", "keys");
+    await services.postgres.resume();
+    expect([answer.status, answer.body.error.reason]).toEqual([503, "STORE_UNAVAILABLE"]);
+    expect((await call("GET", "keys")).status).toBe(200);
+  });
+});

@@ -1,0 +1,44 @@
+import { timingSafeEqual } from "node:crypto";
+import { ProtocolError } from "@gas-waiver/protocol";
+import { hashOfKey } from "../keys/apiKey.js";
+
+/** What an operator proves itself with, and the name that the audit has for it. */
+export interface AdminToken {
+  readonly name: string;
+  readonly token: string;
+}
+
+/** What is wrong with the tokens; none of it repeats one. */
+export function problemsOfTokens(tokens: readonly AdminToken[]): string[] {
+  const problems = tokens.flatMap(({ name, token }, i) => [
+    ...(/^[\w.@-]{1,64}$/.test(name) ? [] : [`adminTokens[${i}] has no name of 1 to 64 letters and digits`]),
+    ...(/^[\x21-\x7e]{32,256}$/.test(token)
+      ? []
+      : [`adminTokens[${i}] is not 32 to 256 printable characters without spaces`]),
+  ]);
+  if (new Set(tokens.map(({ name }) => name)).size < tokens.length) {
+    problems.push("adminTokens has the same name twice: the audit could not tell them apart");
+  }
+  return problems;
+}
+
+/**
+ * Finds out which operator calls, by the `Authorization` header; compares in constant time.
+ * @returns who it is, for the audit.
+ */
+export function createAdminAuthenticator(tokens: readonly AdminToken[]) {
+  const known = tokens.map(({ name, token }) => ({ name, hash: hashOfKey(token) }));
+  return (authorization: string | undefined): string => {
+    const token = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined) {
+      throw new ProtocolError(
+        "MISSING_KEY",
+        "the request has no header `Authorization: Bearer <admin token>`",
+      );
+    }
+    const hash = hashOfKey(token);
+    const [match] = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+    if (match === undefined) throw new ProtocolError("UNKNOWN_KEY", "the admin token is not known");
+    return `admin token ${match.name}`;
+  };
+}
