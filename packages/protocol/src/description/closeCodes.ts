@@ -4,7 +4,10 @@ import type { CLOSE_CODES } from "../wire/socket.js";
 export const CLOSE_NOTES: Readonly<
   Record<keyof typeof CLOSE_CODES, { readonly why: string; readonly remedy: string }>
 > = {
-  keyRevoked: { why: "The API key was revoked.", remedy: "Use another." },
+  keyRevoked: {
+    why: "The API key was revoked or disabled, has expired, or its secret was replaced.",
+    remedy: "Use another.",
+  },
   frameTooLarge: {
     why: "A frame was larger than a request's body may be.",
     remedy: "Send smaller batches.",

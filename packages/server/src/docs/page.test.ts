@@ -7,7 +7,8 @@ import { testServices } from "../testing/TestService.js";
 import { html } from "./html.js";
 import { renderPage } from "./page.js";
 
-const page = renderPage({ version: "1.2.3" });
+const documents = { "openapi.json": '{"is":"ö"}' };
+const page = renderPage({ version: "1.2.3", documents });
 const services = testServices();
 const shared = services.shared();
 
@@ -36,8 +37,14 @@ describe("the page", () => {
   });
 
   it("refers to nothing outside of itself", () => {
-    const outside = page.match(/<(?:script|link|img|iframe)\b|\bsrc=|@import|url\(|href="(?!#)/g);
+    const outside = page.match(/<(?:script|link|img|iframe)\b|\bsrc=|@import|url\(|href="(?!#|data:)/g);
     expect(outside).toBeNull();
+  });
+
+  it("has the documents for tools inside", () => {
+    const [, name, data = ""] =
+      /download="([^"]+)" href="data:application\/json;base64,([^"]+)"/.exec(page) ?? [];
+    expect([name, Buffer.from(data, "base64").toString()]).toEqual(Object.entries(documents)[0]);
   });
 
   // The package holds a Chromium for this platform only.
@@ -60,8 +67,13 @@ describe("the page", () => {
       // The browser's own margin is 8 pixels: the style was let through.
       expect(await tab.evaluate("getComputedStyle(document.body).margin")).toBe("0px");
       await tab.click('a[href="#websocket"]');
+      const [download] = await Promise.all([
+        tab.waitForEvent("download"),
+        tab.click('a[download="openapi.json"]'),
+      ]);
+      expect(download.suggestedFilename()).toBe("openapi.json");
       expect(new URL(tab.url()).hash).toBe("#websocket");
-      expect(requests.filter((one) => one !== url && !one.endsWith("/favicon.ico"))).toEqual([]);
+      expect(requests.filter((one) => one !== url && !/favicon|^data:/.test(one))).toEqual([]);
       expect(complaints.filter((one) => !/favicon|404/.test(one))).toEqual([]);
     } finally {
       await browser.close();

@@ -13,17 +13,33 @@ import { schemaLink, schemasSection } from "./schemaSection.js";
 import { socketSection } from "./socketSection.js";
 import { STYLE } from "./style.js";
 
+export interface PageOptions {
+  /** The service's version. */
+  readonly version: string;
+  /** The texts for tools, by the names of their files. */
+  readonly documents: Readonly<Record<string, string>>;
+}
+
 /** The reference as one page that loads nothing else: no script, no font, no image. */
-export function renderPage({ version }: { readonly version: string }): string {
+export function renderPage({ version, documents }: PageOptions): string {
   return `<!doctype html>\n${
     html`<html lang="en"><head><meta charset="utf-8"><title>${TITLE} ${version}: reference</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>${new Html(STYLE)}</style></head>
 <body>${navigation()}<main><header id="top"><h1>${TITLE}</h1>
-<p><small>Reference of version ${version}</small></p>${paragraphs(INTRODUCTION)}
+<p><small>Reference of version ${version}. For tools: ${downloads(documents)}</small></p>${paragraphs(INTRODUCTION)}
 ${listing("for the examples below, against npm start", SETTINGS)}
 ${listing("and with the SDK", CLIENT)}</header>
 ${routesSection()}${socketSection()}${errorsSection()}${schemasSection()}</main></body></html>`.text
   }\n`;
+}
+
+/** In the page itself: a browser could not send the key that their own addresses ask for. */
+function downloads(documents: Readonly<Record<string, string>>): Html {
+  const links = Object.entries(documents).map(([name, text]) => {
+    const data = Buffer.from(text).toString("base64");
+    return html`<a download="${name}" href="data:application/json;base64,${data}">${name}</a> `;
+  });
+  return html`${links}`;
 }
 
 const SETTINGS = "export URL=http://127.0.0.1:8080 API_KEY=gw_dev_local";

@@ -23,11 +23,12 @@ export function registerDescriptions(
   app: FastifyInstance,
   { authenticator, version }: DescriptionsDependencies,
 ): void {
-  const documents = [
-    { route: ROUTES.openApi, text: JSON.stringify(openApiOf({ version })) },
-    { route: ROUTES.asyncApi, text: JSON.stringify(asyncApiOf({ version })) },
-  ];
-  for (const { route, text } of documents) {
+  const openApi = JSON.stringify(openApiOf({ version }));
+  const asyncApi = JSON.stringify(asyncApiOf({ version }));
+  for (const [route, text] of [
+    [ROUTES.openApi, openApi],
+    [ROUTES.asyncApi, asyncApi],
+  ] as const) {
     app.route({
       method: route.method,
       url: route.path,
@@ -37,7 +38,10 @@ export function registerDescriptions(
       handler: (_request, reply) => reply.type("application/json; charset=utf-8").send(text),
     });
   }
-  const page = renderPage({ version });
+  const page = renderPage({
+    version,
+    documents: { "openapi.json": openApi, "asyncapi.json": asyncApi },
+  });
   app.route({
     method: ROUTES.docs.method,
     url: ROUTES.docs.path,

@@ -8,7 +8,7 @@ export const SUBMIT: RouteDescription = {
   text: [
     "Takes a batch of signed InnerTxs and streams one line for each, in the order in which results are known; `index` says which is which. A chunk of the stream always ends at a line end, and there are no blank lines.",
     "`success` with `txHash` means that the chain's node has taken the transaction, or with `wait=included` that it is in a block and did not revert. A line that timed out ends the waiting, never the work: ask for the record by the line's `id`.",
-    "The same signed transaction is the same submission, however often it is sent. A batch is taken whole or not at all; a transaction that breaks a rule fails in its own line.",
+    "The same signed transaction is the same submission, however often it is sent. A batch is taken whole or not at all; a transaction that breaks a rule fails in its own line. When the key is revoked, the stream ends after a whole line; what was taken goes on.",
   ],
   parameters: [
     {
