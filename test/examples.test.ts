@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,6 +14,12 @@ import { account, connect, tokensOf } from "./user.js";
 const run = promisify(execFile);
 const ALICE = account(2).address;
 const BOB = account(3).address;
+
+const [
+  {
+    transactions: [SIGNED],
+  },
+] = EXAMPLES.SubmitRequest as readonly [{ transactions: readonly string[] }];
 
 let program: Program;
 let env: Record<string, string>;
@@ -93,6 +100,44 @@ describe("the examples", () => {
     const [line = "", record = ""] = (await outputOf("sh", "curl.sh")).split("\n");
     expect(JSON.parse(line)).toMatchObject({ index: 0, success: true });
     expect(JSON.parse(record)).toMatchObject({ id: JSON.parse(line).id, state: "included" });
+  });
+});
+
+describe("the samples of the reference", () => {
+  const routes = Object.entries(ROUTE_DESCRIPTIONS);
+  let id: string;
+  const shell = async (sample: string) => {
+    const { PATH = "" } = process.env;
+    const names = { PATH, URL: env.GAS_WAIVER_URL ?? "", API_KEY: "gw_dev_local", ID: id };
+    const { stdout } = await run("sh", ["-c", sample], { cwd: freshFolder(), env: names });
+    return stdout;
+  };
+  beforeAll(async () => {
+    const [line = ""] = (await shell(ROUTE_DESCRIPTIONS.submit.curl)).split("\n");
+    expect(JSON.parse(line)).toMatchObject({ index: 0, success: true });
+    id = JSON.parse(line).id;
+  });
+
+  // The WebSocket's asks for a program that is not everywhere.
+  it.each(routes.filter(([name]) => name !== "socket"))("%s: runs with curl", async (_, { curl }) => {
+    expect(
+      await shell(`set -e; ${curl.replace("curl ", "curl --fail --silent --show-error ")}`),
+    ).not.toContain('"error":');
+  });
+
+  it("run with the SDK", async () => {
+    const samples = routes.flatMap(([, { sdk }]) => (sdk === undefined ? [] : [`{\n${sdk}\n}`]));
+    const program = `import { connect, createWaiverClient } from "@gas-waiver/client";
+      import { WebSocket } from "ws";
+      const [url, apiKey, id, signed] = ${JSON.stringify([env.GAS_WAIVER_URL, "gw_dev_local", id, SIGNED])};
+      const client = createWaiverClient({ url, apiKey });
+      ${samples.join("\n")}
+      console.log("all ran");`;
+    const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: root,
+    });
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/all ran\n$/);
   });
 });
 
