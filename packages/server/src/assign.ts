@@ -4,16 +4,10 @@ import { freeNonces, type Plan, planSender } from "./plan.js";
 import { fail, settle } from "./settle.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { nextQueued, postpone, type QueuedSubmission } from "./store/queue.js";
+import { type LaneLook, lookAtLane, type QueuedSubmission } from "./store/look.js";
+import { postpone } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
-import {
-  firstOpenNonce,
-  type LaneView,
-  type TakenNonce,
-  takenNonces,
-  type UnderWay,
-  viewLane,
-} from "./store/underWay.js";
+import { firstOpenNonce, type TakenNonce, takenNonces, type UnderWay } from "./store/underWay.js";
 
 /** When a submission ahead of its turn is looked at again. */
 const EARLY_MS = 250;
@@ -35,15 +29,17 @@ export async function assign(
 ): Promise<Assigned> {
   const { store, chain, options } = dependencies;
   const nothing = { signed: [], again: false };
-  const queued = await nextQueued(store, held, limit);
-  const senders = queued.flatMap(([first]) => (first ? [first.sender] : []));
-  const view = await viewLane(store, held, senders);
-  const room = Math.min(limit, options.maxInFlight - view.taken.count);
-  if (room <= 0 || (queued.length === 0 && view.taken.count === 0)) return nothing;
+  const look = await lookAtLane(store, held, limit);
+  const { senders, taken } = look;
+  const room = Math.min(limit, options.maxInFlight - taken.count);
+  if (room <= 0 || (senders.length === 0 && taken.count === 0)) return nothing;
   // After the store: what is settled in between counts as under way and as used, never as neither.
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([held.waiver, ...senders]);
-  const plans = queued.map((ofSender, i) =>
-    planSender(ofSender, onChain[i] ?? 0n, view.senders[i] ?? new Set(), options.nonceGapTimeoutMs),
+  const [waiverNonce = 0n, ...onChain] = await chain.nonces([
+    held.waiver,
+    ...senders.map(({ sender }) => sender),
+  ]);
+  const plans = senders.map(({ queued, underWay }, i) =>
+    planSender(queued, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs),
   );
   await settleUnready(held, plans, dependencies);
   const ready = plans
@@ -51,7 +47,7 @@ export async function assign(
     .sort((a, b) => a.place - b.place)
     .slice(0, room);
   const placed =
-    placeBehind(view, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
+    placeBehind(look, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
   if (placed === undefined) return { signed: [], again: true };
   const signed = placed.map((place) => sign(place, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
@@ -99,7 +95,7 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
 
 /** Where the taken waiver nonces leave no hole, as is nearly always so: behind them. Undefined if there is a hole. */
 function placeBehind(
-  { taken, afterIncluded }: LaneView,
+  { taken, afterIncluded }: LaneLook,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
 ): Placed[] | undefined {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { freeNonces, planSender } from "./plan.js";
-import type { QueuedSubmission } from "./store/queue.js";
+import type { QueuedSubmission } from "./store/look.js";
 
 const GAP_MS = 10_000;
 const NONE: ReadonlySet<bigint> = new Set();

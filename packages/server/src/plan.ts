@@ -1,4 +1,4 @@
-import type { QueuedSubmission } from "./store/queue.js";
+import type { QueuedSubmission } from "./store/look.js";
 import type { Failure } from "./submission.js";
 
 /** What a lane is to do with the submissions of one sender (D20). */

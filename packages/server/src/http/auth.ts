@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller, KeyLimits } from "../caller.js";
 import { hashOfKey } from "../keys/apiKey.js";
@@ -28,8 +29,10 @@ export function createAuthenticator(
   const configured = apiKeys.map((key) => {
     const hash = hashOfKey(key);
     const caller = { keyId: keyIdOf(hash), limits, allowedTargets: undefined, caps: undefined };
-    // It is good as long as the process.
-    const grant: Grant = { caller, ended: new AbortController().signal };
+    // It is good as long as the process. Every connection and stream of the key listens to it all the same.
+    const ended = new AbortController().signal;
+    setMaxListeners(0, ended);
+    const grant: Grant = { caller, ended };
     return { hash, grant };
   });
   const admit = (authorization: string | undefined): Grant => {

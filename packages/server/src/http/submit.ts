@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import {
   encodeResultLine,
   NDJSON,
@@ -17,6 +16,7 @@ import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import { asksForGzip, gzipEach } from "./gzip.js";
 import type { RateLimiter } from "./limit.js";
+import { sendChunks } from "./sendChunks.js";
 import { untilEnded } from "./untilEnded.js";
 import { addVary } from "./vary.js";
 
@@ -57,10 +57,7 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
       const body = compress ? gzipEach(encoded) : encoded;
       if (compress) reply.header("content-encoding", "gzip");
       addVary(reply, "accept-encoding");
-      return reply
-        .type(NDJSON)
-        .header("cache-control", "no-store")
-        .send(Readable.from(body, { objectMode: false, highWaterMark: 16_384 }));
+      await sendChunks(reply.type(NDJSON).header("cache-control", "no-store"), body);
     },
   });
 }

@@ -4,8 +4,9 @@ import { applicantOf, laneIn, submissionIn } from "../testing/submissions.js";
 import { TestPostgres } from "../testing/TestPostgres.js";
 import { accept } from "./accept.js";
 import type { Lane } from "./lease.js";
+import { lookAtLane } from "./look.js";
 import { findSubmissions } from "./lookup.js";
-import { expireQueued, nextQueued, overdueQueued, postpone } from "./queue.js";
+import { expireQueued, overdueQueued, postpone } from "./queue.js";
 import type { Store } from "./Store.js";
 
 let postgres: TestPostgres;
@@ -33,7 +34,7 @@ async function queue(
 
 /** What the lane takes, in its order. */
 async function taken(limit: number): Promise<string[]> {
-  const all = (await nextQueued(store, lane, limit)).flat();
+  const all = (await lookAtLane(store, lane, limit)).senders.flatMap(({ queued }) => queued);
   return all.sort((a, b) => a.place - b.place).map(({ id }) => id);
 }
 
@@ -71,7 +72,7 @@ describe("what a lane looks at next", () => {
       "key",
       flood(40, (i) => [1 + (i % 3), (i * 17) % 40]),
     );
-    for (const ofSender of await nextQueued(store, lane, 20)) {
+    for (const { queued: ofSender } of (await lookAtLane(store, lane, 20)).senders) {
       const inOrder = [...ofSender].sort((a, b) => Number(a.senderNonce - b.senderNonce));
       expect(ofSender).toEqual(inOrder);
       expect(ofSender.map(({ place }) => place)).toEqual(
@@ -90,7 +91,7 @@ describe("what a lane looks at next", () => {
 
   it("is nothing where nothing is queued", async () => {
     await submissionIn("included", store, lane, applicantOf(1));
-    expect(await nextQueued(store, lane, 10)).toEqual([]);
+    expect((await lookAtLane(store, lane, 10)).senders).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Lane } from "./lease.js";
-import { byteaArray, prepared } from "./parameters.js";
+import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
@@ -180,60 +180,4 @@ export async function firstOpenNonce({ pool }: Store, lane: Lane, chainNonce: bi
   );
   const next = BigInt(rows[0]?.next ?? 0);
   return next > chainNonce ? next : chainNonce;
-}
-
-/** What a lane has under way, at one moment. */
-export interface LaneView {
-  /** The waiver nonces that are signed or broadcast: how many, and between which. */
-  readonly taken: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
-  /** The first waiver nonce above all that were seen in a block. */
-  readonly afterIncluded: bigint;
-  /** The senders' nonces that are signed or broadcast, in the order of the senders. */
-  readonly senders: readonly ReadonlySet<bigint>[];
-}
-
-const VIEW = `
-  select count(*) filter (where state <> 'included')::int as taken,
-         min(waiver_nonce) filter (where state <> 'included') as lowest,
-         max(waiver_nonce) filter (where state <> 'included') as highest,
-         greatest(max(waiver_nonce) filter (where state = 'included'),
-                  (select waiver_nonce from finished
-                   where chain = $1 and waiver = $2 and waiver_nonce is not null
-                   order by waiver_nonce desc limit 1)) + 1 as after_included,
-         (select json_object_agg(encode(u.sender, 'hex'), u.nonces)
-          from (select sender, array_agg(sender_nonce::text) as nonces from unfinished
-                where chain = $1 and sender = any($3::bytea[]) and waiver = $2 and state in ('signed', 'broadcast')
-                group by sender) u) as senders
-  from unfinished where chain = $1 and waiver = $2 and waiver_nonce is not null`;
-
-/** What a step of the lane must know, in one query: a step waits for each, and one moment contradicts itself nowhere. */
-export async function viewLane(
-  { pool }: Store,
-  lane: Lane,
-  senders: readonly Uint8Array[],
-): Promise<LaneView> {
-  const { rows } = await pool.query<ViewRow>(
-    prepared(VIEW, [lane.chain, toBuffer(lane.waiver), byteaArray(senders)]),
-  );
-  const [row] = rows;
-  return {
-    taken: {
-      count: row?.taken ?? 0,
-      lowest: BigInt(row?.lowest ?? 0),
-      highest: BigInt(row?.highest ?? 0),
-    },
-    afterIncluded: BigInt(row?.after_included ?? 0),
-    senders: senders.map(
-      (sender) => new Set((row?.senders?.[toBuffer(sender).toString("hex")] ?? []).map(BigInt)),
-    ),
-  };
-}
-
-interface ViewRow {
-  taken: number;
-  lowest: string | null;
-  highest: string | null;
-  after_included: string | null;
-  /** By address in hex. */
-  senders: Record<string, string[]> | null;
 }
