@@ -23,7 +23,7 @@ export interface ConnectOptions extends ConnectionOptions {
 }
 
 /** Nothing is said of sending again: the connection does that by itself. */
-export type SocketSubmitOptions = Omit<SubmitOptions, "retry">;
+export type SocketSubmitOptions = Omit<SubmitOptions, "retry" | "idempotencyKey">;
 
 /** One WebSocket to the service, connected when it is needed and again when it breaks. */
 export interface SocketClient {

@@ -18,16 +18,18 @@ function linesOf(...lines: readonly (readonly [index: number, number: number])[]
 
 type Answer = Response | Error;
 
-/** A service that gives these answers in turn, and the transactions that it was sent each time. */
+/** A service that gives these answers in turn, and the transactions and keys that it was sent each time. */
 function serviceOf(...answers: Answer[]) {
   const sent: string[][] = [];
+  const keys: (string | null)[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     sent.push(typeof init?.body === "string" ? JSON.parse(init.body).transactions : []);
+    keys.push(new Headers(init?.headers).get("idempotency-key"));
     const answer = answers.shift();
     if (answer instanceof Response) return answer;
     throw answer ?? new Error("nobody answers");
   };
-  return { sent, client: createWaiverClient({ url: "http://service", apiKey: "gw_test", fetch }) };
+  return { sent, keys, client: createWaiverClient({ url: "http://service", apiKey: "gw_test", fetch }) };
 }
 
 const refused = (status: number, headers: Record<string, string> = {}) =>
@@ -81,6 +83,29 @@ describe("submit with retry", () => {
       ["0x00", "0x02"],
       ["0x00", "0x02"],
     ]);
+  });
+
+  it("sends the whole request again under an idempotency key, and gives each line once", async () => {
+    const { sent, keys, client } = serviceOf(
+      new Response(linesOf([1, 1])),
+      new Response(linesOf([1, 1], [0, 0])),
+      new Response(linesOf([2, 2], [1, 1])),
+    );
+    const options = { retry: AT_ONCE, idempotencyKey: "one" };
+    const lines = await collect(client.submit(["0x00", "0x01", "0x02"], options));
+    expect(lines.map(({ index, id }) => [index, id])).toEqual([1, 0, 2].map((i) => [i, idOf(i)]));
+    expect(sent).toEqual(Array(3).fill(["0x00", "0x01", "0x02"]));
+    expect(keys).toEqual(["one", "one", "one"]);
+  });
+
+  it("takes no idempotency key that cannot be one", async () => {
+    const { sent, keys, client } = serviceOf(new Response(linesOf([0, 0])));
+    for (const idempotencyKey of ["", "a b", "ä", "~".repeat(256)]) {
+      expect(await errorOf(collect(client.submit(["0x00"], { idempotencyKey })))).toBeInstanceOf(TypeError);
+    }
+    expect(sent).toEqual([]);
+    await collect(client.submit(["0x00"]));
+    expect(keys).toEqual([null]);
   });
 
   it("does not send again what is refused for good", async () => {

@@ -1,4 +1,6 @@
 import {
+  IDEMPOTENCY_KEY,
+  isIdempotencyKey,
   NDJSON,
   parseResultLine,
   type ResultLine,
@@ -24,9 +26,15 @@ export interface SubmitOptions {
   /**
    * Sends again what has no line yet when the service is away, busy, or breaks off. Off unless given. It is safe,
    * because the same transaction is the same submission (D18): the second answer is the first one's. Only what
-   * had finally failed meanwhile, unheard, is tried once more.
+   * had finally failed meanwhile, unheard, is tried once more; with an `idempotencyKey` not even that.
    */
   readonly retry?: RetryOptions;
+  /**
+   * Names the request: 1 to 255 visible ASCII characters, such as a UUID. Sent again with the same transactions, within
+   * a day unless the service keeps it for another time, it gives the same ids and the same outcomes, also of what was
+   * refused or has failed. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`).
+   */
+  readonly idempotencyKey?: string;
 }
 
 /**
@@ -40,22 +48,28 @@ export interface SubmitOptions {
 export async function* submit(
   connection: Connection,
   transactions: readonly string[],
-  { wait, signal, retry = { attempts: 1 } }: SubmitOptions = {},
+  { wait, signal, retry = { attempts: 1 }, idempotencyKey }: SubmitOptions = {},
 ): AsyncGenerator<ResultLine, void, undefined> {
+  // fetch would refuse such a header with an error of its own.
+  if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
+    throw new TypeError("the idempotency key is not 1 to 255 visible ASCII characters");
+  }
   /** The positions in `transactions` that have no line yet. */
   const missing = new Set(transactions.keys());
   let maybeTaken = false;
   for (let attempt = 1; ; attempt++) {
-    const sent = [...missing];
+    // Under an idempotency key only the whole request is the same one.
+    const sent = idempotencyKey === undefined ? [...missing] : [...transactions.keys()];
     const texts = sent.map((index) => transactions[index] ?? "");
     try {
-      for await (const line of submitOnce(connection, texts, wait, signal)) {
+      for await (const line of submitOnce(connection, texts, { wait, signal, idempotencyKey })) {
         const index = sent[line.index] ?? line.index;
-        missing.delete(index);
-        yield { ...line, index };
+        if (missing.delete(index)) yield { ...line, index };
       }
       return;
     } catch (error) {
+      // What this attempt still owed had come with an earlier one.
+      if (error instanceof StreamEndedError && missing.size === 0) return;
       await beforeNext(error, attempt, retry, signal).catch((thrown: unknown) => {
         throw thrown === error ? overAll(error, maybeTaken, missing) : thrown;
       });
@@ -76,15 +90,20 @@ function overAll(error: unknown, maybeTaken: boolean, missing: ReadonlySet<numbe
   return maybeTaken && isClear(error) ? new StreamEndedError([...missing], { cause: error }) : error;
 }
 
+interface Attempt {
+  readonly wait: Wait | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
 /** One request. The indexes of its lines are positions in what it sends. */
 async function* submitOnce(
   connection: Connection,
   transactions: readonly string[],
-  wait: Wait | undefined,
-  signal: AbortSignal | undefined,
+  { wait, signal, idempotencyKey }: Attempt,
 ): AsyncGenerator<ResultLine, void, undefined> {
   const response = await connection.request(ROUTES.submit, {
-    headers: { accept: NDJSON },
+    headers: { accept: NDJSON, ...(idempotencyKey !== undefined && { [IDEMPOTENCY_KEY]: idempotencyKey }) },
     body: { transactions },
     signal,
     ...(wait && { query: { wait } }),

@@ -8,6 +8,7 @@ import { limitsOfService } from "./caller.js";
 import { type Chain, createChain } from "./chain.js";
 import { StartError } from "./errors.js";
 import { expireOldWork } from "./expiry.js";
+import { forgetOldRequests } from "./forgetRequests.js";
 import { followHeads } from "./heads.js";
 import { createApp } from "./http/app.js";
 import { createMetricsApp } from "./http/metrics.js";
@@ -216,6 +217,7 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
       notices.tellWork(owners);
     },
   });
+  const forgetting = forgetOldRequests({ store, keptMs: options.idempotencyMs, log });
   const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
   const onHead = () => {
     policies.look();
@@ -255,6 +257,7 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
     async close() {
       heads?.close();
       expiry.close();
+      forgetting.close();
       await policies.close();
       await board.close();
       results.close();

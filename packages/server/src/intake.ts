@@ -2,7 +2,8 @@ import { setMaxListeners } from "node:events";
 import { type InnerTxRules, ProtocolError, type ResultLine, type Wait } from "@gas-waiver/protocol";
 import { createAdmission } from "./admission.js";
 import { type Caller, scopeOf } from "./caller.js";
-import { awaitLines } from "./lines.js";
+import { createIdempotency, keyedRequestOf } from "./idempotency.js";
+import { awaitLines, linesOf } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
@@ -20,9 +21,15 @@ export interface Intake {
   /**
    * The lines come in the order in which they are known. The promise resolves when the whole request is admitted
    * and the first of its transactions are in the store.
-   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
+   * @param name what its client calls the request (D18): one that came before is replayed.
+   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL`, `UNAVAILABLE` or `INVALID_REQUEST` (D21).
    */
-  submit(caller: Caller, transactions: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  submit(
+    caller: Caller,
+    transactions: readonly string[],
+    wait: Wait,
+    name?: string,
+  ): Promise<AsyncIterable<ResultLine>>;
   /**
    * The lines of earlier submissions of this key (D23).
    * @throws {@link ProtocolError} `UNAVAILABLE`.
@@ -69,8 +76,10 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   setMaxListeners(0, ending.signal);
   let refusing = false;
   const admission = createAdmission(dependencies);
+  const idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
   const taker = createTaker({
     acceptAll: groupAccepts((applicants) => accept(store, place, applicants)),
+    idempotency,
     chooseLane,
     onAccepted(waivers) {
       metrics.accepted(waivers.length);
@@ -80,12 +89,16 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     log,
   });
   return {
-    async submit(caller, transactions, wait) {
+    async submit(caller, transactions, wait, name) {
       if (refusing) throw shuttingDown();
+      const request = { store, results, metrics, options, wait, closing: ending.signal };
+      const keyed = name === undefined ? undefined : keyedRequestOf(caller, name, transactions, chainRef);
+      const earlier = keyed && (await storeErrors(() => idempotency.replay(keyed)));
+      if (earlier) return linesOf(request, earlier);
       const leave = await storeErrors(() => admission.enter(caller, transactions.length));
-      const lines = awaitLines({ store, results, metrics, options, wait, closing: ending.signal });
+      const lines = awaitLines(request);
       try {
-        const { others } = await taker.take(transactions, { caller, rules: rulesOf(caller), lines });
+        const { others } = await taker.take(transactions, { caller, rules: rulesOf(caller), lines, keyed });
         void others.finally(leave);
       } catch (error) {
         lines.cancel();

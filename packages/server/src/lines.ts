@@ -50,6 +50,14 @@ export function awaitLines(request: LinesOptions): Lines {
   return new RequestLines(request);
 }
 
+/** The lines of entries that are all there. */
+export function linesOf(request: LinesOptions, entries: readonly Entry[]): AsyncIterable<ResultLine> {
+  const lines = awaitLines(request);
+  lines.add(entries);
+  lines.complete();
+  return lines.stream();
+}
+
 class RequestLines implements Lines {
   readonly #request: LinesOptions;
   readonly #startedAt = performance.now();

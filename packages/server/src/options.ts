@@ -63,6 +63,8 @@ export interface ServerOptions {
   readonly socketPingMs?: number;
   /** How long a line waits for its result (D17). */
   readonly requestTimeoutMs?: number;
+  /** How long a request is known by its `Idempotency-Key` (D18). */
+  readonly idempotencyMs?: number;
   /** How long a transaction waits for the one before it (D20). */
   readonly nonceGapTimeoutMs?: number;
   readonly maxGasLimit?: bigint;
@@ -102,6 +104,7 @@ export const DEFAULTS = {
   maxSocketRequests: 100,
   socketPingMs: 30_000,
   requestTimeoutMs: 30_000,
+  idempotencyMs: 86_400_000,
   nonceGapTimeoutMs: 10_000,
   maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
   maxDataLength: DEFAULT_MAX_DATA_LENGTH,
@@ -205,6 +208,7 @@ const WHOLE_NUMBERS = {
   maxSocketRequests: 1,
   socketPingMs: 1,
   requestTimeoutMs: 1,
+  idempotencyMs: 60_000,
   nonceGapTimeoutMs: 0,
   maxDataLength: 0,
   rpcTimeoutMs: 1,

@@ -1,7 +1,7 @@
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "./caller.js";
-import { awaitLines, type Entry, type LinesOptions } from "./lines.js";
+import { type Entry, type LinesOptions, linesOf } from "./lines.js";
 import { findSubmissions } from "./store/lookup.js";
 
 /**
@@ -24,8 +24,5 @@ export async function resumeLines(
       error: new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id"),
     };
   });
-  const lines = awaitLines(request);
-  lines.add(entries);
-  lines.complete();
-  return lines.stream();
+  return linesOf(request, entries);
 }

@@ -63,6 +63,12 @@ const tooMany: Drive = async (service) => {
   }
 };
 
+/** Two requests that differ, under one name. */
+const reused: Drive = async (service) => {
+  await post(batch(1), { "idempotency-key": "a" })(service);
+  return await post(batch(2), { "idempotency-key": "a" })(service);
+};
+
 const recordOf: Drive = async (service) => {
   const [line] = await service.submit([innerOf(1)], { query: "?wait=included" });
   return await get(`/v1/submissions/${line?.id}`)(service);
@@ -82,6 +88,7 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
     401: post(batch(1), { authorization: "Bearer gw_test_nobody" }),
     413: post(batch(5)),
     415: post(batch(1), { "content-type": "text/plain" }),
+    422: reused,
     429: tooMany,
     503: post(batch(4)),
   },

@@ -50,6 +50,7 @@ function taking(transactions: readonly string[]) {
         writes.push({ applicants, finish, fail: reject });
         wrote();
       }),
+    idempotency: { decide: () => Promise.reject(new Error("the request has no name")) },
     chooseLane: () => waiver,
     onAccepted: () => {},
     isRefusing: () => refusing,

@@ -9,16 +9,20 @@ import {
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "./caller.js";
+import type { Idempotency, Write } from "./idempotency.js";
 import type { Entry, Lines } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Acceptance, Applicant } from "./store/accept.js";
 import type { Accept } from "./store/groupAccepts.js";
+import type { KeyedRequest } from "./store/keyedRequests.js";
 import type { Submission } from "./submission.js";
 import { shuttingDown, storeErrors } from "./unavailable.js";
 
 export interface TakerDependencies {
   /** One durable write (D19). */
   readonly acceptAll: Accept;
+  /** The same for a request that has a name. */
+  readonly idempotency: Pick<Idempotency, "decide">;
   /** The lane for a sender that has nothing under way: 20 bytes. */
   chooseLane(): Uint8Array;
   /** The lanes of what was accepted, one for each. */
@@ -33,6 +37,13 @@ export interface Taking {
   readonly caller: Caller;
   readonly rules: InnerTxRules;
   readonly lines: Lines;
+  /** What its client calls it (D18), if anything. */
+  readonly keyed?: KeyedRequest | undefined;
+}
+
+/** A request, and the ids of its transactions. A name that was used before brings those that it had then. */
+interface Batch extends Taking {
+  ids: readonly string[];
 }
 
 export interface Taker {
@@ -50,54 +61,70 @@ const SLICE = { transactions: 25, length: 512 * 1024 };
 
 export function createTaker({
   acceptAll,
+  idempotency,
   chooseLane,
   onAccepted,
   isRefusing,
   log,
 }: TakerDependencies): Taker {
   /** Accepts what can be accepted of what was looked at, and says so in lines. */
-  const acceptSlice = async (examined: readonly Examined[], from: number, { lines }: Taking) => {
-    const applicants = giveLanes(
-      examined.flatMap((e) => ("applicant" in e ? [e.applicant] : [])),
-      chooseLane,
+  const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
+    const { keyed, lines } = batch;
+    const write: Write = async (acceptThese, ids, start) => {
+      const named = examined
+        .slice(start - from)
+        .map((e, i) => ({ ...e, index: start + i, id: idAt(ids, start + i) }));
+      const applicants = giveLanes(
+        named.flatMap((e) => ("applicant" in e ? [{ ...e.applicant, id: e.id }] : [])),
+        chooseLane,
+      );
+      // Before the write: no news can be missed.
+      lines.expect(applicants.map(({ id }) => id));
+      const acceptances = await acceptThese(applicants);
+      const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
+      const waivers = acceptances.flatMap((a) => (a.kind === "accepted" ? [a.waiver] : []));
+      return { entries: named.map((e) => entryOf(e, outcomes)), waivers };
+    };
+    const part = { ids: batch.ids, from, to: from + examined.length };
+    const { ids, entries, waivers } = await storeErrors(async () =>
+      keyed
+        ? await idempotency.decide(keyed, part, write)
+        : { ...part, ...(await write(acceptAll, part.ids, from)) },
     );
-    // Before the write: no news can be missed.
-    lines.expect(applicants.map(({ id }) => id));
-    const acceptances = await storeErrors(() => acceptAll(applicants));
-    const taken = acceptances.flatMap((a) => (a.kind === "accepted" ? [a.waiver] : []));
-    if (taken.length > 0) onAccepted(taken);
-    const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
-    lines.add(examined.map((e, i) => entryOf(e, from + i, outcomes)));
+    batch.ids = ids;
+    if (waivers.length > 0) onAccepted(waivers);
+    lines.add(entries);
   };
   /** The request is admitted: whatever happens now is told in lines. */
-  const takeOthers = async (slices: readonly Slice[], request: Taking) => {
+  const takeOthers = async (slices: readonly Slice[], batch: Batch) => {
     let refusal: ProtocolError | undefined;
     for (const { from, texts } of slices) {
       await setImmediate();
       if (isRefusing()) refusal ??= shuttingDown();
       if (refusal) {
-        request.lines.add(texts.map((_, i) => notTaken(from + i, refusal)));
+        batch.lines.add(texts.map((_, i) => notTaken(from + i, batch, refusal)));
         continue;
       }
-      const examined = texts.map((text) => examine(text, request));
+      const examined = texts.map((text) => examine(text, batch));
       try {
-        await acceptSlice(examined, from, request);
+        await acceptSlice(examined, from, batch);
       } catch (error) {
         if (!(error instanceof ProtocolError)) log.error({ err: error }, "a part of a request failed");
         refusal = error instanceof ProtocolError ? error : failed();
-        request.lines.add(examined.map((e, i) => unclear(e, from + i, refusal)));
+        batch.lines.add(examined.map((e, i) => unclear(e, from + i, batch, refusal)));
       }
     }
-    request.lines.complete();
+    batch.lines.complete();
   };
   return {
     async take(transactions, request) {
+      const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
       const [first, ...others] = slicesOf(transactions);
       if (first) {
-        const examined = first.texts.map((text) => examine(text, request));
-        await acceptSlice(examined, first.from, request);
+        const examined = first.texts.map((text) => examine(text, batch));
+        await acceptSlice(examined, first.from, batch);
       }
-      return { others: takeOthers(others, request) };
+      return { others: takeOthers(others, batch) };
     },
   };
 }
@@ -121,23 +148,25 @@ function slicesOf(transactions: readonly string[]): Slice[] {
   return slices;
 }
 
-type Examined = { readonly id: string } & (
-  | { readonly applicant: Omit<Applicant, "waiver"> }
-  | { readonly error: ProtocolError }
-);
+type Examined = { readonly applicant: Omit<Applicant, "waiver" | "id"> } | { readonly error: ProtocolError };
 
 /** Parses and validates one string: pure. */
 function examine(text: string, { caller, rules }: Pick<Taking, "caller" | "rules">): Examined {
-  const id = uuidv7();
   try {
     const { tx, sender, hash, to } = assertInnerTx(parseInnerTx(text), rules);
     const call = { target: to, selector: selectorOf(tx.data) };
     const inner = { innerHash: hash, innerRaw: tx.raw, sender, senderNonce: tx.nonce };
-    return { id, applicant: { id, keyId: caller.keyId, ...inner, ...call } };
+    return { applicant: { keyId: caller.keyId, ...inner, ...call } };
   } catch (error) {
-    if (error instanceof ProtocolError) return { id, error };
+    if (error instanceof ProtocolError) return { error };
     throw error;
   }
+}
+
+function idAt(ids: readonly string[], index: number): string {
+  const id = ids[index];
+  if (id === undefined) throw new Error(`the transaction at ${index} has no id`);
+  return id;
 }
 
 /** A lane for every sender: all of a request's transactions of one sender go to the same. */
@@ -155,8 +184,11 @@ function giveLanes(
 }
 
 /** What is known of an examined transaction once the store has answered. */
-function entryOf(examined: Examined, index: number, acceptances: Map<string, Acceptance | undefined>): Entry {
-  const { id } = examined;
+function entryOf(
+  examined: Examined & { readonly index: number; readonly id: string },
+  acceptances: Map<string, Acceptance | undefined>,
+): Entry {
+  const { index, id } = examined;
   if ("error" in examined) return { index, id, error: examined.error };
   const { innerHash, senderNonce } = examined.applicant;
   const acceptance = acceptances.get(id);
@@ -182,14 +214,14 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
 }
 
 /** What was not looked at when the service could take nothing more. */
-function notTaken(index: number, why: ProtocolError | undefined): Entry {
+function notTaken(index: number, { ids }: Batch, why: ProtocolError | undefined): Entry {
   const message = `it was not taken, send it again: ${why?.message}`;
-  return { index, id: uuidv7(), error: new ProtocolError("NOT_BROADCAST", message) };
+  return { index, id: idAt(ids, index), error: new ProtocolError("NOT_BROADCAST", message) };
 }
 
 /** What was being written when the store failed. */
-function unclear(examined: Examined, index: number, why: ProtocolError | undefined): Entry {
-  const { id } = examined;
+function unclear(examined: Examined, index: number, { ids }: Batch, why: ProtocolError | undefined): Entry {
+  const id = idAt(ids, index);
   if ("error" in examined) return { index, id, error: examined.error };
   const message = `it may have been accepted, ask for it by its id or send it again: ${why?.message}`;
   return { index, id, error: new ProtocolError("OUTCOME_UNKNOWN", message) };

@@ -163,6 +163,13 @@ const SETTINGS = {
     1,
   ),
   requestTimeoutMs: limit("request-timeout", "MS", "How long a line waits.", DEFAULTS.requestTimeoutMs, 1),
+  idempotencyMs: limit(
+    "idempotency-time",
+    "MS",
+    "How long a request is known by its Idempotency-Key.",
+    DEFAULTS.idempotencyMs,
+    60_000,
+  ),
   nonceGapTimeoutMs: limit(
     "nonce-gap-timeout",
     "MS",

@@ -72,6 +72,20 @@ export const REQUEST = {
     remedy: "Give each request an `id` of its own.",
     retry: "corrected",
   },
+  INVALID_IDEMPOTENCY_KEY: {
+    where: ["http"],
+    cause:
+      "The header `Idempotency-Key` is empty, too long, or has a space or another character that no key has.",
+    remedy: "Use 1 to 255 visible ASCII characters, such as a UUID.",
+    retry: "corrected",
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    where: ["http"],
+    cause: "This API key sent other transactions under this `Idempotency-Key` before.",
+    remedy:
+      "Send each request under an `Idempotency-Key` of its own; repeat it only with the same transactions.",
+    retry: "corrected",
+  },
   BATCH_TOO_LARGE: {
     where: ["http", "frame"],
     cause: "More transactions than the service takes at once.",

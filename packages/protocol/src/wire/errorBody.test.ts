@@ -61,6 +61,8 @@ describe("the status of a request refused whole (D21)", () => {
     ["EMPTY_BATCH", 400],
     ["UNSUPPORTED_MEDIA_TYPE", 415],
     ["BODY_TOO_LARGE", 413],
+    ["INVALID_IDEMPOTENCY_KEY", 400],
+    ["IDEMPOTENCY_KEY_REUSED", 422],
     ["BATCH_TOO_LARGE", 413],
     ["MISSING_KEY", 401],
     ["UNKNOWN_KEY", 401],

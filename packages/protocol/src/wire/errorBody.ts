@@ -36,6 +36,8 @@ const STATUS_OF_REASON: Partial<Record<Reason, number>> = {
   BODY_TOO_LARGE: 413,
   UPGRADE_REQUIRED: 426,
   HEAD_TOO_LARGE: 431,
+  // As the header's own specification has it (draft-ietf-httpapi-idempotency-key-header).
+  IDEMPOTENCY_KEY_REUSED: 422,
   NO_SUCH_METHOD: 405,
   KEY_STATE_FINAL: 409,
   INTERNAL_ERROR: 500,

@@ -1,5 +1,6 @@
 export * from "./errorBody.js";
 export * from "./health.js";
+export * from "./idempotencyKey.js";
 export * from "./ready.js";
 export * from "./routes.js";
 export * from "./socket.js";

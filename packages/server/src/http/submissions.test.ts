@@ -133,7 +133,7 @@ describe("GET /v1/submissions", () => {
 
   it("is compressed where that is asked for", async () => {
     const service = await services.start();
-    await service.submit([innerOf(1)]);
+    await service.submit([innerOf(1)], { query: "?wait=included" });
     const headers = { ...GOOD_HEADERS, "accept-encoding": "gzip" };
     const reply = await service.open("GET", "/v1/submissions", undefined, headers);
     expect(reply.headers).toMatchObject({ "content-encoding": "gzip", "cache-control": "no-store" });

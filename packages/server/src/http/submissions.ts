@@ -19,6 +19,7 @@ import { storeErrors } from "../unavailable.js";
 import type { Authenticator } from "./auth.js";
 import { asksForGzip } from "./gzip.js";
 import { recordOf } from "./record.js";
+import { addVary } from "./vary.js";
 
 export interface SubmissionsDependencies {
   readonly store: Store;
@@ -58,7 +59,8 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
         submissions: submissions.map(recordOf),
         ...(next !== undefined && { next: cursorOf(next) }),
       };
-      reply.header("cache-control", "no-store").header("vary", "accept-encoding");
+      reply.header("cache-control", "no-store");
+      addVary(reply, "accept-encoding");
       if (!asksForGzip(request.headers["accept-encoding"])) return reply.send(page);
       reply.header("content-encoding", "gzip").type("application/json; charset=utf-8");
       return reply.send(await compress(JSON.stringify(page)));

@@ -2,6 +2,7 @@ import {
   encodeResultLine,
   NDJSON,
   ProtocolError,
+  parseIdempotencyKey,
   parseSubmitRequest,
   parseWait,
   type ResultLine,
@@ -41,13 +42,14 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
     preParsing: async ({ caller, headers }, _reply, payload) => limitBody(caller, headers, payload),
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
+      const name = parseIdempotencyKey(request.headers["idempotency-key"]);
       const { caller, ended } = request.grant;
       // It may have ended while the body came.
       ended.throwIfAborted();
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       setRateLimit(reply, limiter.take(caller, transactions.length));
-      const lines = await intake.submit(caller, transactions, wait).catch((error: unknown) => {
+      const lines = await intake.submit(caller, transactions, wait, name).catch((error: unknown) => {
         limiter.giveBack(caller, transactions.length);
         throw error;
       });

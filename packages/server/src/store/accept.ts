@@ -1,7 +1,7 @@
 import type { Submission } from "../submission.js";
 import { byteaArray, prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Queryable } from "./Store.js";
 
 /** An InnerTx that keeps every rule and asks to be taken. */
 export interface Applicant {
@@ -32,7 +32,7 @@ export type Acceptance =
  * stay in order.
  */
 export async function accept(
-  { pool }: Store,
+  { pool }: { readonly pool: Queryable },
   { chain, origin }: { readonly chain: number; readonly origin: string },
   applicants: readonly Applicant[],
 ): Promise<Acceptance[]> {
@@ -74,7 +74,7 @@ export class RivalGoneError extends Error {
 
 /** For each applicant that was not taken, the submission that has its sender's nonce, or its id already. */
 async function findRivals(
-  { pool }: Pick<Store, "pool">,
+  { pool }: { readonly pool: Queryable },
   chain: number,
   applicants: readonly Applicant[],
 ): Promise<Map<string, Submission>> {

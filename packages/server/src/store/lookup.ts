@@ -1,10 +1,13 @@
 import type { Submission } from "../submission.js";
 import { prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Queryable } from "./Store.js";
 
 /** The submissions with these ids, in no order; unknown ids are left out. */
-export async function findSubmissions({ pool }: Store, ids: readonly string[]): Promise<Submission[]> {
+export async function findSubmissions(
+  { pool }: { readonly pool: Queryable },
+  ids: readonly string[],
+): Promise<Submission[]> {
   const { rows } = await pool.query<SubmissionRow>(
     prepared(`select ${SUBMISSION_COLUMNS} from submissions where id = any($1::uuid[])`, [ids]),
   );

@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY } from "../../wire/idempotencyKey.js";
 import { NDJSON } from "../../wire/routes.js";
 import { SCHEMAS } from "../../wire/schema/index.js";
 import { SIGNED } from "../examples.js";
@@ -16,6 +17,13 @@ export const SUBMIT: RouteDescription = {
       name: "wait",
       description: `${SCHEMAS.Wait.description} \`broadcast\` unless given.`,
       schema: SCHEMAS.Wait,
+    },
+    {
+      in: "header",
+      name: IDEMPOTENCY_KEY,
+      description:
+        "A name for the request, for 24 hours unless configured otherwise. Sent again under it, the same transactions give the same ids and the same outcomes, also of what was refused or has failed. Other transactions under it are refused.",
+      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
     },
     {
       in: "header",
@@ -41,6 +49,8 @@ export const SUBMIT: RouteDescription = {
     "UNSUPPORTED_MEDIA_TYPE",
     "BODY_TOO_LARGE",
     "BATCH_TOO_LARGE",
+    "INVALID_IDEMPOTENCY_KEY",
+    "IDEMPOTENCY_KEY_REUSED",
     "RATE_EXCEEDED",
     "QUEUE_AT_CAPACITY",
     "KEY_SHARE_EXHAUSTED",

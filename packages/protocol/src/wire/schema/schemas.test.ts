@@ -90,7 +90,7 @@ const WRITERS: Readonly<Record<string, readonly (readonly [SchemaName, string])[
 };
 
 /** What is no JSON: parameters and headers are described with their routes. */
-const OF_THE_HEAD = ["parseSubmissionsQuery", "encodeSubmissionsQuery"];
+const OF_THE_HEAD = ["parseSubmissionsQuery", "encodeSubmissionsQuery", "parseIdempotencyKey"];
 
 const STRANGE = [null, true, 7.5, "\u0000", [], {}];
 

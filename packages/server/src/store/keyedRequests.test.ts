@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bytes } from "../testing/submissions.js";
+import { TestPostgres } from "../testing/TestPostgres.js";
+import { findKeyedRequest, forgetKeyedRequests, holdKeyedRequest, saveDecisions } from "./keyedRequests.js";
+import type { Store } from "./Store.js";
+import { hasLostRace, inTransaction } from "./transaction.js";
+
+const KEPT_MS = 60_000;
+const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
+const OTHER_ID = "01890a5d-ac96-774b-bcce-b302099a8058";
+
+let postgres: TestPostgres;
+let store: Store;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+  store = await postgres.openStore();
+});
+afterAll(async () => {
+  await store?.close();
+  await postgres?.end();
+});
+
+const requestOf = (name: number, keyId = "key") => ({
+  ...{ chain: 1, keyId, nameHash: bytes(32, name), bodyHash: bytes(32, 0) },
+});
+
+describe("a request with a name", () => {
+  it("is held by one at a time, and the next finds what the one before has decided", async () => {
+    const request = requestOf(1);
+    let second: Promise<unknown> = Promise.resolve();
+    await inTransaction(store, async (db) => {
+      const fresh = await holdKeyedRequest(db, request, [ID], KEPT_MS);
+      expect(fresh).toMatchObject({ ids: [ID], decided: 0, refusals: {} });
+      second = inTransaction(store, (other) => holdKeyedRequest(other, request, [OTHER_ID], KEPT_MS));
+      // It has nothing before the first is through.
+      expect(await findKeyedRequest(store.pool, request, KEPT_MS)).toBeUndefined();
+      await saveDecisions(db, request, { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } });
+    });
+    const decided = { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } };
+    expect(await second).toMatchObject(decided);
+    expect(await findKeyedRequest(store.pool, request, KEPT_MS)).toMatchObject(decided);
+    expect(await findKeyedRequest(store.pool, requestOf(1, "other"), KEPT_MS)).toBeUndefined();
+  });
+
+  it("leaves nothing where its transaction fails", async () => {
+    const lost = inTransaction(store, async (db) => {
+      await holdKeyedRequest(db, requestOf(2), [ID], KEPT_MS);
+      throw new Error("lost");
+    });
+    await expect(lost).rejects.toThrow("lost");
+    expect(await findKeyedRequest(store.pool, requestOf(2), KEPT_MS)).toBeUndefined();
+  });
+
+  it("that is held for long is given up, as one that may pass later", async () => {
+    await inTransaction(store, async (db) => {
+      await holdKeyedRequest(db, requestOf(3), [ID], KEPT_MS);
+      const late = inTransaction(store, async (other) => {
+        await other.query("set local lock_timeout = '1ms'");
+        await holdKeyedRequest(other, requestOf(3), [ID], KEPT_MS);
+      });
+      expect(hasLostRace(await late.catch((error: unknown) => error))).toBe(true);
+    });
+    expect(hasLostRace(new Error("another"))).toBe(false);
+  });
+
+  it("is forgotten in steps, the oldest first, and not before its time", async () => {
+    for (const name of [10, 11, 12, 13]) await holdKeyedRequest(store.pool, requestOf(name), [ID], KEPT_MS);
+    await store.pool.query(
+      `update keyed_requests set created_at = now() - get_byte(name_hash, 0) * interval '1 minute'
+       where get_byte(name_hash, 0) in (10, 11, 12)`,
+    );
+    expect(await forgetKeyedRequests(store.pool, 10.5 * 60_000, 1)).toBe(1);
+    const left =
+      "select get_byte(name_hash, 0) as name from keyed_requests where get_byte(name_hash, 0) >= 10";
+    const names = async () => (await store.pool.query(left)).rows.map(({ name }) => name).sort();
+    expect(await names()).toEqual([10, 11, 13]);
+    expect(await forgetKeyedRequests(store.pool, 10.5 * 60_000, 500)).toBe(1);
+    expect(await names()).toEqual([10, 13]);
+  });
+});
