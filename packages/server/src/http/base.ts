@@ -17,6 +17,8 @@ export interface BaseAppOptions {
 /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** How often Node looks for such; by itself every 30 seconds, so that 10 could become 40. */
+const LOOK_FOR_SLOW_MS = 1_000;
 
 /** A listener of the service without its routes: every failure is the document's error (D21). */
 export function createBaseApp({ log, metrics, maxBodyBytes, routes }: BaseAppOptions): FastifyInstance {
@@ -27,7 +29,7 @@ export function createBaseApp({ log, metrics, maxBodyBytes, routes }: BaseAppOpt
     // Keep-alive connections do not hold up the end: requests under way are answered, idle ones are closed.
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: LOOK_FOR_SLOW_MS },
     clientErrorHandler: answerBrokenRequest,
     // A URL that is none reaches no route, and so no error handler.
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
