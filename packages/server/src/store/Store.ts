@@ -85,6 +85,8 @@ export async function connectStore(
     query_timeout: 10_000,
     onConnect: (client) => client.query(CONNECTION_SETTINGS),
   });
+  // A connection that is lost inside a transaction says so to the query, or to the next; unheard, it would end us.
+  pool.on("connect", (client) => client.on("error", () => {}));
   let closing = false;
   // The pool ends before its connections do: what the stopping database says to them is no news.
   pool.on("error", (error) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bytes } from "../testing/submissions.js";
 import { TestPostgres } from "../testing/TestPostgres.js";
 import { findKeyedRequest, forgetKeyedRequests, holdKeyedRequest, saveDecisions } from "./keyedRequests.js";
-import type { Store } from "./Store.js";
+import { isStoreUnavailable, type Store } from "./Store.js";
 import { hasLostRace, inTransaction } from "./transaction.js";
 
 const KEPT_MS = 60_000;
@@ -49,6 +49,17 @@ describe("a request with a name", () => {
     });
     await expect(lost).rejects.toThrow("lost");
     expect(await findKeyedRequest(store.pool, requestOf(2), KEPT_MS)).toBeUndefined();
+  });
+
+  it("fails with its transaction where the store goes away in between, and nothing else does", async () => {
+    const cut = inTransaction(store, async (db) => {
+      await holdKeyedRequest(db, requestOf(4), [ID], KEPT_MS);
+      await postgres.halt();
+    });
+    const error = await cut.catch((thrown: unknown) => thrown);
+    await postgres.resume();
+    expect(isStoreUnavailable(error)).toBe(true);
+    expect(await findKeyedRequest(store.pool, requestOf(4), KEPT_MS)).toBeUndefined();
   });
 
   it("that is held for long is given up, as one that may pass later", async () => {
