@@ -1,13 +1,17 @@
 import type {
+  CheckLine,
   Health,
+  KeyPolicy,
   Readiness,
   ResultLine,
   SubmissionPage,
   SubmissionRecord,
 } from "@gas-waiver/protocol/wire";
 import { type ConnectionOptions, createConnection } from "./Connection.js";
+import { type CheckOptions, check } from "./check.js";
 import { type HealthOptions, health } from "./health.js";
 import { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
+import { type PolicyOptions, policy } from "./policy.js";
 import { type ReadyOptions, ready } from "./ready.js";
 import { type StatusOptions, status } from "./status.js";
 import { type SubmitOptions, submit } from "./submit.js";
@@ -19,6 +23,10 @@ export type WaiverClientOptions = ConnectionOptions;
 export interface WaiverClient {
   /** See {@link submit}. */
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
+  /** See {@link check}. */
+  check(transactions: readonly string[], options?: CheckOptions): Promise<CheckLine[]>;
+  /** See {@link policy}. */
+  policy(options?: PolicyOptions): Promise<KeyPolicy>;
   /** See {@link status}. */
   status(id: string, options?: StatusOptions): Promise<SubmissionRecord>;
   /** See {@link list}. */
@@ -41,6 +49,8 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   const connection = createConnection(options);
   return {
     submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
+    check: (transactions, checkOptions) => check(connection, transactions, checkOptions),
+    policy: (policyOptions) => policy(connection, policyOptions),
     status: (id, statusOptions) => status(connection, id, statusOptions),
     list: (listOptions) => list(connection, listOptions),
     listPage: (pageOptions) => listPage(connection, pageOptions),

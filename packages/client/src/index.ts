@@ -1,14 +1,18 @@
 export type {
+  CheckLine,
   ErrorBody,
   Health,
+  KeyPolicy,
   Readiness,
   ResultLine,
+  Simulation,
   SubmissionFilter,
   SubmissionPage,
   SubmissionRecord,
   Wait,
 } from "@gas-waiver/protocol/wire";
 export { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
+export { type CheckOptions, check } from "./check.js";
 export {
   type ConnectOptions,
   connect,
@@ -19,6 +23,7 @@ export {
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
 export { type HealthOptions, health } from "./health.js";
 export { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
+export { type PolicyOptions, policy } from "./policy.js";
 export { type ReadyOptions, ready } from "./ready.js";
 export type { RetryOptions } from "./retry.js";
 export { type StatusOptions, status } from "./status.js";

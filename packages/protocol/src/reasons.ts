@@ -114,6 +114,11 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
+/** Can the code be that of a result line? */
+export function isLineCode(code: string): code is LineCode {
+  return LINE_CODES.some((known) => known === code);
+}
+
 /** The code that a reason belongs to. */
 export function codeOf(reason: Reason): ErrorCode {
   return REASONS[reason];

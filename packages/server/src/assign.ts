@@ -1,6 +1,7 @@
 import { decodeInnerTx, hashTransaction, signWrapperTx } from "@gas-waiver/protocol";
 import type { LaneContext } from "./lane.js";
 import { freeNonces, type Plan, planSender } from "./plan.js";
+import { reroute } from "./reroute.js";
 import { fail, settle } from "./settle.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
@@ -30,7 +31,8 @@ export async function assign(
   const { store, chain, options } = dependencies;
   const nothing = { signed: [], again: false };
   const look = await lookAtLane(store, held, limit);
-  const { senders, taken } = look;
+  const { taken } = look;
+  const senders = await reroute(held, look.senders, dependencies);
   const room = Math.min(limit, options.maxInFlight - taken.count);
   if (room <= 0 || (senders.length === 0 && taken.count === 0)) return nothing;
   // After the store: what is settled in between counts as under way and as used, never as neither.

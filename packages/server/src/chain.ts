@@ -8,6 +8,11 @@ export interface Receipt {
   readonly succeeded: boolean;
 }
 
+export interface Account {
+  readonly nonce: bigint;
+  readonly balance: bigint;
+}
+
 /** What a node says of accounts and transactions at one moment. */
 export interface Survey {
   readonly nonces: readonly bigint[];
@@ -25,6 +30,10 @@ export interface Chain {
   blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
   /** The next nonces by the latest block, in the order of the addresses. */
   nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
+  /** The next nonces and the balances (wei) by the latest block, in the order of the addresses. */
+  accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
+  /** Runs calls on the state of the latest block, each alone: `eth_call`. In their order. */
+  call(requests: readonly object[]): Promise<RpcOutcome[]>;
   /** The receipts, in the order of the hashes; undefined for a transaction that is in no block. */
   receipts(hashes: readonly Uint8Array[]): Promise<(Receipt | undefined)[]>;
   /**
@@ -49,6 +58,14 @@ const nonceCall = (address: Uint8Array): RpcCall => ({
   method: "eth_getTransactionCount",
   params: [bytesToHex(address), "latest"],
 });
+
+const balanceCall = (address: Uint8Array): RpcCall => ({
+  method: "eth_getBalance",
+  params: [bytesToHex(address), "latest"],
+});
+
+/** Calls in one request to the node, where there may be more than a batch of ours has: nodes bound theirs. */
+const CALLS_AT_ONCE = 100;
 
 const receiptCall = (hash: Uint8Array): RpcCall => ({
   method: "eth_getTransactionReceipt",
@@ -79,6 +96,17 @@ export function createChain(rpc: Rpc): Chain {
     async nonces(addresses) {
       return (await results(addresses.map(nonceCall))).map(quantity);
     },
+    async accounts(addresses) {
+      const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
+      const answers: unknown[] = [];
+      for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
+        answers.push(...(await results(calls.slice(at, at + CALLS_AT_ONCE))));
+      }
+      const values = answers.map(quantity);
+      return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
+    },
+    call: (requests) =>
+      rpc.read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
     async receipts(hashes) {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },

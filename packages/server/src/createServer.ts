@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, crypto, privateKeyToAddress } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createAdminApp } from "./admin/app.js";
 import { limitsOfService } from "./caller.js";
 import { type Chain, createChain } from "./chain.js";
+import { createChecker } from "./check.js";
 import { StartError } from "./errors.js";
 import { expireOldWork } from "./expiry.js";
 import { forgetOldRequests } from "./forgetRequests.js";
@@ -25,6 +26,7 @@ import { assertReadable, createPolicySource } from "./policySource.js";
 import { createReadiness } from "./readiness.js";
 import { createRegistry, type Registry } from "./registry.js";
 import { createResults } from "./results.js";
+import { createRouting } from "./routing.js";
 import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
 import { countSubmissions } from "./store/chains.js";
@@ -121,7 +123,29 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
-  const app = createApp({ store, chainRef, intake, options, health, log, metrics, readiness, keys });
+  const policy = { options, policies: () => relay.policies.current(), waivers: () => relay.waivers() };
+  const isShuttingDown = () => intake.refusing;
+  const checker = createChecker({
+    store,
+    chain,
+    options,
+    policies: relay.policies,
+    chainRef,
+    isShuttingDown,
+  });
+  const app = createApp({
+    store,
+    chainRef,
+    intake,
+    options,
+    health,
+    log,
+    metrics,
+    readiness,
+    keys,
+    policy,
+    checker,
+  });
   const metricsApp = createMetricsApp(metrics);
   const adminApp = createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log });
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
@@ -195,8 +219,6 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
   );
   const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
-  const unusable = (waiver: Uint8Array) => policies.unusable(waiver);
-  const lanes = createLaneSet({ store, chain, results, metrics, log, options, unusable, chainRef, replica });
   const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
   const policies = createPolicySource({
     registry,
@@ -206,12 +228,18 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
     waivers: () => waiversOf(ownWaivers(), board.lanes),
     onChange: () => lanes.wake(),
   });
+  const wakeLanes = (waivers: readonly Uint8Array[]) => {
+    lanes.wake(waivers);
+    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
+  };
+  const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
+  const lanes = createLaneSet({ store, chain, results, metrics, log, options, routing, chainRef, replica });
   const board = openLaneBoard({
     store,
     chainRef,
     log,
     ownWaivers,
-    unusable,
+    unusable: policies.unusable,
     tellWork(owners) {
       lanes.wake();
       notices.tellWork(owners);
@@ -224,11 +252,6 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
     lanes.look();
   };
   const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onHead);
-  const wakeLanes = (waivers: readonly Uint8Array[]) => {
-    lanes.wake(waivers);
-    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
-  };
-  const chooseLane = () => board.choose();
   const intake = createIntake({
     store,
     results,
@@ -238,14 +261,19 @@ async function startRelay({ options, store, log, chain, registry, chainRef, keys
     policies,
     chainRef,
     replica,
-    chooseLane,
+    chooseLane: board.choose,
     wakeLanes,
   });
+  const isUsable = (waiver: Uint8Array) =>
+    board.lanes.some((lane) => bytesEqual(lane.waiver, waiver) && board.isUsable(lane));
   return {
     intake,
     lanes,
     metrics,
     policies,
+    /** All whose lanes may take work, and whether they do. */
+    waivers: () =>
+      waiversOf(ownWaivers(), board.lanes).map((waiver) => ({ waiver, usable: isUsable(waiver) })),
     /** Asks the store. */
     async lookAtWaivers() {
       await board.refresh();

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
-import { type InnerTxRules, ProtocolError, type ResultLine, type Wait } from "@gas-waiver/protocol";
+import type { ResultLine, Wait } from "@gas-waiver/protocol";
 import { createAdmission } from "./admission.js";
-import { type Caller, scopeOf } from "./caller.js";
+import type { Caller } from "./caller.js";
 import { createIdempotency, keyedRequestOf } from "./idempotency.js";
 import { awaitLines, linesOf } from "./lines.js";
 import type { Logger } from "./log.js";
@@ -10,6 +10,7 @@ import type { ResolvedOptions } from "./options.js";
 import type { PolicySource } from "./policySource.js";
 import type { Results } from "./results.js";
 import { resumeLines } from "./resume.js";
+import { rulesFor } from "./rules.js";
 import { accept } from "./store/accept.js";
 import { groupAccepts } from "./store/groupAccepts.js";
 import type { Store } from "./store/Store.js";
@@ -52,25 +53,21 @@ export interface IntakeDependencies {
   readonly chainRef: number;
   /** Names this replica. */
   readonly replica: string;
-  /** The lane for a sender that has nothing under way: 20 bytes. */
-  chooseLane(): Uint8Array;
+  /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
+  chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
   /** Tells whoever works these lanes that there is work. */
   wakeLanes(waivers: readonly Uint8Array[]): void;
 }
+
+/** What is shorter than a selector: to a policy it is all the same (D4). */
+const NO_CALLDATA = new Uint8Array(0);
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
   const { store, results, metrics, options, policies, log, chainRef, replica, chooseLane, wakeLanes } =
     dependencies;
   const place = { chain: chainRef, origin: replica };
-  const rulesOf = (caller: Caller): InnerTxRules => ({
-    chainId: BigInt(options.chainId),
-    maxGasLimit: caller.limits.maxGasLimit,
-    maxDataLength: caller.limits.maxDataLength,
-    policy: policies.current(),
-    policyName: "the policy of this service's waivers",
-    scope: scopeOf(caller),
-    scopeName: "the scope of this API key",
-  });
+  const rulesOf = (caller: Caller) =>
+    rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
   const ending = new AbortController();
   // Every request that waits listens to it.
   setMaxListeners(0, ending.signal);
@@ -80,6 +77,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   const taker = createTaker({
     acceptAll: groupAccepts((applicants) => accept(store, place, applicants)),
     idempotency,
+    carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
     chooseLane,
     onAccepted(waivers) {
       metrics.accepted(waivers.length);

@@ -240,7 +240,7 @@ class Model {
       metrics: METRICS,
       log: silent,
       options: OPTIONS,
-      unusable: () => undefined,
+      routing: { unusable: () => undefined, differs: () => false, carrierOf: () => "here", tellWork() {} },
       chainRef: this.#chainRef,
       replica: randomUUID(),
       doubts: createDoubts(() => this.#nowMs),

@@ -9,6 +9,7 @@ import type { Metrics } from "./metrics.js";
 import type { ResolvedOptions } from "./options.js";
 import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
+import type { Routing } from "./routing.js";
 import { createDoubts, type Doubts } from "./settle.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
 import { type Lane as HeldLane, LaneLostError, type Lease } from "./store/lease.js";
@@ -25,8 +26,7 @@ export interface LaneDependencies {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
-  /** Why a waiver can be used for nothing, by the policies; undefined if it can. */
-  unusable(waiver: Uint8Array): string | undefined;
+  readonly routing: Routing;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
@@ -95,7 +95,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       await delivery.send(lane, left);
       doubtful = false;
     }
-    const why = dependencies.unusable(waiver);
+    const why = dependencies.routing.unusable(waiver);
     if (why !== undefined) {
       shut = true;
       if (breaker.state !== "open") await shown.fail("at once", why);

@@ -14,6 +14,8 @@ export interface LaneBoard {
    * @param permitted only these waivers come into question; never none. Undefined: all.
    */
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
+  /** Of the lanes of these waivers one that takes work, with the least to do: its waiver. */
+  usableOf(permitted: readonly Uint8Array[]): Uint8Array | undefined;
   /** The replica that works the lane, if it is known. */
   ownerOf(waiver: Uint8Array): string | undefined;
   refresh(): Promise<void>;
@@ -62,28 +64,29 @@ export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
     }
   };
   const running = loop();
+  const load = (lane: LaneStatus) => lane.queued + lane.underWay + (given.get(bytesToHex(lane.waiver)) ?? 0);
+  /** Of these lanes the one with the least to do. */
+  const leastOf = (isFit: (lane: LaneStatus) => boolean, permitted: readonly Uint8Array[] | undefined) => {
+    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
+    return lanes.filter((lane) => isFit(lane) && mayCarry(lane)).sort((a, b) => load(a) - load(b))[0]?.waiver;
+  };
   return {
     get lanes() {
       return lanes;
     },
     isUsable,
     choose(permitted) {
-      const load = (lane: LaneStatus) =>
-        lane.queued + lane.underWay + (given.get(bytesToHex(lane.waiver)) ?? 0);
-      const mayCarry = (waiver: Uint8Array) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
-      const lanesOf = (isFit: (lane: LaneStatus) => boolean) =>
-        lanes.filter((lane) => isFit(lane) && mayCarry(lane.waiver));
-      const usable = lanesOf(isUsable);
       // At the start nobody works the lanes yet, but this replica is about to.
-      const own = () =>
-        lanesOf(({ state, waiver }) => state === "open" && isOwn(waiver) && unusable(waiver) === undefined);
-      const best = (usable.length > 0 ? usable : own()).sort((a, b) => load(a) - load(b))[0];
-      const waiver = best?.waiver ?? permitted?.[0] ?? ownWaivers()[0];
+      const isOurs = ({ state, waiver }: LaneStatus) =>
+        state === "open" && isOwn(waiver) && unusable(waiver) === undefined;
+      const best = leastOf(isUsable, permitted) ?? leastOf(isOurs, permitted);
+      const waiver = best ?? permitted?.[0] ?? ownWaivers()[0];
       if (waiver === undefined) throw new Error("there is no lane at all");
       const name = bytesToHex(waiver);
       given.set(name, (given.get(name) ?? 0) + 1);
       return waiver;
     },
+    usableOf: (permitted) => leastOf(isUsable, permitted),
     ownerOf: (waiver) => lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
     refresh,
     async close() {

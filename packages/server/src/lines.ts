@@ -1,6 +1,7 @@
 import {
   bytesToHex,
   codeOf,
+  type ErrorBody,
   LINE_CODES,
   type LineCode,
   ProtocolError,
@@ -248,8 +249,13 @@ function timeoutLine(
   return refusedLine(entry, new ProtocolError(reasons[certainty], message));
 }
 
-function refusedLine({ index, id }: Entry, { reason, message }: ProtocolError): ResultLine {
-  return { index, id, success: false, error: { code: lineCodeOf(reason), message, reason } };
+function refusedLine({ index, id }: Entry, error: ProtocolError): ResultLine {
+  return { index, id, success: false, error: lineErrorOf(error) };
+}
+
+/** Why one transaction is refused, as a line says it. */
+export function lineErrorOf({ reason, message }: ProtocolError): ErrorBody<LineCode> {
+  return { code: lineCodeOf(reason), message, reason };
 }
 
 /** The codes that only a whole request can have never reach a line. */

@@ -35,8 +35,8 @@ export interface Policies extends Policy {
   unusable(waiver: Uint8Array): string | undefined;
   /** What the waiver may send; nothing if it is not registered. */
   targetsOf(waiver: Uint8Array): readonly AllowedTarget[];
-  /** Waivers that are known, and whether two of them differ: for moving work between their lanes. */
-  readonly uniform: boolean;
+  /** May two waivers send different calls? */
+  readonly differ: boolean;
 }
 
 /** One policy for every waiver there is: the configuration alone. */
@@ -48,7 +48,7 @@ export function configuredPolicies(targets: readonly AllowedTarget[]): Policies 
     waiversFor: () => undefined,
     unusable: () => undefined,
     targetsOf: () => united,
-    uniform: true,
+    differ: false,
   };
 }
 
@@ -69,12 +69,12 @@ export function registryPolicies(
   for (const group of groups) for (const waiver of group.waivers) groupOf.set(bytesToHex(waiver), group);
   const known = new Set(found.map(({ waiver }) => bytesToHex(waiver)));
   const [only] = groups;
-  const uniform = groups.length === 1;
+  const differ = groups.length > 1;
   return {
-    uniform,
+    differ,
     check(to, data) {
       if (only === undefined) throw noWaiver(found);
-      if (uniform) return only.policy.check(to, data);
+      if (!differ) return only.policy.check(to, data);
       let best: Verdict = "target not allowed";
       for (const { policy } of groups) {
         const verdict = policy.check(to, data);
@@ -84,7 +84,7 @@ export function registryPolicies(
       return best;
     },
     waiversFor(to, data) {
-      if (uniform) return undefined;
+      if (!differ) return undefined;
       return groups.flatMap(({ policy, waivers }) => (policy.check(to, data) === "allowed" ? waivers : []));
     },
     unusable(waiver) {

@@ -14,7 +14,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerBrokenRequest } from "./http/errors.js";
 import { openKeyAdmin } from "./keys/openKeyAdmin.js";
 import { Description } from "./testing/Description.js";
+import { ModelRegistry } from "./testing/ModelRegistry.js";
 import { answerTo, replyFrom } from "./testing/rawReply.js";
+import type { ScriptedNode } from "./testing/ScriptedNode.js";
 import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "./testing/TestService.js";
 import { type Frame, TestSocket } from "./testing/TestSocket.js";
 import { innerOf } from "./testing/user.js";
@@ -41,6 +43,10 @@ const post =
   (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
   (service) =>
     service.post(body, { headers, query });
+const postCheck =
+  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (service) =>
+    service.call("POST", `/v1/check${query}`, body, { ...GOOD_HEADERS, ...headers });
 const batch = (count: number) => JSON.stringify({ transactions: Array(count).fill("0x") });
 const UNKNOWN = "/v1/submissions/019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a71";
 
@@ -55,13 +61,15 @@ const UPGRADE = [
 ];
 
 /** Uses up the key's rate, and asks for more. */
-const tooMany: Drive = async (service) => {
-  const headers = { authorization: `Bearer ${HUNGRY_KEY}` };
-  for (;;) {
-    const reply = await service.post(batch(3), { headers });
-    if (reply.status !== 200) return reply;
-  }
-};
+const tooMany =
+  (send: typeof post): Drive =>
+  async (service) => {
+    const headers = { authorization: `Bearer ${HUNGRY_KEY}` };
+    for (;;) {
+      const reply = await send(batch(3), headers)(service);
+      if (reply.status !== 200) return reply;
+    }
+  };
 
 /** Two requests that differ, under one name. */
 const reused: Drive = async (service) => {
@@ -89,7 +97,7 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
     413: post(batch(5)),
     415: post(batch(1), { "content-type": "text/plain" }),
     422: reused,
-    429: tooMany,
+    429: tooMany(post),
     503: post(batch(4)),
   },
   socket: {
@@ -97,6 +105,18 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
     401: get("/v1/submit", {}),
     426: get("/v1/submit"),
   },
+  check: {
+    200: (service) =>
+      postCheck(JSON.stringify({ transactions: [innerOf(4), innerOf(5, 0, { gasPrice: 1n }), "0x"] }))(
+        service,
+      ),
+    400: postCheck(batch(1), {}, "?simulate=perhaps"),
+    401: postCheck(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    413: postCheck(batch(5)),
+    415: postCheck(batch(1), { "content-type": "text/plain" }),
+    429: tooMany(postCheck),
+  },
+  policy: { 200: get("/v1/policy"), 401: get("/v1/policy", {}) },
   submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN) },
   submissions: { 200: listOf, 400: get("/v1/submissions?limit=0"), 401: get("/v1/submissions", {}) },
   health: { 200: get("/v1/health", {}) },
@@ -112,6 +132,13 @@ const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
   submission: { 503: get(UNKNOWN) },
   submissions: { 503: get("/v1/submissions") },
   ready: { 503: get("/v1/ready") },
+};
+
+/** The same for a service that has not heard yet what may be sent, because the node is away. */
+const CHAIN_AWAY: Partial<Record<RouteName, Drives>> = {
+  submit: { 503: post(batch(1)) },
+  check: { 503: postCheck(batch(1)) },
+  policy: { 503: get("/v1/policy") },
 };
 
 /** The same for a service that is at fault: its tables are gone. */
@@ -160,7 +187,9 @@ beforeAll(async () => {
 const COMMON = new Set(OF_ANY_REQUEST.map(statusOf));
 
 function undriven(name: RouteName): number[] {
-  const driven = [WELL, STORE_AWAY, AT_FAULT, ENDING].flatMap((drives) => Object.keys(drives[name] ?? {}));
+  const driven = [WELL, STORE_AWAY, CHAIN_AWAY, AT_FAULT, ENDING].flatMap((drives) =>
+    Object.keys(drives[name] ?? {}),
+  );
   const own = new Set(ROUTE_DESCRIPTIONS[name].refusals.map(statusOf));
   return description
     .statusesOf(name)
@@ -224,6 +253,18 @@ describe("a service whose store is away", () => {
 
   it("answers as described", async () => {
     await expectEach(STORE_AWAY, service());
+  });
+});
+
+describe("a service whose node is away", () => {
+  it("answers as described", async () => {
+    const prepare = ({ chain }: ScriptedNode) => {
+      chain.registry = new ModelRegistry();
+    };
+    const first = await services.start({ policySource: "registry" }, { prepare });
+    await first.server.close();
+    await first.node.close();
+    await expectEach(CHAIN_AWAY, services.own(await first.again()));
   });
 });
 

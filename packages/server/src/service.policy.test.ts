@@ -1,10 +1,29 @@
 // What may be sent, by the chain's registry: followed, narrowed by a configuration, and when it cannot be read.
-import { type AllowedTarget, hexToBytes, parseReadiness } from "@gas-waiver/protocol";
+import {
+  type AllowedTarget,
+  bytesToHex,
+  decodeTransaction,
+  hexToBytes,
+  parseKeyPolicy,
+  parseReadiness,
+  recoverSender,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { ModelRegistry } from "./testing/ModelRegistry.js";
 import type { ScriptedNode } from "./testing/ScriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "./testing/TestService.js";
-import { APPROVE, innerOf, TOKEN, TRANSFER, userAddress, WAIVER } from "./testing/user.js";
+import {
+  APPROVE,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  TOKEN,
+  TRANSFER,
+  userAddress,
+  WAIVER,
+  WAIVER_KEY,
+} from "./testing/user.js";
 
 const services = testServices();
 const targets = (...selectors: Uint8Array[]): AllowedTarget[] => [{ address: TOKEN, selectors }];
@@ -21,13 +40,29 @@ const withRegistry =
     node.chain.decide(WAIVER, permitted === "none" ? undefined : permitted);
   };
 
-/** Decides, and resolves when the service has read it: it reads the targets only then. */
-async function decide({ node }: TestService, permitted: readonly AllowedTarget[] | undefined): Promise<void> {
-  const read = node.nextCall("eth_call");
-  node.chain.decide(WAIVER, permitted);
-  await read;
-  // One more look at the head: what was read before it is in force.
-  await node.nextCall("eth_blockNumber");
+async function policyOf(service: TestService) {
+  const { text } = await service.call("GET", "/v1/policy", undefined, GOOD_HEADERS);
+  return parseKeyPolicy(JSON.parse(text));
+}
+
+/** Resolves when the policy that the service tells is this one: it looks with each of its looks at the chain. */
+async function untilPolicy(
+  service: TestService,
+  selectors: readonly Uint8Array[] | undefined,
+): Promise<void> {
+  const wanted = selectors?.map(bytesToHex).sort().join();
+  for (;;) {
+    const { waivers } = await policyOf(service);
+    const [target] = waivers.find(({ address }) => address === WAIVER)?.allowedTargets ?? [];
+    if (target?.selectors?.join() === wanted) return;
+    await service.node.nextCall("eth_blockNumber");
+  }
+}
+
+/** Decides, and resolves when the service has heard of it. */
+async function decide(service: TestService, permitted: readonly AllowedTarget[] | undefined): Promise<void> {
+  service.node.chain.decide(WAIVER, permitted);
+  await untilPolicy(service, permitted?.[0]?.selectors);
 }
 
 const outcomes = async (service: TestService, ...transactions: string[]) =>
@@ -111,12 +146,10 @@ describe("a service that follows the registry", () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
     await decide(service, targets(APPROVE));
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
-    const read = service.node.nextCall("eth_call");
     service.node.chain.reorg(1);
     service.node.mine();
     service.node.mine();
-    await read;
-    await service.node.nextCall("eth_blockNumber");
+    await untilPolicy(service, [TRANSFER, APPROVE]);
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
   });
 
@@ -138,12 +171,111 @@ describe("a service that follows the registry", () => {
     ]);
     for (let block = 0; block < 3; block++) service.node.chain.mine();
     service.node.chain.decide(WAIVER, targets(TRANSFER, APPROVE));
-    const read = service.node.nextCall("eth_call");
     await service.node.open();
-    await read;
-    await service.node.nextCall("eth_blockNumber");
-    const [line] = await service.submit([approvalOf(3)], { query: "?wait=broadcast" });
-    expect(line && outcomeOf(line)).not.toContain("SELECTOR_NOT_ALLOWED");
+    await untilPolicy(service, [TRANSFER, APPROVE]);
+  });
+});
+
+describe("two waivers with different policies", () => {
+  /** The first may send transfers, the second approvals. */
+  const prepare = (node: ScriptedNode) => {
+    withRegistry(targets(TRANSFER))(node);
+    node.chain.decide(SECOND_WAIVER, targets(APPROVE));
+  };
+  const KEYS = { ...REGISTRY, waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 20_000 };
+  const working = (service: TestService) =>
+    service.until("select from lanes having count(*) filter (where owner is not null) = 2");
+  const carriers = (service: TestService) =>
+    service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
+
+  it("carry what they may, also of a sender whose work is under way with the other", async () => {
+    const service = await services.start(KEYS, { prepare, automine: false });
+    await working(service);
+    expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
+    const later = service.submit([innerOf(1, 1, { data: APPROVE })]);
+    // It is in the other lane, and waits there for its turn.
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(SECOND_WAIVER),
+    ]);
+    service.node.mine();
+    expect((await later).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
+  });
+
+  it("hand on what is queued when a policy is narrowed, if the other permits it", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    // It waits for the one before it.
+    const waiting = service.submit([innerOf(1, 1)]);
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(WAIVER),
+    ]);
+    service.node.chain.decide(WAIVER, targets(APPROVE));
+    service.node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(SECOND_WAIVER),
+    ]);
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([SECOND_WAIVER]);
+  });
+
+  it("leave to the chain what neither permits any more (D8)", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    const waiting = service.submit([innerOf(1, 1)]);
+    await service.until("select from submissions where state = 'queued'");
+    service.node.chain.refused.set(hashOf(innerOf(1, 1)), "SELECTOR_NOT_ALLOWED");
+    await decide(service, targets(hexToBytes("0x01020304")));
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+  });
+});
+
+describe("GET /v1/policy", () => {
+  it("tells what this key may send, by which waiver, its limits, and how to sign", async () => {
+    const service = await services.start(
+      { ...REGISTRY, maxGasLimit: 5_000_000n },
+      { prepare: withRegistry() },
+    );
+    await service.submit([transferOf(1)]);
+    const token = { address: bytesToHex(TOKEN), selectors: [bytesToHex(TRANSFER)] };
+    await service.until("select from lanes where owner is not null");
+    await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    expect(await policyOf(service)).toEqual({
+      chainId: 2201,
+      marker: "0x000000000000000000000000000000000000f333",
+      waits: ["broadcast", "included"],
+      allowedTargets: [token],
+      waivers: [{ address: WAIVER, usable: true, allowedTargets: [token] }],
+      limits: {
+        ratePerSecond: 100_000,
+        rateBurst: 100_000,
+        maxQueued: 5_000,
+        maxBatchSize: 100,
+        maxBodyBytes: 33_554_432,
+        maxGasLimit: "5000000",
+        maxDataLength: 131_072,
+      },
+    });
+    const reply = await service.call("GET", "/v1/policy");
+    expect(reply.status).toBe(401);
+  });
+
+  it("says of a waiver that is not registered that it can send nothing, and why", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry("none") });
+    const message = `${WAIVER} is not a registered waiver`;
+    expect(await policyOf(service)).toMatchObject({
+      allowedTargets: [],
+      waivers: [{ address: WAIVER, usable: false, message, allowedTargets: [] }],
+    });
+  });
+
+  it("needs no chain where the configuration says what may be sent", async () => {
+    const service = await services.start();
+    await service.node.close();
+    const selectors = [APPROVE, TRANSFER].map(bytesToHex);
+    expect((await policyOf(service)).allowedTargets).toEqual([{ address: bytesToHex(TOKEN), selectors }]);
   });
 });
 
@@ -155,7 +287,9 @@ describe("a service with a configuration beside the registry", () => {
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
       "success",
     ]);
-    await decide(service, targets(TRANSFER));
+    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    // Nothing is left that both permit.
+    await untilPolicy(service, undefined);
     expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
@@ -180,9 +314,10 @@ describe("a service that starts without the registry", () => {
     expect(reply.status).toBe(503);
     expect(reply.headers["retry-after"]).toBe("1");
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "CHAIN_UNAVAILABLE" });
-    const read = service.node.nextCall("eth_call");
+    const policy = await service.call("GET", "/v1/policy", undefined, GOOD_HEADERS);
+    expect(policy.status).toBe(503);
+    expect(JSON.parse(policy.text).error).toMatchObject({ reason: "CHAIN_UNAVAILABLE" });
     await service.node.open();
-    await read;
     await service.until("select from lanes where owner is not null");
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
   });

@@ -51,6 +51,7 @@ function taking(transactions: readonly string[]) {
         wrote();
       }),
     idempotency: { decide: () => Promise.reject(new Error("the request has no name")) },
+    carriersOf: () => undefined,
     chooseLane: () => waiver,
     onAccepted: () => {},
     isRefusing: () => refusing,

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import {
   assertInnerTx,
+  bytesEqual,
   bytesToHex,
   type InnerTxRules,
   ProtocolError,
@@ -23,8 +24,10 @@ export interface TakerDependencies {
   readonly acceptAll: Accept;
   /** The same for a request that has a name. */
   readonly idempotency: Pick<Idempotency, "decide">;
-  /** The lane for a sender that has nothing under way: 20 bytes. */
-  chooseLane(): Uint8Array;
+  /** The waivers that may carry a call; undefined if any may that may carry anything. */
+  carriersOf(target: Uint8Array, selector: Uint8Array | undefined): readonly Uint8Array[] | undefined;
+  /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
+  chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
   /** The lanes of what was accepted, one for each. */
   onAccepted(waivers: readonly Uint8Array[]): void;
   /** The service shuts down: what is not accepted yet will not be. */
@@ -59,14 +62,8 @@ export interface Taker {
 /** Transactions that are looked at and written at once, and their size in hex digits; the first is always taken. */
 const SLICE = { transactions: 25, length: 512 * 1024 };
 
-export function createTaker({
-  acceptAll,
-  idempotency,
-  chooseLane,
-  onAccepted,
-  isRefusing,
-  log,
-}: TakerDependencies): Taker {
+export function createTaker(dependencies: TakerDependencies): Taker {
+  const { acceptAll, idempotency, onAccepted, isRefusing, log } = dependencies;
   /** Accepts what can be accepted of what was looked at, and says so in lines. */
   const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
     const { keyed, lines } = batch;
@@ -76,7 +73,7 @@ export function createTaker({
         .map((e, i) => ({ ...e, index: start + i, id: idAt(ids, start + i) }));
       const applicants = giveLanes(
         named.flatMap((e) => ("applicant" in e ? [{ ...e.applicant, id: e.id }] : [])),
-        chooseLane,
+        dependencies,
       );
       // Before the write: no news can be missed.
       lines.expect(applicants.map(({ id }) => id));
@@ -169,15 +166,18 @@ function idAt(ids: readonly string[], index: number): string {
   return id;
 }
 
-/** A lane for every sender: all of a request's transactions of one sender go to the same. */
+/** A lane for every sender: a request's transactions of one sender go to the same, as far as its waiver may carry them. */
 function giveLanes(
   applicants: readonly Omit<Applicant, "waiver">[],
-  chooseLane: () => Uint8Array,
+  { carriersOf, chooseLane }: Pick<TakerDependencies, "carriersOf" | "chooseLane">,
 ): Applicant[] {
   const lanes = new Map<string, Uint8Array>();
   return applicants.map((applicant) => {
     const sender = bytesToHex(applicant.sender);
-    const waiver = lanes.get(sender) ?? chooseLane();
+    const carriers = carriersOf(applicant.target, applicant.selector);
+    const before = lanes.get(sender);
+    const mayStay = before && (carriers?.some((one) => bytesEqual(one, before)) ?? true);
+    const waiver = mayStay ? before : chooseLane(carriers);
     lanes.set(sender, waiver);
     return { ...applicant, waiver };
   });

@@ -87,6 +87,16 @@ describe("eth_call", () => {
     expect(seen).toBe(`0x${[16n, 32n, BigInt(user), 3n].map((value) => word(value).slice(2)).join("")}`);
   });
 
+  it("takes the intrinsic gas from the limit that it is given, as a transaction would", async () => {
+    const transfer = { from: user, to: TEST_TOKEN_ADDRESS, data: bytesToHex(signInner(0).data) };
+    const needed = BigInt(await node.rpc<Hex>("eth_estimateGas", { ...transfer, gasPrice: "0x0" }));
+    const withGas = (gas: bigint) => call({ ...transfer, gas: `0x${gas.toString(16)}` });
+    expect(BigInt(await withGas(needed))).toBe(1n);
+    await expect(withGas(needed - 1n)).rejects.toThrow("out of gas");
+    await expect(withGas(21_000n)).rejects.toThrow("intrinsic gas too low: have 21000, want 22");
+    expect(BigInt(await call(transfer))).toBe(1n);
+  });
+
   it("ends with an error when it runs for ever", async () => {
     await expect(
       call({ to: stranger }, "latest", { [stranger]: { code: BYTECODE.burner } }),

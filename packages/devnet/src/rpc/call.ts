@@ -55,7 +55,9 @@ function readAccessList(value: unknown): AccessedAccount[] {
   });
 }
 
-/** eth_call: what the call returns. @throws {@link RpcError} code 3 with the data of a revert. */
+/**
+ * eth_call: what the call returns. As in geth, a gas limit is that of a transaction: it also covers the intrinsic gas.
+ * @throws {@link RpcError} code 3 with the data of a revert. */
 export async function runCall(
   chain: Chain,
   request: CallRequest,
@@ -64,7 +66,9 @@ export async function runCall(
   environment: Partial<BlockEnvironment> = {},
 ): Promise<Hex> {
   assertValueCovered(request, state);
-  const outcome = await chain.call(toCall(request, callGas(chain, request)), block, state, { environment });
+  const outcome = await chain.call(toCall(request, executionGas(chain, request)), block, state, {
+    environment,
+  });
   assertSucceeded(outcome);
   return bytesToHex(outcome.returnData);
 }
@@ -99,6 +103,16 @@ export async function estimateGas(
     else low = middle;
   }
   return high > floor ? high : floor;
+}
+
+/** What is left of a call's gas limit for its execution; a call that names none has all that a call may use. */
+function executionGas(chain: Chain, request: CallRequest): bigint {
+  const gas = callGas(chain, request);
+  if (request.gas === undefined) return gas;
+  const { intrinsic, floor } = leastGas(request);
+  const least = intrinsic > floor ? intrinsic : floor;
+  if (gas >= least) return gas - intrinsic;
+  throw new RpcError(RPC_CODES.refused, `intrinsic gas too low: have ${gas}, want ${least}`);
 }
 
 /** What a call may use: what it asks for, and what a block and the node allow. */

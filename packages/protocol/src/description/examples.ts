@@ -22,6 +22,12 @@ const EMPTY = { code: "INVALID_REQUEST", message: "`transactions` is empty", rea
 const SUCCESS = { index: 0, id: SUBMISSION_ID_EXAMPLE, success: true, txHash: TX_HASH };
 const FAILURE = { index: 1, id: "019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a72", success: false, error: GAS_PRICE };
 
+const NO_TOKENS = { success: false, kind: "error", message: "insufficient balance", data: "0x08c379a0" };
+const TOKEN = {
+  address: "0x78cf24370174180738c5b8e352b6d14c83a6c9a9",
+  selectors: ["0x095ea7b3", "0xa9059cbb"],
+};
+
 const QUEUED = {
   id: SUBMISSION_ID_EXAMPLE,
   state: "queued",
@@ -66,6 +72,38 @@ export const EXAMPLES: Readonly<Record<SchemaName, readonly unknown[]>> = {
   ResultLine: [SUCCESS, FAILURE],
   SubmissionRecord: [INCLUDED, FAILED, QUEUED],
   SubmissionPage: [{ submissions: [INCLUDED, FAILED], next: "AZ47HH1SfE6aO18MLY5qcQ" }, { submissions: [] }],
+  CheckLine: [
+    { index: 0, success: true, txHash: TX_HASH, simulation: { success: true } },
+    { index: 1, success: true, txHash: TX_HASH, simulation: NO_TOKENS },
+    { index: 2, success: false, error: GAS_PRICE },
+  ],
+  Simulate: ["true", "false"],
+  KeyPolicy: [
+    {
+      chainId: 2201,
+      marker: "0x000000000000000000000000000000000000f333",
+      waits: ["broadcast", "included"],
+      allowedTargets: [TOKEN],
+      waivers: [
+        { address: "0xbcd4042de499d14e55001ccbb24a551f3b954096", usable: true, allowedTargets: [TOKEN] },
+        {
+          address: "0x71be63f3384f5fb98995898a86b02fb2426c5788",
+          usable: false,
+          message: "0x71be63f3384f5fb98995898a86b02fb2426c5788 is not a registered waiver",
+          allowedTargets: [],
+        },
+      ],
+      limits: {
+        ratePerSecond: 100,
+        rateBurst: 200,
+        maxQueued: 5_000,
+        maxBatchSize: 100,
+        maxBodyBytes: 33_554_432,
+        maxGasLimit: "10000000",
+        maxDataLength: 131_072,
+      },
+    },
+  ],
   Health: [{ status: "ok", version: "0.1.0", chainId: 2201 }],
   Readiness: [
     { ready: true, parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 2 } } },

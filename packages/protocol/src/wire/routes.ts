@@ -6,6 +6,10 @@ export const ROUTES = {
   submit: { method: "POST", path: "/v1/submit", authenticated: true },
   /** The WebSocket: an upgrade of HTTP/1.1 (D23). */
   socket: { method: "GET", path: "/v1/submit", authenticated: true },
+  /** The dry run: the body of `submit`, a line for each transaction, and nothing else. */
+  check: { method: "POST", path: "/v1/check", authenticated: true },
+  /** What the key may send. */
+  policy: { method: "GET", path: "/v1/policy", authenticated: true },
   submissions: { method: "GET", path: "/v1/submissions", authenticated: true },
   /** `:id` stands for the submission's id (D15). */
   submission: { method: "GET", path: "/v1/submissions/:id", authenticated: true },

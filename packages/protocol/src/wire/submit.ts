@@ -1,6 +1,6 @@
 import { describe } from "../describe.js";
 import { ProtocolError } from "../ProtocolError.js";
-import { LINE_CODES, type LineCode } from "../reasons.js";
+import { isLineCode, type LineCode } from "../reasons.js";
 import { type ErrorBody, parseErrorBody } from "./errorBody.js";
 import { WireError } from "./WireError.js";
 
@@ -86,8 +86,6 @@ export function encodeResultLine(line: ResultLine): string {
   const { code, message, reason } = line.error;
   return JSON.stringify({ index, id, success: false, error: { code, message, reason } });
 }
-
-const isLineCode = (code: string): code is LineCode => LINE_CODES.some((known) => known === code);
 
 /** @throws {@link WireError} if the value is not a result line. */
 export function parseResultLine(value: unknown): ResultLine {

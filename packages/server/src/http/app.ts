@@ -1,7 +1,9 @@
 import { type Health, ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { limitsOfService } from "../caller.js";
+import type { Checker } from "../check.js";
 import type { Intake } from "../intake.js";
+import type { KeyPolicyDependencies } from "../keyPolicy.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
@@ -10,10 +12,12 @@ import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createAuthenticator } from "./auth.js";
 import { createBaseApp } from "./base.js";
+import { registerCheck } from "./check.js";
 import { allowOrigins } from "./cors.js";
 import { registerDescriptions } from "./descriptions.js";
 import { registerHealth } from "./health.js";
 import { createRateLimiter } from "./limit.js";
+import { registerPolicy } from "./policy.js";
 import { registerReady } from "./ready.js";
 import { registerSocket } from "./socket.js";
 import { registerSubmissions } from "./submissions.js";
@@ -29,6 +33,8 @@ export interface AppDependencies {
   readonly metrics: Metrics;
   readonly readiness: ReadinessProbe;
   readonly keys: KeyDirectory;
+  readonly policy: KeyPolicyDependencies;
+  readonly checker: Checker;
 }
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
@@ -42,6 +48,8 @@ export function createApp({
   metrics,
   readiness,
   keys,
+  policy,
+  checker,
 }: AppDependencies): FastifyInstance {
   const { maxBodyBytes } = options;
   const app = createBaseApp({ log, metrics, maxBodyBytes, routes: Object.values(ROUTES) });
@@ -55,6 +63,8 @@ export function createApp({
   registerDescriptions(app, { authenticator, version: health.version });
   registerSubmit(app, { intake, authenticator, limiter });
   registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
+  registerCheck(app, { checker, authenticator, limiter });
+  registerPolicy(app, { authenticator, policy });
   registerSubmissions(app, { store, chainRef, authenticator });
   return app;
 }

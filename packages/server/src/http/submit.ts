@@ -65,7 +65,7 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
 }
 
 /** D21: the body is JSON as it is, not compressed. */
-function assertPlainBody(encoding: string | undefined): void {
+export function assertPlainBody(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
   const message = "the body has a content encoding; send the JSON as it is";
   throw new ProtocolError("UNSUPPORTED_MEDIA_TYPE", message);

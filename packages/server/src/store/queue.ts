@@ -1,5 +1,6 @@
 import { AS_FAILED, finishing } from "./finish.js";
 import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
+import { toBuffer } from "./rows.js";
 import type { Store } from "./Store.js";
 
 /** Looks at these again after `afterMs`, not before. */
@@ -16,6 +17,23 @@ export function postpone(
     ` update unfinished set look_at = now() + $6 * interval '1 millisecond'
      where id = any($5::uuid[]) and state = 'queued' and ${IS_HELD} returning id, origin`,
     [afterMs],
+  );
+}
+
+/** Gives what is queued in the lane to another one. */
+export function handOn(
+  store: Store,
+  lane: Lane,
+  ids: readonly string[],
+  waiver: Uint8Array,
+): Promise<Moved[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    ids,
+    ` update unfinished set waiver = $6, look_at = now()
+     where id = any($5::uuid[]) and state = 'queued' and waiver = $2 and ${IS_HELD} returning id, origin`,
+    [toBuffer(waiver)],
   );
 }
 

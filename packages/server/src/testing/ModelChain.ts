@@ -55,6 +55,8 @@ export class ModelChain {
   /** The InnerTxs that ran, in order: each hash should be here at most once. */
   readonly executed: Hex[] = [];
   genesisHash: Hex = fakeHash("genesis");
+  /** In wei, of those that have any. */
+  readonly balances = new Map<Hex, bigint>();
   /** Unless it is there, nothing on this chain can be called. */
   registry: ModelRegistry | undefined;
   /** The blocks above the genesis, and what ran in each. */
@@ -179,6 +181,8 @@ export class ModelChain {
         return this.#block((first as string) === "latest" ? this.height : Number(first));
       case "eth_getTransactionCount":
         return quantity(this.nonceOf(first));
+      case "eth_getBalance":
+        return quantity(this.balances.get(first) ?? 0n);
       case "eth_getTransactionReceipt":
         return this.#receipts.get(first) ?? null;
       case "eth_getTransactionByHash":

@@ -2,7 +2,9 @@ import type { Reason } from "../../reasons.js";
 import { statusOf } from "../../wire/errorBody.js";
 import { ROUTES } from "../../wire/routes.js";
 import { OF_ANY_REQUEST, OF_THE_KEY } from "../common.js";
+import { CHECK } from "./check.js";
 import { ASYNC_API, DOCS, OPEN_API } from "./documents.js";
+import { POLICY } from "./policy.js";
 import type { RouteDescription } from "./RouteDescription.js";
 import { HEALTH, READY } from "./service.js";
 import { SUBMISSION, SUBMISSIONS } from "./submissions.js";
@@ -16,6 +18,8 @@ export type RouteName = keyof typeof ROUTES;
 export const ROUTE_DESCRIPTIONS: Readonly<Record<RouteName, RouteDescription>> = {
   submit: SUBMIT,
   socket: SOCKET,
+  check: CHECK,
+  policy: POLICY,
   submission: SUBMISSION,
   submissions: SUBMISSIONS,
   health: HEALTH,

@@ -1,5 +1,7 @@
+import { CHECK_LINE_SCHEMA, SIMULATE_SCHEMA } from "./check.js";
 import { ERROR_SCHEMA, LINE_ERROR_SCHEMA, REQUEST_ERROR_SCHEMA } from "./errorBody.js";
 import { HEALTH_SCHEMA } from "./health.js";
+import { KEY_POLICY_SCHEMA } from "./policy.js";
 import { READINESS_SCHEMA } from "./ready.js";
 import {
   DONE_FRAME_SCHEMA,
@@ -22,6 +24,9 @@ export const SCHEMAS = {
   SubmitRequest: SUBMIT_REQUEST_SCHEMA,
   Wait: WAIT_SCHEMA,
   ResultLine: RESULT_LINE_SCHEMA,
+  CheckLine: CHECK_LINE_SCHEMA,
+  Simulate: SIMULATE_SCHEMA,
+  KeyPolicy: KEY_POLICY_SCHEMA,
   SubmissionRecord: SUBMISSION_RECORD_SCHEMA,
   SubmissionPage: SUBMISSION_PAGE_SCHEMA,
   Health: HEALTH_SCHEMA,

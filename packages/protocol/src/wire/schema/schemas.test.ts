@@ -29,6 +29,9 @@ const TYPES_AGREE: { readonly [Name in SchemaName]: true } = {
   SubmitRequest: true satisfies Same<Of<"SubmitRequest">, wire.SubmitRequest>,
   Wait: true satisfies Same<Of<"Wait">, wire.Wait>,
   ResultLine: true satisfies Same<Of<"ResultLine">, wire.ResultLine>,
+  CheckLine: true satisfies Same<Of<"CheckLine">, wire.CheckLine>,
+  Simulate: true satisfies Same<Of<"Simulate">, wire.Simulate>,
+  KeyPolicy: true satisfies Same<Of<"KeyPolicy">, wire.KeyPolicy>,
   SubmissionRecord: true satisfies Same<Of<"SubmissionRecord">, wire.SubmissionRecord>,
   SubmissionPage: true satisfies Same<Of<"SubmissionPage">, wire.SubmissionPage>,
   Health: true satisfies Same<Of<"Health">, wire.Health>,
@@ -52,6 +55,9 @@ const READERS: Readonly<Record<string, { of: readonly SchemaName[]; read(value: 
   parseSubmitRequest: { of: ["SubmitRequest"], read: (value) => wire.parseSubmitRequest(value, 100) },
   parseWait: { of: ["Wait"], read: wire.parseWait },
   parseResultLine: { of: ["ResultLine"], read: wire.parseResultLine },
+  parseCheckLine: { of: ["CheckLine"], read: wire.parseCheckLine },
+  parseSimulate: { of: ["Simulate"], read: wire.parseSimulate },
+  parseKeyPolicy: { of: ["KeyPolicy"], read: wire.parseKeyPolicy },
   parseSubmissionRecord: { of: ["SubmissionRecord"], read: wire.parseSubmissionRecord },
   parseSubmissionPage: { of: ["SubmissionPage"], read: wire.parseSubmissionPage },
   parseHealth: { of: ["Health"], read: wire.parseHealth },
@@ -80,6 +86,10 @@ const failure = {
 } as const;
 const WRITERS: Readonly<Record<string, readonly (readonly [SchemaName, string])[]>> = {
   encodeResultLine: [success, failure].map((line) => ["ResultLine", wire.encodeResultLine(line)]),
+  encodeCheckLine: EXAMPLES.CheckLine.map((line) => [
+    "CheckLine",
+    wire.encodeCheckLine(line as wire.CheckLine),
+  ]),
   encodeLineFrame: [success, failure].map((line) => ["LineFrame", wire.encodeLineFrame(1, line)]),
   encodeDoneFrame: [["DoneFrame", wire.encodeDoneFrame("a")]],
   encodeErrorFrame: [null, 1, "a"].map((request) => ["ErrorFrame", wire.encodeErrorFrame(request, error)]),

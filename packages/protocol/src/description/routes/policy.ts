@@ -1,0 +1,19 @@
+import type { RouteDescription } from "./RouteDescription.js";
+
+export const POLICY: RouteDescription = {
+  summary: "What this key may send",
+  text: [
+    "The contracts and methods that the waivers would carry for this key, of all of them together and of each alone, and the key's limits. What governance changes on the chain is in it as soon as the service has seen the block.",
+  ],
+  answers: {
+    200: {
+      description: "The policy.",
+      contentType: "application/json",
+      schema: "KeyPolicy",
+      headers: ["Cache-Control"],
+    },
+  },
+  refusals: ["CHAIN_UNAVAILABLE"],
+  curl: `curl "$URL/v1/policy" -H "Authorization: Bearer $API_KEY"`,
+  sdk: "const { allowedTargets, limits } = await client.policy();",
+};

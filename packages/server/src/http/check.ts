@@ -1,0 +1,45 @@
+import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest, ROUTES } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import type { Checker } from "../check.js";
+import type { Authenticator } from "./auth.js";
+import { limitBody } from "./bodyLimit.js";
+import { setRateLimit, setRateLimitPolicy } from "./errors.js";
+import type { RateLimiter } from "./limit.js";
+import { assertPlainBody } from "./submit.js";
+
+export interface CheckRouteDependencies {
+  readonly checker: Checker;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+}
+
+/**
+ * `POST /v1/check`: one NDJSON line a transaction, all of them together: what they say is known at the same time. It
+ * draws on the key's rate as a submit does, because it costs the node as much.
+ */
+export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDependencies): void {
+  const { checker, authenticator, limiter } = dependencies;
+  app.route<{ Querystring: Record<string, unknown> }>({
+    method: ROUTES.check.method,
+    url: ROUTES.check.path,
+    // Before the body is read: a stranger's body is not worth the memory.
+    onRequest: async (request) => {
+      request.caller = authenticator.authenticate(request.headers.authorization);
+      assertPlainBody(request.headers["content-encoding"]);
+    },
+    preParsing: async ({ caller, headers }, _reply, payload) => limitBody(caller, headers, payload),
+    handler: async (request, reply) => {
+      const simulated = parseSimulate(request.query.simulate);
+      const { caller } = request;
+      const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
+      setRateLimitPolicy(reply, caller.limits);
+      setRateLimit(reply, limiter.take(caller, transactions.length));
+      const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
+        limiter.giveBack(caller, transactions.length);
+        throw error;
+      });
+      reply.type(NDJSON).header("cache-control", "no-store");
+      return lines.map((line) => `${encodeCheckLine(line)}\n`).join("");
+    },
+  });
+}

@@ -1,0 +1,117 @@
+// A chain with its registry, and a service that follows it: both in this process, the store a real PostgreSQL.
+import { createWaiverClient, type KeyPolicy, type WaiverClient } from "@gas-waiver/client";
+import { createDevnet, type Devnet, WaiverRegistry } from "@gas-waiver/devnet";
+import { hexToBytes } from "@gas-waiver/protocol";
+import { createServer, type ServerOptions } from "@gas-waiver/server";
+import { Interface } from "ethers";
+import { afterAll, beforeAll } from "vitest";
+import { TestPostgres } from "../packages/server/src/testing/TestPostgres.js";
+import { API_KEY, account, CHAIN_ID } from "./user.js";
+
+export const REGISTRY = "0x000000000000000000000000000000000000f334";
+const registry = new Interface(WaiverRegistry.abi as unknown as string[]);
+
+/** One entry of a policy, as people write it. */
+export interface Target {
+  readonly address: string;
+  readonly selectors?: readonly string[];
+}
+
+export class RegistryService {
+  readonly devnet: Devnet;
+  readonly url: string;
+  readonly client: WaiverClient;
+
+  constructor(devnet: Devnet, url: string) {
+    this.devnet = devnet;
+    this.url = url;
+    this.client = createWaiverClient({ url, apiKey: API_KEY });
+  }
+
+  rpc<T>(method: string, ...params: unknown[]): Promise<T> {
+    return this.devnet.request({ method, params }) as Promise<T>;
+  }
+
+  /** Three of four validators carry a proposal; the last vote is in the latest block. */
+  async decide(method: string, ...args: unknown[]): Promise<void> {
+    const [proposer = "", ...others] = [20, 21, 22].map((i) => account(i).address);
+    await this.#send(proposer, registry.encodeFunctionData(method, args));
+    const id = await this.rpc<string>("eth_call", {
+      to: REGISTRY,
+      data: registry.encodeFunctionData("proposalCount"),
+    });
+    for (const voter of [proposer, ...others]) {
+      await this.#send(voter, registry.encodeFunctionData("vote", [BigInt(id), true]));
+    }
+  }
+
+  register(waiver: string, targets: readonly Target[]): Promise<void> {
+    return this.decide("proposeRegister", waiver, targets.map(asContractHasIt));
+  }
+
+  update(waiver: string, targets: readonly Target[]): Promise<void> {
+    return this.decide("proposeUpdate", waiver, targets.map(asContractHasIt));
+  }
+
+  revoke(waiver: string): Promise<void> {
+    return this.decide("proposeRevoke", waiver);
+  }
+
+  /** Resolves with the policy that the service tells when it is as wanted: it reads the chain by itself. */
+  async until(holds: (policy: KeyPolicy) => boolean): Promise<KeyPolicy> {
+    for (;;) {
+      const policy = await this.client.policy();
+      if (holds(policy)) return policy;
+    }
+  }
+
+  async #send(from: string, data: string): Promise<void> {
+    const hash = await this.rpc<string>("eth_sendTransaction", { from, to: REGISTRY, data, gas: "0x200000" });
+    const receipt = await this.rpc<{ status: string } | null>("eth_getTransactionReceipt", hash);
+    if (receipt?.status !== "0x1") throw new Error(`${hash} has failed`);
+  }
+}
+
+function asContractHasIt({ address, selectors }: Target) {
+  const anyTarget = address === "*";
+  return {
+    target: anyTarget ? `0x${"00".repeat(20)}` : address,
+    anyTarget,
+    anySelector: selectors === undefined,
+    selectors: selectors ?? [],
+  };
+}
+
+/** Starts both before the file's tests and ends them after; what it returns is filled in by then. */
+export function registryService(waivers: readonly number[], changes: Partial<ServerOptions> = {}) {
+  let service: RegistryService | undefined;
+  const ends: (() => Promise<unknown>)[] = [];
+  beforeAll(async () => {
+    const postgres = await TestPostgres.start();
+    ends.push(() => postgres.end());
+    const devnet = await createDevnet({ blockTimeMs: 0 });
+    ends.push(() => devnet.close());
+    const { url: rpcUrl } = await devnet.listen({ port: 0 });
+    const server = await createServer({
+      chainId: CHAIN_ID,
+      rpcUrl,
+      waiverKeys: waivers.map((i) => hexToBytes(account(i).privateKey)),
+      apiKeys: [API_KEY],
+      databaseUrl: await postgres.createDatabase(),
+      pollIntervalMs: 20,
+      leaseMs: 500,
+      logLevel: "silent",
+      ...changes,
+    });
+    ends.push(() => server.close());
+    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+    service = new RegistryService(devnet, url);
+  });
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return () => {
+    if (service === undefined) throw new Error("the service has not been started");
+    return service;
+  };
+}
