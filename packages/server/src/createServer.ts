@@ -29,6 +29,7 @@ import { createResults } from "./results.js";
 import { createRouting } from "./routing.js";
 import { createRpc } from "./rpc.js";
 import { confirmServedChain, findServedChain } from "./servedChain.js";
+import { startLanes } from "./startLanes.js";
 import { countSubmissions } from "./store/chains.js";
 import type { LaneStatus } from "./store/lanes.js";
 import { registerLane } from "./store/lease.js";
@@ -110,11 +111,12 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     : confirmServedChain({ chain, store, options }, log, ending.signal);
   let waiverKeys = options.waiverKeys;
   if (confirmed) await relay.policies.begin();
-  const started = confirmation.then(async (ours) => {
-    if (!ours) return;
-    if (!confirmed) await relay.policies.begin();
-    await relay.lanes.setKeys(waiverKeys);
+  const begun = confirmation.then(async (ours) => {
+    if (ours && !confirmed) await relay.policies.begin();
+    return ours;
   });
+  const start = () => relay.lanes.setKeys(waiverKeys);
+  const started = startLanes({ begun, start, log, signal: ending.signal });
   const version = await readVersion();
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const { intake, metrics } = relay;

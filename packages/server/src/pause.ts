@@ -42,3 +42,17 @@ export function createPause(): Pause {
     },
   };
 }
+
+/** Resolves after `ms`, or when the signal is aborted. */
+export function restUnless(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}

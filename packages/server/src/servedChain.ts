@@ -3,6 +3,7 @@ import type { Chain } from "./chain.js";
 import { StartError } from "./errors.js";
 import type { Logger } from "./log.js";
 import type { ResolvedOptions } from "./options.js";
+import { restUnless } from "./pause.js";
 import { RpcUnavailableError } from "./rpc.js";
 import { adoptChain, type ChainIdentity, isSameChain, lastChain } from "./store/chains.js";
 import type { Store } from "./store/Store.js";
@@ -66,21 +67,9 @@ export async function confirmServedChain(
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the chain's node cannot be used yet");
     }
-    await rest(CONFIRM_EVERY_MS, signal);
+    await restUnless(CONFIRM_EVERY_MS, signal);
   }
   return false;
-}
-
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }
 
 function otherChain(known: ChainIdentity, found: ChainIdentity): string {

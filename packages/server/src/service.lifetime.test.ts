@@ -33,6 +33,25 @@ describe("a client that goes away", () => {
   });
 });
 
+describe("a service whose store is away when its lanes start", () => {
+  it("starts them when it is back", async () => {
+    const first = await services.start();
+    await first.server.close();
+    // Each start writes its lane twice: when it makes itself known, and when the lane begins.
+    await first.query(`create sequence writes`);
+    await first.query(`create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('writes') = 2 then raise exception using errcode = 'admin_shutdown'; end if;
+      return new; end $$`);
+    await first.query("create trigger fail before insert on lanes for each row execute function fail()");
+    const next = services.own(await first.again());
+    expect((await next.submit([innerOf(1)], { query: "?wait=included" })).map(outcomeOf)).toEqual([
+      "success",
+    ]);
+    const [writes] = await next.query<{ last: string }>("select last_value as last from writes");
+    expect(Number(writes?.last)).toBeGreaterThan(2);
+  });
+});
+
 describe("a service that is closed", () => {
   it("answers the lines that wait, ends soon, and the next one on the same store carries on", async () => {
     const service = await services.start({}, { automine: false });
