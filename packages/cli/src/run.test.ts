@@ -147,6 +147,10 @@ describe("gas-waiver", () => {
       ["serve", "--policy-source", "contract"],
       '--policy-source "contract" is not one of registry, config, both',
     ],
+    [
+      ["serve", "--cors-origins", "https://app.example.com/page"],
+      '--cors-origins "https://app.example.com/page" is not a list of origins',
+    ],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
     [
       ["serve", "--queue-capacity", "198"],

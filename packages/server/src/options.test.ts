@@ -56,6 +56,7 @@ describe("the options of the service", () => {
     ["dataDir", undefined, /neither/],
     ["databaseUrl", "mysql://db", /databaseUrl/],
     ["newChain", "perhaps", /newChain/],
+    ["corsOrigins", ["*", "https://app.example.com/"], /corsOrigins\[1\]/],
     ["policySource", "contract", /policySource is "contract"/],
     ["policySource", "registry", /allowedTargets would not be used/],
     ["chainId", 0, /chainId/],
