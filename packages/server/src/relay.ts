@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { bytesEqual, bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
+import type { Chain } from "./chain.js";
+import { expireOldWork } from "./expiry.js";
+import { forgetOldRequests } from "./forgetRequests.js";
+import { followHeads } from "./heads.js";
+import { createIntake } from "./intake.js";
+import type { KeyDirectory } from "./keys/directory.js";
+import { openLaneBoard } from "./laneBoard.js";
+import { createLaneSet } from "./laneSet.js";
+import type { Logger } from "./log.js";
+import { createMetrics } from "./metrics.js";
+import { openNotices } from "./notices.js";
+import type { ResolvedOptions } from "./options.js";
+import { createPolicySource } from "./policySource.js";
+import type { Registry } from "./registry.js";
+import { createResults } from "./results.js";
+import { createRouting } from "./routing.js";
+import type { LaneStatus } from "./store/lanes.js";
+import { registerLane } from "./store/lease.js";
+import { storeNow } from "./store/queue.js";
+import type { Store } from "./store/Store.js";
+
+export interface RelayParts {
+  readonly options: ResolvedOptions;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly chain: Chain;
+  /** Undefined: what the waivers may send is configured. */
+  readonly registry: Registry | undefined;
+  readonly chainRef: number;
+  readonly keys: KeyDirectory;
+}
+
+/** What takes submissions and carries them: everything between HTTP and the chain. */
+export async function startRelay({ options, store, log, chain, registry, chainRef, keys }: RelayParts) {
+  const replica = randomUUID();
+  const own = addressesOf(options.waiverKeys);
+  for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
+  const since = await storeNow(store);
+  const notices = openNotices({
+    store,
+    log,
+    replica,
+    onResult: (id, notice) => results.hear(id, notice),
+    onWork: () => lanes.wake(),
+    onKeys: () => void keys.look().catch(() => {}),
+  });
+  const metrics = createMetrics(() =>
+    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
+  );
+  const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
+  const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
+  const policies = createPolicySource({
+    registry,
+    options,
+    log,
+    // Others' lanes carry what is accepted here, too.
+    waivers: () => waiversOf(ownWaivers(), board.lanes),
+    onChange: () => lanes.wake(),
+  });
+  const wakeLanes = (waivers: readonly Uint8Array[]) => {
+    lanes.wake(waivers);
+    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
+  };
+  const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
+  const lanes = createLaneSet({ store, chain, results, metrics, log, options, routing, chainRef, replica });
+  const board = openLaneBoard({
+    store,
+    chainRef,
+    log,
+    ownWaivers,
+    unusable: policies.unusable,
+    tellWork(owners) {
+      lanes.wake();
+      notices.tellWork(owners);
+    },
+  });
+  const forgetting = forgetOldRequests({ store, keptMs: options.idempotencyMs, log });
+  const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
+  const onHead = () => {
+    policies.look();
+    lanes.look();
+  };
+  const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onHead);
+  const intake = createIntake({
+    store,
+    results,
+    metrics,
+    options,
+    log,
+    policies,
+    chainRef,
+    replica,
+    chooseLane: board.choose,
+    wakeLanes,
+  });
+  const isUsable = (waiver: Uint8Array) =>
+    board.lanes.some((lane) => bytesEqual(lane.waiver, waiver) && board.isUsable(lane));
+  return {
+    intake,
+    lanes,
+    metrics,
+    policies,
+    /** All whose lanes may take work, and whether they do. */
+    waivers: () =>
+      waiversOf(ownWaivers(), board.lanes).map((waiver) => ({ waiver, usable: isUsable(waiver) })),
+    /** Asks the store. */
+    async lookAtWaivers() {
+      await board.refresh();
+      return {
+        usable: board.lanes.filter(board.isUsable).length,
+        unusable: waiversOf([], board.lanes).flatMap((waiver) => policies.unusable(waiver) ?? []),
+      };
+    },
+    async close() {
+      heads?.close();
+      expiry.close();
+      forgetting.close();
+      await policies.close();
+      await board.close();
+      results.close();
+      await notices.close();
+    },
+  };
+}
+
+function addressesOf(keys: readonly Uint8Array[]): Uint8Array[] {
+  return keys.map((key) => privateKeyToAddress(key));
+}
+
+/** The waivers whose lanes may take work: this replica's own, and all that are not over. */
+function waiversOf(own: readonly Uint8Array[], lanes: readonly LaneStatus[]): Uint8Array[] {
+  const others = lanes.filter(({ state }) => state !== "retired").map(({ waiver }) => waiver);
+  const names = new Map([...own, ...others].map((waiver) => [bytesToHex(waiver), waiver]));
+  return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
+}
