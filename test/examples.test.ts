@@ -162,6 +162,16 @@ describe("the browser's example", () => {
     expect(await (await fetch(`${page}/v1/health`)).json()).toMatchObject({ status: "ok" });
   });
 
+  it("could do without it: dev, whose key is public, lets in the pages of this machine, and no others", async () => {
+    const allowed = await Promise.all(
+      [page, "http://elsewhere.example"].map(async (origin) => {
+        const headers = { origin, "access-control-request-method": "POST" };
+        return (await fetch(`${env.GAS_WAIVER_URL}/v1/submit`, { method: "OPTIONS", headers })).status;
+      }),
+    );
+    expect(allowed).toEqual([204, 405]);
+  });
+
   it("refuses what another page's address would have it forward", async () => {
     const foreign = { origin: "http://elsewhere.example" };
     const answer = await fetch(`${page}/v1/submit`, { method: "POST", headers: foreign, body: "{}" });
