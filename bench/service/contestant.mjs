@@ -7,6 +7,8 @@ import { readdirSync, readFileSync } from "node:fs";
  */
 export function present({ url, close, answers = {} }) {
   const all = {
+    /** Resolves when nothing of earlier work is left to be done. */
+    settled: () => ({}),
     usage: () => ({
       rssMb: process.memoryUsage.rss() / 2 ** 20,
       cpuMs: cpuMs(),

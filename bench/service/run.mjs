@@ -8,7 +8,7 @@ import { setUp } from "../../scripts/setup.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
-import { BLOCK_MS, RATES, SATURATION, WARM_UP } from "./shape.mjs";
+import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP } from "./shape.mjs";
 
 /** More than any contestant takes in a second. */
 const MOST_PER_SECOND = 6_000;
@@ -68,7 +68,8 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
   const place = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
   progress("signing the load …");
   const rates = RATES.reduce((sum, rate) => sum + rate, 0);
-  const count = WARM_UP.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
+  const count =
+    WARM_UP.transactions + PROFILED.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
   await runToEnd(programOf("sign"), [place.load, String(count)], { signal });
   const runs = {};
   const ceiling = [];
@@ -119,30 +120,36 @@ async function runOne(contestant, kind, place) {
 }
 
 async function phases({ program, load, seconds, isService }) {
-  await load.ask("saturate", WARM_UP);
+  /** What one phase leaves behind is not for the next to pay. */
+  const run = async (phase, options) => {
+    const before = await program.ask("usage");
+    const result = await load.ask(phase, options);
+    const after = await program.ask("usage");
+    await program.ask("settled");
+    const each = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
+    const cpuUs = each(after.cpuMs - before.cpuMs);
+    return { ...result, cpuUs, childrenCpuUs: each(after.childrenCpuMs - before.childrenCpuMs) };
+  };
+  await run("saturate", WARM_UP);
   const saturation = {};
   for (const { batch, connections } of SATURATION) {
-    const before = await program.ask("usage");
-    if (isService && batch === 10) await program.ask("startProfile");
-    const result = await load.ask("saturate", { batch, connections, seconds });
-    const profile = isService && batch === 10 ? await program.ask("stopProfile") : undefined;
-    const after = await program.ask("usage");
-    const each = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
-    saturation[batch] = {
-      ...result,
-      cpuUs: each(after.cpuMs - before.cpuMs),
-      childrenCpuUs: each(after.childrenCpuMs - before.childrenCpuMs),
-      ...(profile && {
-        stages: perTransaction(profile.stages, each),
-        functions: perTransaction(profile.functions, each),
-      }),
-    };
+    saturation[batch] = await run("saturate", { batch, connections, seconds });
   }
   const rates = {};
-  for (const perSecond of RATES) rates[perSecond] = await load.ask("offer", { perSecond, seconds });
+  for (const perSecond of RATES) rates[perSecond] = await run("offer", { perSecond, seconds });
   const { rssMb } = await program.ask("usage");
   const failure = await load.ask("failure");
+  if (isService) Object.assign(saturation[PROFILED.batch], await profile(program, load));
   return { saturation, rates, rssMb, ...(failure !== undefined && { failure }) };
+}
+
+/** A run of its own: a profile slows down what it looks at. */
+async function profile(program, load) {
+  await program.ask("startProfile");
+  const { transactions } = await load.ask("saturate", PROFILED);
+  const { stages, functions } = await program.ask("stopProfile");
+  const each = (ms) => (ms * 1_000) / transactions;
+  return { stages: perTransaction(stages, each), functions: perTransaction(functions, each) };
 }
 
 function perTransaction(parts, each) {

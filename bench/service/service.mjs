@@ -1,9 +1,11 @@
 // The service with everything that it stores, on an embedded PostgreSQL whose settings are its own (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
+import pg from "pg";
 import { TEST_TOKEN } from "../../packages/devnet/dist/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
+import { embeddedConnection } from "../../packages/server/dist/store/embedded.js";
 import { present } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";
@@ -30,5 +32,18 @@ const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
 present({
   url,
   close: () => server.close(),
-  answers: { startProfile, stopProfile },
+  answers: { settled, startProfile, stopProfile },
 });
+
+/** What was answered may still wait for its block. */
+async function settled() {
+  const client = new pg.Client(await embeddedConnection(dataDir));
+  await client.connect();
+  for (;;) {
+    const { rowCount } = await client.query("select from unfinished limit 1");
+    if (rowCount === 0) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await client.end();
+  return {};
+}

@@ -20,6 +20,8 @@ export const SATURATION = [
   { batch: 10, connections: 32 },
   { batch: 100, connections: 8 },
 ];
+/** The run that is profiled. */
+export const PROFILED = { batch: 10, connections: 32, transactions: 5_000, seconds: 20 };
 /** Offered requests a second, of one transaction each. */
 export const RATES = [100, 500, 1_000];
 /** Before the clock runs, so that compiling does not count: at most so many, at most so long. */

@@ -4,7 +4,7 @@ import type { LaneContext } from "./lane.js";
 import { settle } from "./settle.js";
 import { saveFinal, saveReorged, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import { notFinal, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
+import { notFinal, passedBelow, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
 
 /** Follows the chain for one lane. */
 export interface Watcher {
@@ -33,7 +33,7 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
   const settlePassed = async (held: Lane, waiverNonce: bigint) => {
     let last: string | undefined;
     for (;;) {
-      const passed = await underWay(store, held, { belowNonce: waiverNonce, limit: BATCH });
+      const passed = await passedBelow(store, held, waiverNonce, BATCH);
       await settle(held, passed, dependencies);
       // What could not be settled yet comes first again.
       if (passed.length < BATCH || passed[0]?.id === last) return;

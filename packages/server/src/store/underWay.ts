@@ -28,16 +28,12 @@ interface UnderWayRow {
   sender_nonce: string;
 }
 
-/** Which of them: a state, or those under a waiver nonce, or those last sent a while ago. */
+/** Which of them: a state, or those last sent a while ago. */
 export interface UnderWayFilter {
   readonly state?: UnderWay["state"];
-  readonly belowNonce?: bigint;
   readonly sentBeforeMs?: number;
   readonly limit: number;
 }
-
-/** No waiver nonce is so high: the largest `bigint` of the store. */
-const ABOVE_ALL = 2n ** 63n - 1n;
 
 /** What the lane has signed or broadcast, in the order of its waiver nonces. */
 export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilter): Promise<UnderWay[]> {
@@ -45,18 +41,11 @@ export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilt
     prepared(
       `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
        from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $4
+       where chain = $1 and waiver = $2 and waiver_nonce is not null
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
-         and ($5::float8 is null or broadcast_at < now() - $5 * interval '1 millisecond')
-       order by waiver_nonce limit $6`,
-      [
-        lane.chain,
-        toBuffer(lane.waiver),
-        filter.state ?? null,
-        (filter.belowNonce ?? ABOVE_ALL).toString(),
-        filter.sentBeforeMs ?? null,
-        filter.limit,
-      ],
+         and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
+       order by waiver_nonce limit $5`,
+      [lane.chain, toBuffer(lane.waiver), filter.state ?? null, filter.sentBeforeMs ?? null, filter.limit],
     ),
   );
   return rows.map((row) => ({
@@ -66,6 +55,35 @@ export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilt
     waiverNonce: BigInt(row.waiver_nonce),
     wrapperRaw: row.wrapper_raw,
     wrapperHash: row.wrapper_hash,
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+  }));
+}
+
+/** A submission whose waiver nonce the chain has passed: what it takes to settle it. */
+export type Passed = Omit<UnderWay, "state" | "wrapperRaw" | "wrapperHash">;
+
+/** What the lane has signed or broadcast under the waiver nonces below this one, from the lowest on. */
+export async function passedBelow(
+  { pool }: Store,
+  lane: Lane,
+  waiverNonce: bigint,
+  limit: number,
+): Promise<Passed[]> {
+  const { rows } = await pool.query<Omit<UnderWayRow, "state" | "wrapper_raw" | "wrapper_hash">>(
+    prepared(
+      `select id, signings, waiver_nonce, inner_hash, sender, sender_nonce from unfinished
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $3
+         and state in ('signed', 'broadcast')
+       order by waiver_nonce limit $4`,
+      [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
+    ),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    signings: row.signings,
+    waiverNonce: BigInt(row.waiver_nonce),
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
