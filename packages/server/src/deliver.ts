@@ -4,7 +4,7 @@ import type { LaneContext } from "./lane.js";
 import { fail, settle } from "./settle.js";
 import { saveBroadcast, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
-import type { UnderWay } from "./store/underWay.js";
+import { type UnderWay, underWay } from "./store/underWay.js";
 import { withdrawnUnder } from "./store/withdrawn.js";
 import { createSenders, type Senders } from "./stranded.js";
 import type { Failure } from "./submission.js";
@@ -16,6 +16,11 @@ export interface Delivery {
    * @throws {@link UndeliveredError} if some of them are still `signed` afterwards: nothing new may be signed.
    */
   send(held: Lane, submissions: readonly UnderWay[]): Promise<void>;
+  /**
+   * The same with all that is signed: after a start, a takeover or a failure.
+   * @throws {@link UndeliveredError} likewise.
+   */
+  sendSigned(held: Lane): Promise<void>;
 }
 
 /** The node did not take some wrappers, and did not refuse them either: the same bytes are to be sent again. */
@@ -43,7 +48,7 @@ export interface LaneBreaker {
 }
 
 export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker): Delivery {
-  const { chain } = dependencies;
+  const { store, chain, options } = dependencies;
   const senders = createSenders(chain);
   // How often the node answered a wrapper with an error that we do not know.
   const disputes = new Map<string, number>();
@@ -58,16 +63,25 @@ export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker):
     if (known) return { submission, meaning: { kind: "accepted" } };
     return { submission, meaning: { kind: "refused", reason: "NODE_REFUSED", said: meaning.said } };
   };
+  const send: Delivery["send"] = async (held, submissions) => {
+    if (submissions.length === 0) return;
+    const outcomes = await chain.sendRawTransactions(submissions.map((s) => s.wrapperRaw));
+    const answered: Answered[] = [];
+    for (const [i, submission] of submissions.entries()) {
+      const outcome = outcomes[i];
+      if (outcome) answered.push(await settleDispute({ submission, meaning: meaningOf(outcome) }));
+    }
+    await save(held, answered, dependencies, breaker, senders);
+  };
   return {
-    async send(held, submissions) {
-      if (submissions.length === 0) return;
-      const outcomes = await chain.sendRawTransactions(submissions.map((s) => s.wrapperRaw));
-      const answered: Answered[] = [];
-      for (const [i, submission] of submissions.entries()) {
-        const outcome = outcomes[i];
-        if (outcome) answered.push(await settleDispute({ submission, meaning: meaningOf(outcome) }));
-      }
-      await save(held, answered, dependencies, breaker, senders);
+    send,
+    async sendSigned(held) {
+      const all = await underWay(store, held, { limit: options.maxInFlight });
+      await senders.recall(all);
+      await send(
+        held,
+        all.filter(({ state }) => state === "signed"),
+      );
     },
   };
 }

@@ -14,7 +14,7 @@ import { createDoubts, type Doubts } from "./settle.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
 import { type Lane as HeldLane, LaneLostError, type Lease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
-import { notFinal, takenNonces, underWay } from "./store/underWay.js";
+import { notFinal, takenNonces } from "./store/underWay.js";
 import { sweep } from "./sweep.js";
 import { createWatcher } from "./watch.js";
 
@@ -73,7 +73,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   const waiver = privateKeyToAddress(waiverKey);
   const log = given.log.child({ waiver: bytesToHex(waiver) });
   const dependencies: LaneContext = { ...given, log, doubts: createDoubts() };
-  const { store, options, chainRef, replica } = dependencies;
+  const { options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
   const shown = shownBreaker(breaker, waiver, dependencies);
   const delivery = createDelivery(dependencies, shown);
@@ -91,8 +91,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   const step = async ({ lane, state }: Lease): Promise<number> => {
     if (state === "stopped") return IDLE_MS;
     if (doubtful) {
-      const left = await underWay(store, lane, { state: "signed", limit: options.maxInFlight });
-      await delivery.send(lane, left);
+      await delivery.sendSigned(lane);
       doubtful = false;
     }
     const why = dependencies.routing.unusable(waiver);

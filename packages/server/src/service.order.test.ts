@@ -1,5 +1,13 @@
 // Nonces: of the user (D20), and of the waiver, which never skips one and never jams.
-import { decodeInnerTx, decodeTransaction, type Hex, hexToBytes, signWrapperTx } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  decodeInnerTx,
+  decodeTransaction,
+  type Hex,
+  hashTransaction,
+  hexToBytes,
+  signWrapperTx,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import type { PoolKind } from "./testing/ModelChain.js";
 import { outcomeOf, testServices, txHashOf } from "./testing/TestService.js";
@@ -108,6 +116,35 @@ describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
     const ofUser = [instead, ...batch.slice(1)].map(hashOf);
     expect(service.node.chain.executed.filter((hash) => ofUser.includes(hash))).toEqual(ofUser);
     expect(service.node.chain.executed).toHaveLength(7);
+  });
+});
+
+describe("a user's later nonce that a queueing pool took, with the earlier one refused", () => {
+  it("is not told as a success after a crash either, and runs when the earlier one comes", async () => {
+    const service = await services.start({ resendAfterMs: 50 }, { pool: "queued" });
+    const [earlier, later] = [innerOf(1, 0), innerOf(1, 1)];
+    service.node.chain.refused.set(hashOf(earlier), "TARGET_NOT_ALLOWED");
+    const first = service.stream([earlier, later]);
+    expect((await first.next()).value).toMatchObject({ index: 0, success: false });
+    await service.until("select from unfinished where state = 'queued'");
+    await service.server.close();
+    // The process was killed after the pool had taken it, and before that was written down.
+    const wrapper = hexToBytes(service.node.sent[1] ?? "0x");
+    await service.query(
+      `update unfinished set state = 'signed', waiver_nonce = $1, wrapper_raw = $2, wrapper_hash = $3, signings = 1`,
+      [nonceOf(bytesToHex(wrapper)).toString(), wrapper, hashTransaction(decodeTransaction(wrapper))],
+    );
+    await service.query(`
+      create table steps (state submission_state);
+      create function keep_step() returns trigger language plpgsql as $$
+        begin insert into steps values (new.state); return new; end $$;
+      create trigger keep_step after update on unfinished for each row execute function keep_step()`);
+    const next = services.own(await service.again({ resendAfterMs: 50 }));
+    await next.until("select from unfinished where state = 'queued'");
+    expect(await next.query("select from steps where state = 'broadcast'")).toEqual([]);
+    const lines = next.stream([later], "?wait=included");
+    expect((await next.submit([innerOf(1, 0, { gasLimit: 90_000n })])).map(outcomeOf)).toEqual(["success"]);
+    expect((await lines.next()).value).toMatchObject({ success: true });
   });
 });
 

@@ -10,6 +10,11 @@ import type { UnderWay } from "./store/underWay.js";
  */
 export interface Senders {
   /**
+   * After a start, a takeover or a failure nothing is remembered: finds out anew, of what the lane has under way (in the
+   * order of its waiver nonces), which nonces of the senders are not there.
+   */
+  recall(underWay: readonly UnderWay[]): Promise<void>;
+  /**
    * Of what the node has just accepted, in the order sent: `stranded` cannot run, because an earlier one of the
    * sender is not there any more; `waiting` comes behind one of the same batch whose fate is open.
    */
@@ -62,6 +67,12 @@ export function createSenders(chain: Pick<Chain, "nonces">): Senders {
     });
   };
   return {
+    async recall(underWay) {
+      const signed = underWay.filter(({ state }) => state === "signed");
+      for (const { submission, missing: nonce } of await outOfTurn(signed, underWay, chain)) {
+        miss(bytesToHex(submission.sender), nonce);
+      }
+    },
     async sort(answered) {
       const open = new Set<string>();
       const waiting = new Set<string>();
@@ -82,4 +93,33 @@ export function createSenders(chain: Pick<Chain, "nonces">): Senders {
       return { stranded: new Set((await stillMissing(suspects)).map(({ id }) => id)), waiting };
     },
   };
+}
+
+/** Cannot run where it stands, because the sender's nonce `missing` is neither used nor in front of it. */
+export interface OutOfTurn {
+  readonly submission: UnderWay;
+  readonly missing: bigint;
+}
+
+/**
+ * What of these senders cannot run, of what the lane has under way in the order of its waiver nonces.
+ * @param of whose senders are asked for.
+ */
+export async function outOfTurn(
+  of: readonly Pick<UnderWay, "sender">[],
+  underWay: readonly UnderWay[],
+  chain: Pick<Chain, "nonces">,
+): Promise<OutOfTurn[]> {
+  const senders = new Map(of.map(({ sender }) => [bytesToHex(sender), sender]));
+  if (senders.size === 0) return [];
+  const nonces = await chain.nonces([...senders.values()]);
+  const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+  return underWay.flatMap((submission) => {
+    const sender = bytesToHex(submission.sender);
+    const turn = turns.get(sender);
+    if (turn === undefined || submission.senderNonce < turn) return [];
+    if (submission.senderNonce > turn) return [{ submission, missing: turn }];
+    turns.set(sender, turn + 1n);
+    return [];
+  });
 }

@@ -1,10 +1,11 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesEqual } from "@gas-waiver/protocol";
 import { type Delivery, UndeliveredError } from "./deliver.js";
 import type { LaneContext } from "./lane.js";
 import { settle } from "./settle.js";
 import { saveFinal, saveReorged, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import { notFinal, passedBelow, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
+import { outOfTurn } from "./stranded.js";
 
 /** Follows the chain for one lane. */
 export interface Watcher {
@@ -79,17 +80,8 @@ async function takeBackStuck(
   { store, chain, options, log }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const senders = new Map(stale.map(({ sender }) => [bytesToHex(sender), sender]));
   const inFront = await underWay(store, held, { limit: options.maxInFlight });
-  const nonces = await chain.nonces([...senders.values()]);
-  const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
-  const waiting = new Set<string>();
-  for (const { id, sender, senderNonce } of inFront) {
-    const turn = turns.get(bytesToHex(sender));
-    if (turn === undefined) continue;
-    if (senderNonce > turn) waiting.add(id);
-    else if (senderNonce === turn) turns.set(bytesToHex(sender), turn + 1n);
-  }
+  const waiting = new Set((await outOfTurn(stale, inFront, chain)).map(({ submission }) => submission.id));
   const suspects = stale.filter(({ id }) => waiting.has(id));
   if (suspects.length === 0) return new Set();
   const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
