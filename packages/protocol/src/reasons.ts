@@ -50,6 +50,9 @@ export const REASONS = {
   NONCE_GAP: "VALIDATION_FAILED",
   INSUFFICIENT_BALANCE: "VALIDATION_FAILED",
 
+  // A daily cap of the API key is used up (D25).
+  CAP_EXCEEDED: "RATE_LIMITED",
+
   // The WrapperTx breaks a rule of the validators (D5, D7).
   WRAPPER_INVALID: "BROADCAST_FAILED",
   WRAPPER_INVALID_SIGNATURE: "BROADCAST_FAILED",

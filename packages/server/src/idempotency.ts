@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "./caller.js";
 import type { Entry } from "./lines.js";
-import { accept, RivalGoneError } from "./store/accept.js";
+import { RivalGoneError } from "./store/accept.js";
+import { acceptOfKey } from "./store/acceptAll.js";
 import type { Accept } from "./store/groupAccepts.js";
 import {
   type Decisions,
@@ -77,7 +78,7 @@ export function createIdempotency({ store, keptMs, place }: IdempotencyDependenc
       const earlier = await entriesOf(db, known, from, start);
       if (start === to) return { ids: known.ids, entries: earlier, waivers: [] };
       const { entries, waivers } = await write(
-        (applicants) => accept({ pool: db }, place, applicants),
+        (applicants) => acceptOfKey({ pool: db }, place, applicants),
         known.ids,
         start,
       );

@@ -11,8 +11,7 @@ import type { PolicySource } from "./policySource.js";
 import type { Results } from "./results.js";
 import { resumeLines } from "./resume.js";
 import { rulesFor } from "./rules.js";
-import { accept } from "./store/accept.js";
-import { groupAccepts } from "./store/groupAccepts.js";
+import { createAcceptAll } from "./store/acceptAll.js";
 import type { Store } from "./store/Store.js";
 import { createTaker } from "./take.js";
 import { shuttingDown, storeErrors } from "./unavailable.js";
@@ -75,7 +74,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   const admission = createAdmission(dependencies);
   const idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
   const taker = createTaker({
-    acceptAll: groupAccepts((applicants) => accept(store, place, applicants)),
+    acceptAll: createAcceptAll(store, place),
     idempotency,
     carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
     chooseLane,

@@ -6,6 +6,7 @@ import { forgetOldRequests } from "./forgetRequests.js";
 import { followHeads } from "./heads.js";
 import { createIntake } from "./intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
+import { forgetOldCapsInTime } from "./keys/oldCaps.js";
 import { openLaneBoard } from "./laneBoard.js";
 import { createLaneSet } from "./laneSet.js";
 import type { Logger } from "./log.js";
@@ -77,6 +78,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     },
   });
   const forgetting = forgetOldRequests({ store, keptMs: options.idempotencyMs, log });
+  const oldCaps = forgetOldCapsInTime({ store, log });
   const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
   const onHead = () => {
     policies.look();
@@ -115,6 +117,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     },
     async close() {
       heads?.close();
+      oldCaps.close();
       expiry.close();
       forgetting.close();
       await policies.close();

@@ -14,6 +14,7 @@ import type { Idempotency, Write } from "./idempotency.js";
 import type { Entry, Lines } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Acceptance, Applicant } from "./store/accept.js";
+import type { CapReached } from "./store/acceptCapped.js";
 import type { Accept } from "./store/groupAccepts.js";
 import type { KeyedRequest } from "./store/keyedRequests.js";
 import type { Submission } from "./submission.js";
@@ -153,7 +154,8 @@ function examine(text: string, { caller, rules }: Pick<Taking, "caller" | "rules
     const { tx, sender, hash, to } = assertInnerTx(parseInnerTx(text), rules);
     const call = { target: to, selector: selectorOf(tx.data) };
     const inner = { innerHash: hash, innerRaw: tx.raw, sender, senderNonce: tx.nonce };
-    return { applicant: { keyId: caller.keyId, ...inner, ...call } };
+    const counted = { gasLimit: tx.gasLimit, caps: caller.caps };
+    return { applicant: { keyId: caller.keyId, ...inner, ...call, ...counted } };
   } catch (error) {
     if (error instanceof ProtocolError) return { error };
     throw error;
@@ -197,6 +199,8 @@ function entryOf(
       return { index, id: acceptance.submission.id, innerHash, earlier: true };
     case "conflict":
       return { index, id, error: conflictOf(acceptance.with, senderNonce) };
+    case "capped":
+      return { index, id, error: cappedBy(acceptance.by) };
     default:
       return { index, id, innerHash, earlier: false };
   }
@@ -211,6 +215,16 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
   }
   const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);
+}
+
+/** D25: a daily cap of the key, or of each sender under it. */
+function cappedBy({ cap, limit, used, asked, ends }: CapReached): ProtocolError {
+  const ofSender = cap === "senderTransactions" || cap === "senderGas";
+  const unit = cap === "gas" || cap === "senderGas" ? "gas" : "transactions";
+  const whose = ofSender ? "this sender under this API key" : "this API key";
+  const message = `the daily cap of ${whose} is ${limit} ${unit}: ${used} used, ${asked} asked; the day ends at ${ends.toISOString()}`;
+  const amounts = { limit: limit.toString(), used: used.toString(), asked: asked.toString() };
+  return new ProtocolError("CAP_EXCEEDED", message, { cap, ...amounts, ends: ends.toISOString() });
 }
 
 /** What was not looked at when the service could take nothing more. */

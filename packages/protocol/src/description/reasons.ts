@@ -3,13 +3,14 @@ import { ADMIN } from "./adminReasons.js";
 import { CHAIN, WATCH } from "./outcomeReasons.js";
 import type { ReasonNote } from "./ReasonNote.js";
 import { REQUEST } from "./requestReasons.js";
-import { ACCOUNT, AGAINST_A_RULE, UNREADABLE } from "./transactionReasons.js";
+import { ACCOUNT, AGAINST_A_RULE, CAPS, UNREADABLE } from "./transactionReasons.js";
 
 /** Every reason of the closed list (D13) with where it is seen, why, and what to do. */
 export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = {
   ...UNREADABLE,
   ...AGAINST_A_RULE,
   ...ACCOUNT,
+  ...CAPS,
   ...CHAIN,
   ...WATCH,
   ...REQUEST,
@@ -21,6 +22,7 @@ export const REASON_GROUPS: readonly { readonly title: string; readonly reasons:
   { title: "The transaction could not be read", reasons: namesOf(UNREADABLE) },
   { title: "The transaction breaks a rule", reasons: namesOf(AGAINST_A_RULE) },
   { title: "It does not fit the user's account", reasons: namesOf(ACCOUNT) },
+  { title: "A daily cap is used up", reasons: namesOf(CAPS) },
   { title: "It could not be put on chain", reasons: namesOf(CHAIN) },
   { title: "A submission cannot be watched", reasons: namesOf(WATCH) },
   { title: "The request was refused whole", reasons: namesOf(REQUEST) },

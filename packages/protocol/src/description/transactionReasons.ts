@@ -152,3 +152,14 @@ export const ACCOUNT = {
     retry: "corrected",
   },
 } as const satisfies Notes;
+
+/** A daily cap of the API key is used up (D25). */
+export const CAPS = {
+  CAP_EXCEEDED: {
+    where: ["line"],
+    cause: "The key, or this sender under it, has used what it may in a day of UTC: transactions, or gas.",
+    remedy:
+      "Wait for the next day, or ask the operator. What fails without reaching the chain is free again.",
+    retry: "later",
+  },
+} as const satisfies Notes;

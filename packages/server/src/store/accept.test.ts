@@ -32,6 +32,7 @@ const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7()
 function told(acceptances: readonly Acceptance[]): string[] {
   return acceptances.map((a) => {
     if (a.kind === "accepted") return a.kind;
+    if (a.kind === "capped") return a.kind;
     return `${a.kind} ${a.kind === "known" ? a.submission.id : a.with.id}`;
   });
 }

@@ -1,4 +1,6 @@
+import type { KeyCaps } from "../caller.js";
 import type { Submission } from "../submission.js";
+import type { CapReached } from "./acceptCapped.js";
 import { byteaArray, prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
 import type { Queryable } from "./Store.js";
@@ -15,16 +17,21 @@ export interface Applicant {
   readonly selector: Uint8Array | undefined;
   /** The lane it goes to, unless its sender has something under way in another: 20 bytes. */
   readonly waiver: Uint8Array;
+  /** Of the InnerTx, in gas: what a cap of its key counts for it until it is in a block. */
+  readonly gasLimit: bigint;
+  /** The daily caps of its key, if it has any. */
+  readonly caps?: KeyCaps | undefined;
 }
 
 /**
  * `accepted`: it is a submission now, in this lane. `known`: the same InnerTx is one already (D18). `conflict`:
- * another InnerTx has the sender's nonce (D20).
+ * another InnerTx has the sender's nonce (D20). `capped`: a daily cap of its key is used up (D25).
  */
 export type Acceptance =
   | { readonly kind: "accepted"; readonly waiver: Uint8Array }
   | { readonly kind: "known"; readonly submission: Submission }
-  | { readonly kind: "conflict"; readonly with: Submission };
+  | { readonly kind: "conflict"; readonly with: Submission }
+  | { readonly kind: "capped"; readonly by: CapReached };
 
 /**
  * Accepts what can be accepted, in one durable write (D19): the only handover of the service. One answer for
@@ -40,31 +47,45 @@ export async function accept(
     prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
       chain,
       origin,
-      applicants.map((a) => a.id),
-      applicants.map((a) => a.keyId),
-      byteaArray(applicants.map((a) => a.innerHash)),
-      byteaArray(applicants.map((a) => a.innerRaw)),
-      byteaArray(applicants.map((a) => a.sender)),
-      applicants.map((a) => a.senderNonce.toString()),
-      byteaArray(applicants.map((a) => a.target)),
-      byteaArray(applicants.map((a) => a.selector)),
-      byteaArray(applicants.map((a) => a.waiver)),
+      ...Object.values(columnsOf(applicants)),
     ]),
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
   const rivals = await findRivals({ pool }, chain, others);
-  return applicants.map((applicant) => {
-    const waiver = accepted.get(applicant.id);
-    if (waiver) return { kind: "accepted", waiver };
-    const rival = rivals.get(applicant.id);
-    // The one that stood in the way has failed in between: for the caller that is a passing conflict.
-    if (rival === undefined) throw new RivalGoneError();
-    // A write that is done again finds what it took the first time.
-    if (rival.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
-    if (toBuffer(rival.innerHash).equals(applicant.innerHash)) return { kind: "known", submission: rival };
-    return { kind: "conflict", with: rival };
-  });
+  return applicants.map((applicant) => acceptanceOf(applicant, accepted, rivals));
+}
+
+/** The columns of applicants as the database's functions take them, in their order. */
+export function columnsOf(applicants: readonly Applicant[]) {
+  return {
+    ids: applicants.map((a) => a.id),
+    key_ids: applicants.map((a) => a.keyId),
+    inner_hashes: byteaArray(applicants.map((a) => a.innerHash)),
+    inner_raws: byteaArray(applicants.map((a) => a.innerRaw)),
+    senders: byteaArray(applicants.map((a) => a.sender)),
+    nonces: applicants.map((a) => a.senderNonce.toString()),
+    targets: byteaArray(applicants.map((a) => a.target)),
+    selectors: byteaArray(applicants.map((a) => a.selector)),
+    waivers: byteaArray(applicants.map((a) => a.waiver)),
+  };
+}
+
+/** @param accepted the lanes of what was accepted, by id. */
+export function acceptanceOf(
+  applicant: Applicant,
+  accepted: ReadonlyMap<string, Uint8Array>,
+  rivals: ReadonlyMap<string, Submission>,
+): Acceptance {
+  const waiver = accepted.get(applicant.id);
+  if (waiver) return { kind: "accepted", waiver };
+  const rival = rivals.get(applicant.id);
+  // The one that stood in the way has failed in between: for the caller that is a passing conflict.
+  if (rival === undefined) throw new RivalGoneError();
+  // A write that is done again finds what it took the first time.
+  if (rival.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
+  if (toBuffer(rival.innerHash).equals(applicant.innerHash)) return { kind: "known", submission: rival };
+  return { kind: "conflict", with: rival };
 }
 
 /** What refused an applicant ended before it could be read: accept again. */
@@ -73,7 +94,7 @@ export class RivalGoneError extends Error {
 }
 
 /** For each applicant that was not taken, the submission that has its sender's nonce, or its id already. */
-async function findRivals(
+export async function findRivals(
   { pool }: { readonly pool: Queryable },
   chain: number,
   applicants: readonly Applicant[],

@@ -20,12 +20,13 @@ const TRIES = 3;
  * Lets the requests that come while others are being written share the next write: a durable write costs about
  * the same for one submission as for a hundred. Nobody waits for company: what comes when none is written is
  * written at once.
+ * @param most writes that may be under way at once.
  */
-export function groupAccepts(accept: Accept): Accept {
+export function groupAccepts(accept: Accept, most = WRITES): Accept {
   const waiting: Waiting[] = [];
   let writes = 0;
   const proceed = () => {
-    while (writes < WRITES && waiting.length > 0) {
+    while (writes < most && waiting.length > 0) {
       writes++;
       write(nextGroup(waiting), accept).finally(() => {
         writes--;

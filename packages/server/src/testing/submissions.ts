@@ -44,6 +44,7 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
     target: tx.to ?? bytes(20, 0),
     selector: tx.data.subarray(0, 4),
     waiver: hexToBytes(WAIVER),
+    gasLimit: tx.gasLimit,
   };
 }
 

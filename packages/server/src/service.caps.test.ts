@@ -1,0 +1,133 @@
+// Daily caps of API keys (D25) over services on one database.
+import { afterEach, describe, expect, it } from "vitest";
+import { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
+import { runProgram } from "./testing/child.js";
+import { optionsFor, outcomeOf, type TestService, testServices } from "./testing/TestService.js";
+import { innerOf } from "./testing/user.js";
+
+const services = testServices();
+const admins: OpenKeyAdmin[] = [];
+afterEach(async () => {
+  for (const admin of admins.splice(0)) await admin.close();
+});
+
+const bearing = (key: string) => ({
+  headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+});
+const CAPPED = "RATE_LIMITED/CAP_EXCEEDED";
+
+/** Two services on one database, known by both: a key with these caps. */
+async function two(caps: object, node = {}) {
+  const first = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
+  const second = services.own(await first.again());
+  const admin = await openKeyAdmin({ databaseUrl: first.databaseUrl });
+  admins.push(admin);
+  const { key, record } = await admin.create("tests", { label: "capped", caps });
+  for (const service of [first, second]) await untilKnown(service, key);
+  return { first, second, admin, key, id: record.id };
+}
+
+async function untilKnown(service: TestService, key: string): Promise<void> {
+  while ((await service.call("GET", "/v1/submissions", undefined, bearing(key).headers)).status === 401);
+}
+
+const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => innerOf(from + i));
+
+describe("a cap of N", () => {
+  it("lets exactly N through, however many ask whichever replica at once", async () => {
+    const { first, second, key } = await two({ transactions: 30 }, { automine: false });
+    const answers = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 ? first : second).submit(users(1 + 5 * i, 5), bearing(key)),
+    );
+    const outcomes = (await Promise.all(answers)).flat().map(outcomeOf);
+    expect(outcomes.filter((outcome) => outcome === "success")).toHaveLength(30);
+    expect(outcomes.filter((outcome) => outcome === CAPPED)).toHaveLength(30);
+    const [line] = await second.submit([innerOf(200)], bearing(key));
+    expect(line).toMatchObject({
+      error: {
+        message: expect.stringMatching(
+          /^the daily cap of this API key is 30 transactions: 30 used, 1 asked; the day ends at \d{4}-\d\d-\d\dT00:00:00.000Z$/,
+        ),
+      },
+    });
+  });
+
+  it("is free again for what failed, on whichever replica", async () => {
+    const { first, second, key } = await two({ transactions: 2, gas: 200_000 });
+    first.node.onSends({
+      kind: "error",
+      of: () => ({ code: -32_000, message: "insufficient funds for gas * price + value" }),
+    });
+    for (const [i, service] of [first, second, first].entries()) {
+      const outcomes = (await service.submit(users(1 + 2 * i, 2), bearing(key))).map(outcomeOf);
+      expect(outcomes).toEqual(Array(2).fill("VALIDATION_FAILED/INSUFFICIENT_BALANCE"));
+    }
+    first.node.script = undefined;
+    const outcomes = (await second.submit(users(1, 3), bearing(key))).map(outcomeOf);
+    expect(outcomes).toEqual(["success", "success", CAPPED]);
+  });
+
+  it("holds for requests with an Idempotency-Key, whose replays count nothing", async () => {
+    const { first, second, key } = await two({ transactions: 2 });
+    const named = { headers: { ...bearing(key).headers, "idempotency-key": "a-request" } };
+    const expected = ["success", "success", CAPPED];
+    expect((await first.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(users(9, 1), bearing(key))).map(outcomeOf)).toEqual([CAPPED]);
+  });
+
+  it("is settled by the gas that was used, and changes with the key", async () => {
+    const { first, second, admin, key, id } = await two({ gas: 150_000 });
+    // Each asks for 100,000 and uses less.
+    const [one, other] = await first.submit(users(1, 2), { ...bearing(key), query: "?wait=included" });
+    expect([one, other].map(outcomeOf)).toEqual(["success", CAPPED]);
+    expect((await second.submit([innerOf(2)], bearing(key))).map(outcomeOf)).toEqual(["success"]);
+    await admin.update("tests", id, { caps: null });
+    let outcome = CAPPED;
+    for (let user = 10; outcome === CAPPED; user++)
+      outcome = outcomeOf((await second.submit([innerOf(user), innerOf(user, 1)], bearing(key)))[1]);
+    expect(outcome).toBe("success");
+  });
+});
+
+describe("a service that is killed while it accepts", () => {
+  it("leaks nothing of the cap: what is reserved is what was accepted", async () => {
+    const { first, admin, key, id } = await two({ transactions: 1_000_000 }, { automine: false });
+    const { waiverKeys, allowedTargets, ...plain } = optionsFor(first.databaseUrl, first.node.url, {
+      apiKeys: [],
+    });
+    const program = `
+      import { parseAllowedTargets } from "@gas-waiver/protocol";
+      import { createServer } from "@gas-waiver/server";
+      const waiverKeys = [Uint8Array.from(input.waiverKey)];
+      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
+      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
+      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+      console.log(url);`;
+    const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+    const post = (from: number) => {
+      const body = JSON.stringify({ transactions: users(from, 5) });
+      return fetch(`${child.line}/v1/submit`, { method: "POST", body, ...bearing(key) }).catch(() => {});
+    };
+    const requests = Array.from({ length: 40 }, (_, i) => post(1 + 5 * i));
+    await first.until("select from unfinished where key_id = $1 limit 1", [id]);
+    await child.kill();
+    await Promise.all(requests);
+    const [accepted] = await first.query<{ count: number }>(
+      "select count(*)::int as count from unfinished where key_id = $1",
+      [id],
+    );
+    const count = accepted?.count ?? 0;
+    expect(count).toBeGreaterThan(0);
+    const [use] = await first.query<{ transactions: string; gas: string }>(
+      "select transactions, gas from cap_usage where key_id = $1 and sender = ''",
+      [id],
+    );
+    expect(use).toEqual({ transactions: `${count}`, gas: `${count * 100_000}` });
+    await admin.update("tests", id, { caps: { transactions: count + 1 }, limits: { maxBatchSize: 2 } });
+    const three = JSON.stringify({ transactions: ["0x", "0x", "0x"] });
+    while ((await first.post(three, bearing(key))).status !== 413);
+    const outcomes = (await first.submit([innerOf(900), innerOf(901)], bearing(key))).map(outcomeOf);
+    expect(outcomes).toEqual(["success", CAPPED]);
+  });
+});
