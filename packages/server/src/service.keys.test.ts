@@ -1,10 +1,10 @@
 // Keys of the store (D25): what they may do, and how fast a change of them binds, on every replica.
-import { parseResultLine } from "@gas-waiver/protocol";
+import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 import { outcomeOf, type TestService, testServices } from "./testing/TestService.js";
 import { TestSocket } from "./testing/TestSocket.js";
-import { hashOf, innerOf } from "./testing/user.js";
+import { hashOf, innerOf, TOKEN } from "./testing/user.js";
 
 const services = testServices();
 const admins: OpenKeyAdmin[] = [];
@@ -65,6 +65,33 @@ describe("a key of the store", () => {
     });
     const many = await service.post(bodyOf(...Array(6).fill("0x")), bearing(key));
     expect(JSON.parse(many.text).error).toMatchObject({ reason: "BATCH_TOO_LARGE" });
+  });
+
+  it("is told its own scope and limits, and what they would refuse", async () => {
+    const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
+    const limits = { maxGasLimit: 90_000, ratePerSecond: 7, rateBurst: 150, queueShare: 0.1 };
+    const { service, key } = await withKey({ allowedTargets, limits });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const told = await service.call("GET", "/v1/policy", undefined, headers);
+    // What the waiver may do of it: the token's transfer.
+    const scope = [{ address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
+    expect(JSON.parse(told.text)).toMatchObject({
+      allowedTargets: scope,
+      waivers: [{ allowedTargets: scope }],
+      limits: { maxGasLimit: "90000", ratePerSecond: 7, rateBurst: 150, maxQueued: 1_000, maxBatchSize: 100 },
+    });
+    const approve = innerOf(1, 0, { data: Uint8Array.of(0x09, 0x5e, 0xa7, 0xb3), gasLimit: 90_000n });
+    const checked = await service.call("POST", "/v1/check", bodyOf(approve, innerOf(2)), headers);
+    const lines = checked.text.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        error: {
+          reason: "SELECTOR_NOT_ALLOWED",
+          message: expect.stringContaining("the scope of this API key"),
+        },
+      },
+      { error: { reason: "GAS_LIMIT_TOO_HIGH" } },
+    ]);
   });
 
   it("has its own rate, and the fields that say so", async () => {
