@@ -23,6 +23,14 @@ export interface Tx {
   readonly told: Told[];
 }
 
+/** A request that its client sends several times under a name (D18), and the lines that it got each time. */
+export interface Named {
+  readonly name: string;
+  readonly key: string;
+  readonly txs: readonly Tx[];
+  readonly lines: ResultLine[];
+}
+
 /** How long a client waits for a replica that says nothing. */
 const PATIENCE_MS = 8_000;
 
@@ -37,10 +45,15 @@ export async function send(
   world: World,
   random: Random,
   txs: readonly Tx[],
-  { wait, answers, leaveAfterMs }: { wait: Wait; answers: Answers; leaveAfterMs?: number },
+  {
+    wait,
+    answers,
+    leaveAfterMs,
+    named,
+  }: { wait: Wait; answers: Answers; leaveAfterMs?: number; named?: Named },
 ): Promise<void> {
   const serving = world.replicas.filter(({ url }) => url !== undefined);
-  const key = random.pick(API_KEYS);
+  const key = named?.key ?? random.pick(API_KEYS);
   if (serving.length === 0) return;
   const { url } = random.pick(serving);
   for (const tx of txs) tx.sentAt.push(world.head);
@@ -52,12 +65,21 @@ export async function send(
   try {
     const response = await fetch(`${url}/v1/submit?wait=${wait}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        ...(named && { "idempotency-key": named.name }),
+      },
       body: JSON.stringify({ transactions: txs.map(({ raw }) => raw) }),
       signal: gone.signal,
     });
     if (response.status !== 200) await response.text();
-    else await readLines(response, (line) => note(txs, line, wait));
+    else {
+      await readLines(response, (line) => {
+        note(txs, line, wait);
+        named?.lines.push(line);
+      });
+    }
     count(String(response.status));
   } catch {
     count("broken");

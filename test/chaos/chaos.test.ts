@@ -79,7 +79,11 @@ describe("the comparison of the ledgers", () => {
     return [{ raw: hash, hash, sender, nonce: 0, sentAt: [1], told: lines }] as unknown as Ledgers["told"];
   };
   const success = told({ success: true, txHash: hash });
-  const all: Ledgers = { told: success, store: [row], chain: [run] };
+  const all: Ledgers = { told: success, named: [], store: [row], chain: [run] };
+  const ofName = (...lines: object[]) =>
+    [
+      { name: "n", key: "k", txs: [], lines: lines.map((line) => ({ index: 0, id: "a", ...line })) },
+    ] as unknown as Ledgers["named"];
 
   it.each<[string, Ledgers, string[]]>([
     ["nothing where they agree", all, []],
@@ -103,11 +107,30 @@ describe("the comparison of the ledgers", () => {
     ],
     [
       "a failure that ran",
-      { told: told({ success: false, error: failure }), store: [{ ...row, state: "failed" }], chain: [run] },
+      {
+        ...all,
+        told: told({ success: false, error: failure }),
+        store: [{ ...row, state: "failed" }],
+      },
       ["falseFailure"],
     ],
     ["a failure that was none", { ...all, told: told({ success: false, error: failure }) }, ["falseFailure"]],
     ["a gap in the nonces", { ...all, chain: [{ ...run, senderNonce: 1 }] }, ["nonceGaps"]],
+    [
+      "nothing in a replay that knows more",
+      { ...all, named: ofName({ error: timeout }, { success: true }) },
+      [],
+    ],
+    [
+      "another id under a name",
+      { ...all, named: ofName({ success: true }, { success: true, id: "b" }) },
+      ["notReplayed"],
+    ],
+    [
+      "another end under a name",
+      { ...all, named: ofName({ success: true }, { success: false, error: failure }) },
+      ["notReplayed"],
+    ],
     ["another nonce than the store's", { ...all, store: [{ ...row, waiver_nonce: "5" }] }, ["nonceGaps"]],
   ])("finds %s", (_, ledgers, violations) => {
     expect(compare(ledgers).map(({ violation }) => violation)).toEqual(violations);

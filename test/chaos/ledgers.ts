@@ -1,6 +1,6 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, type ResultLine } from "@gas-waiver/protocol";
 import type { Execution } from "./Chain.js";
-import type { Tx } from "./Client.js";
+import type { Named, Tx } from "./Client.js";
 import { isFinalFailure } from "./load.js";
 
 /** A submission as the store has it. */
@@ -24,6 +24,8 @@ export const ROWS = `select id, state, inner_hash, sender, sender_nonce, waiver,
 /** What clients were told, what the store says, and what the chain executed. */
 export interface Ledgers {
   readonly told: Iterable<Tx>;
+  /** Requests that were sent several times under a name. */
+  readonly named: readonly Named[];
   readonly store: readonly Row[];
   readonly chain: readonly Execution[];
 }
@@ -43,6 +45,7 @@ export interface Ledgers {
  *   submission of the same bytes whose wrapper did it. A TIMEOUT of a line is no failure: the work goes on.
  * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the
  *   store names another waiver nonce than the chain used.
+ * - `notReplayed`: a request that was sent again under its name was told another id for a transaction, or another end.
  */
 export const VIOLATIONS = [
   "lost",
@@ -51,6 +54,7 @@ export const VIOLATIONS = [
   "falseSuccess",
   "falseFailure",
   "nonceGaps",
+  "notReplayed",
 ] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 
@@ -61,7 +65,7 @@ export interface Finding {
 }
 
 /** Compares the three ledgers. */
-export function compare({ told, store, chain }: Ledgers): Finding[] {
+export function compare({ told, named, store, chain }: Ledgers): Finding[] {
   const findings: Finding[] = [];
   const find = (violation: Violation, what: string) => findings.push({ violation, what });
   const rowsById = new Map(store.map((row) => [row.id, row]));
@@ -70,6 +74,7 @@ export function compare({ told, store, chain }: Ledgers): Finding[] {
   const context = { rowsById, rowsByHash, ranByHash, find };
   for (const tx of told) compareTold(tx, context);
   for (const row of store) compareRow(row, context);
+  for (const request of named) compareReplays(request, find);
   for (const [hash, runs] of ranByHash) {
     if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${show(runs)}`);
     if (!rowsByHash.has(hash)) find("lost", `the store knows nothing of ${hash}, executed in ${show(runs)}`);
@@ -143,6 +148,21 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
     const carried = rowsByHash.get(hash)?.some(({ state, signings }) => state === "included" && signings > 0);
     if (!carried) find("falseFailure", `failed by the store and executed: ${evidence()}`);
   } else find("unresolved", `still ${row.state}: ${evidence()}`);
+}
+
+/** A TIMEOUT is no end; a success is one, of whichever wait. */
+function compareReplays({ name, lines }: Named, find: Context["find"]): void {
+  for (const [index, ofOne] of groupBy(lines, (line) => line.index)) {
+    const ids = new Set(ofOne.map(({ id }) => id));
+    const ends = new Set(ofOne.flatMap((line) => endOf(line) ?? []));
+    if (ids.size > 1 || ends.size > 1) find("notReplayed", `${name}, at ${index}: ${show(ofOne)}`);
+  }
+}
+
+/** A call that reverted was a success for who waited for the broadcast. */
+function endOf(line: ResultLine): string | undefined {
+  if (line.success || line.error.reason === "REVERTED") return "success";
+  return line.error.code === "TIMEOUT" ? undefined : line.error.reason;
 }
 
 function compareNonces(

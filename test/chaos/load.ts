@@ -7,9 +7,9 @@ import {
   privateKeyToAddress,
   signTransaction,
 } from "@gas-waiver/protocol";
-import { type Answers, send, type Told, type Tx } from "./Client.js";
+import { type Answers, type Named, send, type Told, type Tx } from "./Client.js";
 import type { Random } from "./Random.js";
-import type { World } from "./World.js";
+import { API_KEYS, type World } from "./World.js";
 
 /** A nonce of a sender, and what was signed for it: more than one if transactions conflict or are replaced. */
 interface Slot {
@@ -28,6 +28,8 @@ interface User {
 /** Everything that clients ever signed and were told. */
 export interface Book {
   readonly txs: Map<Hex, Tx>;
+  /** The requests that were sent several times under a name. */
+  readonly named: Named[];
   readonly answers: Answers;
   /** The submissions whose records were looked up. */
   readonly asked: string[];
@@ -56,15 +58,22 @@ export async function startLoad(world: World, random: Random, seed: number, book
   };
   const later = (txs: readonly Tx[], leave = false) => {
     const inRandomOrder = random.chance(0.5) ? random.shuffled(txs) : txs;
-    const afterMs = random.between(0, SPREAD_MS);
-    const wait = random.chance(0.4) ? "included" : "broadcast";
-    const leaveAfterMs = leave ? { leaveAfterMs: random.between(1, 60) } : {};
-    requests.push(
-      rest(afterMs).then(() =>
-        send(world, random, inRandomOrder, { wait, answers: book.answers, ...leaveAfterMs }),
-      ),
-    );
+    const named = random.chance(0.3) ? nameOf(inRandomOrder) : undefined;
+    const times = named ? random.between(2, 4) : 1;
+    for (let i = 0; i < times; i++) {
+      const afterMs = random.between(0, SPREAD_MS);
+      const wait = random.chance(0.4) ? "included" : "broadcast";
+      const leaveAfterMs = leave ? { leaveAfterMs: random.between(1, 60) } : {};
+      const how = { wait, answers: book.answers, ...leaveAfterMs, ...(named && { named }) } as const;
+      requests.push(rest(afterMs).then(() => send(world, random, inRandomOrder, how)));
+    }
   };
+  const nameOf = (txs: readonly Tx[]): Named => {
+    const named = { name: `request-${book.named.length}`, key: random.pick(API_KEYS), txs, lines: [] };
+    book.named.push(named);
+    return named;
+  };
+  const namedBefore = book.named.length;
   const pages: Tx[][] = [[], [], []];
   users.forEach((user, i) => {
     const first = next[i] ?? 0;
@@ -98,6 +107,10 @@ export async function startLoad(world: World, random: Random, seed: number, book
     transactions,
     async finish(ending) {
       await Promise.all(requests);
+      // Everything works again: what was told under a name is told once more.
+      const again = { wait: "included", answers: book.answers } as const;
+      const ofRound = book.named.slice(namedBefore);
+      await Promise.all(ofRound.map((named) => send(world, random, named.txs, { ...again, named })));
       let left = slots.filter((slot) => !isSettled(slot));
       while (left.length > 0 && !ending.aborted) {
         const txs = left.map((slot) => chooseAgain(slot, random, sign));

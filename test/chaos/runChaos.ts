@@ -95,7 +95,7 @@ async function runWorld(pool: PoolKind, rounds: number, options: ChaosOptions, t
   if (rounds === 0) return;
   const { seed, replicas, onRound } = options;
   const world = await openWorld({ pool, replicas, seed });
-  const book: Book = { txs: new Map(), answers: total.answers, asked: [] };
+  const book: Book = { txs: new Map(), named: [], answers: total.answers, asked: [] };
   try {
     let store: readonly Row[] = [];
     for (let round = 1; round <= rounds && total.evidence.length + total.crashes.length === 0; round++) {
@@ -143,7 +143,12 @@ async function runRound(
   const recoveryMs = Math.round(performance.now() - healedAt);
   await world.chain.scan();
   const store = await world.query<Row & Record<string, unknown>>(ROWS);
-  const findings = compare({ told: book.txs.values(), store, chain: world.chain.executions });
+  const findings = compare({
+    told: book.txs.values(),
+    named: book.named,
+    store,
+    chain: world.chain.executions,
+  });
   for (const { hash, told } of unanswered) {
     const lines = told.slice(-3).map(({ line }) => line);
     findings.push({ violation: "unresolved", what: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
