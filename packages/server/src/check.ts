@@ -2,24 +2,23 @@ import {
   assertInnerTx,
   bytesToHex,
   type CheckLine,
-  type Hex,
   type InnerTxRules,
   ProtocolError,
   parseInnerTx,
   type Simulation,
-  type ValidInnerTx,
 } from "@gas-waiver/protocol";
+import { loadAccounts, type ValidAt } from "./accounts.js";
 import type { Caller } from "./caller.js";
 import type { Chain } from "./chain.js";
-import { checkSender } from "./checkSender.js";
+import { checkCaps, type Reservation } from "./checkCaps.js";
 import { lineErrorOf } from "./lines.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PolicySource } from "./policySource.js";
 import { RpcError, RpcUnavailableError } from "./rpc.js";
 import { rulesFor } from "./rules.js";
 import { simulate } from "./simulate.js";
+import { capUse } from "./store/caps.js";
 import type { Store } from "./store/Store.js";
-import { senderWork } from "./store/senderWork.js";
 import { createTurns, TooManyWaitingError } from "./turns.js";
 import { shuttingDown, storeErrors } from "./unavailable.js";
 
@@ -46,10 +45,7 @@ const AT_ONCE = 4;
 const MOST_WAITING = 64;
 
 /** A transaction of the request: refused already, or one that keeps every rule but may not fit its account. */
-type Examined = { readonly index: number } & (
-  | { readonly error: ProtocolError }
-  | { readonly valid: ValidInnerTx }
-);
+type Examined = { readonly index: number; readonly error: ProtocolError } | ValidAt;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, isShuttingDown } = dependencies;
@@ -60,7 +56,7 @@ export function createChecker(dependencies: CheckDependencies): Checker {
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
       const examined = transactions.map((text, index) => examine(text, index, rules));
       const lookUp = async () => {
-        const fitting = await fitToAccounts(examined, dependencies);
+        const fitting = await fit(examined, caller, dependencies);
         const valid = fitting.flatMap((one) => ("valid" in one ? [one.valid] : []));
         const outcomes = simulated ? await simulate(chain, valid) : [];
         return linesOf(fitting, simulated ? outcomes : undefined);
@@ -84,44 +80,33 @@ function examine(text: string, index: number, rules: InnerTxRules): Examined {
   }
 }
 
-/** Holds each sender's transactions against its account and against what is under way. */
-async function fitToAccounts(
+/** What the senders' accounts, and then the key's daily caps, say to those that keep every other rule. */
+async function fit(
   examined: readonly Examined[],
-  { store, chain, chainRef }: CheckDependencies,
+  { keyId, caps }: Caller,
+  dependencies: CheckDependencies,
 ): Promise<Examined[]> {
-  const bySender = new Map<Hex, { readonly index: number; readonly valid: ValidInnerTx }[]>();
-  for (const one of examined) {
-    if (!("valid" in one)) continue;
-    const sender = bytesToHex(one.valid.sender);
-    bySender.set(sender, [...(bySender.get(sender) ?? []), one]);
-  }
-  const groups = [...bySender.values()];
-  const senders = groups.flatMap(([first]) => (first ? [first.valid.sender] : []));
-  const asked = groups.flat().map(({ valid }) => ({ sender: valid.sender, nonce: valid.tx.nonce }));
-  // After the store: what is settled in between counts as under way and as used, never as neither.
-  const work = await storeErrors(() => senderWork(store, chainRef, asked));
-  const accounts = await chain.accounts(senders);
-  const refused = new Map<number, ProtocolError>();
-  for (const [i, sender] of senders.entries()) {
-    const name = bytesToHex(sender);
-    const ofSender = work.filter((one) => bytesToHex(one.sender) === name);
-    const account = accounts[i] ?? { nonce: 0n, balance: 0n };
-    for (const [index, error] of checkSender((groups[i] ?? []).map(candidateOf), {
-      sender,
-      ...account,
-      work: ofSender,
-    }))
-      refused.set(index, error);
+  const valid = examined.filter((one) => "valid" in one);
+  const accounts = await loadAccounts(valid, dependencies);
+  const { refused, known } = accounts.verdict();
+  const refusals = new Map(refused);
+  if (caps) {
+    const { senders } = accounts;
+    const use = await storeErrors(() => capUse(dependencies.store, keyId, senders));
+    const reserved = valid.filter(({ index }) => !refused.has(index) && !known.has(index)).map(reservationOf);
+    const capped = checkCaps(reserved, caps, use, senders);
+    // What is behind one that is not accepted is ahead of its turn.
+    for (const [index, error] of accounts.verdict(new Set(capped.keys())).refused) refusals.set(index, error);
+    for (const [index, error] of capped) refusals.set(index, error);
   }
   return examined.map((one) => {
-    const error = refused.get(one.index);
+    const error = refusals.get(one.index);
     return error ? { index: one.index, error } : one;
   });
 }
 
-function candidateOf({ index, valid }: { readonly index: number; readonly valid: ValidInnerTx }) {
-  const { tx, hash } = valid;
-  return { index, innerHash: hash, nonce: tx.nonce, value: tx.value };
+function reservationOf({ index, valid }: ValidAt): Reservation {
+  return { index, sender: valid.sender, gasLimit: valid.tx.gasLimit };
 }
 
 /** @param simulations of the valid ones, in their order; undefined if they were not asked for. */

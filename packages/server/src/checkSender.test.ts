@@ -25,7 +25,7 @@ function reasons(
       value: BigInt(value),
     }),
   );
-  const refused = checkSender(candidates, { sender: SENDER, nonce: 0n, balance: 0n, work: [], ...state });
+  const { refused } = checkSender(candidates, { sender: SENDER, nonce: 0n, balance: 0n, work: [], ...state });
   return candidates.map(({ index }) => refused.get(index)?.reason);
 }
 

@@ -22,16 +22,24 @@ export interface SenderState {
   readonly work: readonly SenderWork[];
 }
 
+/** Of a sender's candidates, by their indexes. */
+export interface SenderVerdict {
+  /** Why these would not be taken; the others would. */
+  readonly refused: ReadonlyMap<number, ProtocolError>;
+  /** These are submissions already, or come before in the request (D18). */
+  readonly known: ReadonlySet<number>;
+}
+
 /**
  * What the sender's account says to its transactions of one request, in the order of their nonces (D7, D20). A nonce
  * counts as filled by what is under way and by an earlier candidate that would be taken.
- * @returns by index, why a candidate would not be taken; those that are not in it would.
  */
 export function checkSender(
   candidates: readonly Candidate[],
   { sender, nonce: next, balance, work }: SenderState,
-): Map<number, ProtocolError> {
+): SenderVerdict {
   const refused = new Map<number, ProtocolError>();
+  const known = new Set<number>();
   const held = new Map(work.map((one) => [one.nonce, one]));
   let turn = next;
   const advance = () => {
@@ -45,7 +53,10 @@ export function checkSender(
     advance();
     const holder = held.get(nonce);
     // D18: the same InnerTx is the same submission, whatever has become of its nonce.
-    if (holder && bytesEqual(holder.innerHash, innerHash)) continue;
+    if (holder && bytesEqual(holder.innerHash, innerHash)) {
+      known.add(index);
+      continue;
+    }
     const error =
       nonceError(nonce, { next, turn, holder }) ??
       (value > left ? balanceError(sender, left, balance, value) : undefined);
@@ -56,7 +67,7 @@ export function checkSender(
     left -= value;
     held.set(nonce, { sender, nonce, innerHash, state: "queued" });
   }
-  return refused;
+  return { refused, known };
 }
 
 interface Turn {

@@ -115,7 +115,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
-  const policy = { options, policies: () => relay.policies.current(), waivers: () => relay.waivers() };
+  const policy = { store, options, policies: () => relay.policies.current(), waivers: () => relay.waivers() };
   const isShuttingDown = () => intake.refusing;
   const checker = createChecker({
     store,

@@ -5,16 +5,21 @@ import {
   intersectTargets,
   type KeyPolicy,
   MARKER_ADDRESS,
+  type PolicyCaps,
   type PolicyLimits,
   uniteTargets,
   WAITS,
   type WaiverPolicy,
 } from "@gas-waiver/protocol";
-import type { Caller } from "./caller.js";
+import type { Caller, KeyCaps } from "./caller.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Policies } from "./policy.js";
+import { capUse } from "./store/caps.js";
+import type { Store } from "./store/Store.js";
+import { storeErrors } from "./unavailable.js";
 
 export interface KeyPolicyDependencies {
+  readonly store: Store;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxBodyBytes" | "queueCapacity">;
   /** @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known. */
   policies(): Policies;
@@ -23,13 +28,14 @@ export interface KeyPolicyDependencies {
 }
 
 /**
- * What this key may send, as it is known now: what the waivers permit, narrowed by the key's own scope.
- * @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known.
+ * What this key may send, as it is known now: what the waivers permit, narrowed by the key's own scope. The store is
+ * asked only for what is left of caps.
+ * @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known, or `STORE_UNAVAILABLE`.
  */
-export function keyPolicyOf(
+export async function keyPolicyOf(
   caller: Caller,
-  { options, policies, waivers }: KeyPolicyDependencies,
-): KeyPolicy {
+  { store, options, policies, waivers }: KeyPolicyDependencies,
+): Promise<KeyPolicy> {
   const known = policies();
   const { allowedTargets: scope } = caller;
   const permitted = waivers().map(({ waiver, usable }) => {
@@ -44,6 +50,22 @@ export function keyPolicyOf(
     allowedTargets: allowedTargetsToJson(uniteTargets(...permitted.map(({ targets }) => targets))),
     waivers: permitted.map(waiverPolicyOf),
     limits: limitsOf(caller, options),
+    ...(caller.caps && { caps: await capsOf(caller.keyId, caller.caps, store) }),
+  };
+}
+
+async function capsOf(keyId: string, caps: KeyCaps, store: Store): Promise<PolicyCaps> {
+  const { all, ends } = await storeErrors(() => capUse(store, keyId));
+  const left = (limit: bigint, used: bigint) => (used < limit ? limit - used : 0n);
+  const { transactions, gas, senderTransactions, senderGas } = caps;
+  return {
+    ends: ends.toISOString(),
+    ...(transactions !== undefined && {
+      transactions: { limit: transactions, left: Number(left(BigInt(transactions), all.transactions)) },
+    }),
+    ...(gas !== undefined && { gas: { limit: gas.toString(), left: left(gas, all.gas).toString() } }),
+    ...(senderTransactions !== undefined && { senderTransactions: { limit: senderTransactions } }),
+    ...(senderGas !== undefined && { senderGas: { limit: senderGas.toString() } }),
   };
 }
 

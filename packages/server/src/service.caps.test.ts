@@ -131,3 +131,54 @@ describe("a service that is killed while it accepts", () => {
     expect(outcomes).toEqual(["success", CAPPED]);
   });
 });
+
+describe("what is left of caps", () => {
+  it("is told by the policy, and a check says what would not fit, and reserves nothing", async () => {
+    const caps = { transactions: 4, gas: "450000", senderTransactions: 2 };
+    const { first, second, key } = await two(caps, { automine: false });
+    const policy = async () =>
+      JSON.parse((await second.call("GET", "/v1/policy", undefined, bearing(key).headers)).text);
+    const check = async (...transactions: string[]) => {
+      const body = JSON.stringify({ transactions });
+      const { text } = await second.call("POST", "/v1/check", body, bearing(key).headers);
+      const lines = text.trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line).error?.reason ?? "would be taken");
+    };
+    const all = [
+      innerOf(1),
+      innerOf(1, 1),
+      innerOf(1, 2),
+      innerOf(1, 3),
+      innerOf(2),
+      innerOf(3, 0),
+      innerOf(4),
+    ];
+    for (let i = 0; i < 2; i++) {
+      expect(await check(...all)).toEqual([
+        "would be taken",
+        "would be taken",
+        "CAP_EXCEEDED",
+        // In a submit they would both be over the sender's cap.
+        "CAP_EXCEEDED",
+        "would be taken",
+        "would be taken",
+        "CAP_EXCEEDED",
+      ]);
+    }
+    await first.submit([innerOf(1), innerOf(1, 1)], bearing(key));
+    expect((await policy()).caps).toEqual({
+      ends: expect.stringMatching(/T00:00:00\.000Z$/),
+      transactions: { limit: 4, left: 2 },
+      gas: { limit: "450000", left: "250000" },
+      senderTransactions: { limit: 2 },
+    });
+    // The same again is the same submission, and what is behind one that does not fit is ahead of its turn.
+    const big = innerOf(2, 0, { gasLimit: 260_000n });
+    expect(await check(innerOf(1), big, innerOf(2, 1), innerOf(3))).toEqual([
+      "would be taken",
+      "CAP_EXCEEDED",
+      "NONCE_GAP",
+      "would be taken",
+    ]);
+  });
+});

@@ -10,11 +10,11 @@ import {
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "./caller.js";
+import { capExceeded } from "./capExceeded.js";
 import type { Idempotency, Write } from "./idempotency.js";
 import type { Entry, Lines } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Acceptance, Applicant } from "./store/accept.js";
-import type { CapReached } from "./store/acceptCapped.js";
 import type { Accept } from "./store/groupAccepts.js";
 import type { KeyedRequest } from "./store/keyedRequests.js";
 import type { Submission } from "./submission.js";
@@ -200,7 +200,7 @@ function entryOf(
     case "conflict":
       return { index, id, error: conflictOf(acceptance.with, senderNonce) };
     case "capped":
-      return { index, id, error: cappedBy(acceptance.by) };
+      return { index, id, error: capExceeded(acceptance.by) };
     default:
       return { index, id, innerHash, earlier: false };
   }
@@ -215,16 +215,6 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
   }
   const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);
-}
-
-/** D25: a daily cap of the key, or of each sender under it. */
-function cappedBy({ cap, limit, used, asked, ends }: CapReached): ProtocolError {
-  const ofSender = cap === "senderTransactions" || cap === "senderGas";
-  const unit = cap === "gas" || cap === "senderGas" ? "gas" : "transactions";
-  const whose = ofSender ? "this sender under this API key" : "this API key";
-  const message = `the daily cap of ${whose} is ${limit} ${unit}: ${used} used, ${asked} asked; the day ends at ${ends.toISOString()}`;
-  const amounts = { limit: limit.toString(), used: used.toString(), asked: asked.toString() };
-  return new ProtocolError("CAP_EXCEEDED", message, { cap, ...amounts, ends: ends.toISOString() });
 }
 
 /** What was not looked at when the service could take nothing more. */

@@ -102,6 +102,13 @@ export const EXAMPLES: Readonly<Record<SchemaName, readonly unknown[]>> = {
         maxGasLimit: "10000000",
         maxDataLength: 131_072,
       },
+      caps: {
+        ends: "2026-05-19T00:00:00.000Z",
+        transactions: { limit: 10_000, left: 9_312 },
+        gas: { limit: "2000000000", left: "1964411730" },
+        senderTransactions: { limit: 20 },
+        senderGas: { limit: "4000000" },
+      },
     },
   ],
   Health: [{ status: "ok", version: "0.1.0", chainId: 2201 }],

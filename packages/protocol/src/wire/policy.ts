@@ -34,6 +34,17 @@ export interface PolicyLimits {
   readonly maxDataLength: number;
 }
 
+/** The daily caps of a key (D25); a cap that it does not have is absent. Gas is decimal text. */
+export interface PolicyCaps {
+  /** When the day ends, by UTC: ISO 8601. */
+  readonly ends: string;
+  readonly transactions?: { readonly limit: number; readonly left: number };
+  readonly gas?: { readonly limit: string; readonly left: string };
+  /** Of each sender. */
+  readonly senderTransactions?: { readonly limit: number };
+  readonly senderGas?: { readonly limit: string };
+}
+
 /** The body of `GET /v1/policy`: what this key may send. */
 export interface KeyPolicy {
   readonly chainId: number;
@@ -44,11 +55,13 @@ export interface KeyPolicy {
   readonly allowedTargets: readonly PermittedTarget[];
   readonly waivers: readonly WaiverPolicy[];
   readonly limits: PolicyLimits;
+  /** Only there if the key has any. */
+  readonly caps?: PolicyCaps;
 }
 
 /** @throws {@link WireError} if the value is not the policy of a key. */
 export function parseKeyPolicy(value: unknown): KeyPolicy {
-  const { chainId, marker, waits, allowedTargets, waivers, limits } = membersOf(value);
+  const { chainId, marker, waits, allowedTargets, waivers, limits, caps } = membersOf(value);
   const known =
     isCount(chainId) &&
     chainId > 0 &&
@@ -56,7 +69,8 @@ export function parseKeyPolicy(value: unknown): KeyPolicy {
     isListOf(waits, (one) => WAITS.some((wait) => wait === one)) &&
     isListOf(allowedTargets, isTarget) &&
     isListOf(waivers, isWaiver) &&
-    isLimits(limits);
+    isLimits(limits) &&
+    (caps === undefined || isCaps(caps));
   if (!known) throw new WireError("the answer is not the policy of a key", value);
   return value as KeyPolicy;
 }
@@ -86,4 +100,28 @@ const COUNTS = ["ratePerSecond", "rateBurst", "maxQueued", "maxBatchSize", "maxB
 function isLimits(value: unknown): boolean {
   const limits = membersOf(value);
   return typeof limits.maxGasLimit === "string" && COUNTS.every((name) => isCount(limits[name]));
+}
+
+/** The caps of a key that are counts, and those that are gas; those of all senders also say what is left. */
+const CAPS = {
+  transactions: [isCount, ["limit", "left"]],
+  gas: [isText, ["limit", "left"]],
+  senderTransactions: [isCount, ["limit"]],
+  senderGas: [isText, ["limit"]],
+} as const;
+
+function isCaps(value: unknown): boolean {
+  const caps = membersOf(value);
+  const isCap = (name: string, isAmount: (value: unknown) => boolean, members: readonly string[]) => {
+    const cap = caps[name];
+    return cap === undefined || members.every((member) => isAmount(membersOf(cap)[member]));
+  };
+  return (
+    isText(caps.ends) &&
+    Object.entries(CAPS).every(([name, [isAmount, members]]) => isCap(name, isAmount, members))
+  );
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
 }

@@ -1,6 +1,6 @@
 import { WAITS } from "../submit.js";
 import type { Schema } from "./Schema.js";
-import { ADDRESS, DECIMAL } from "./values.js";
+import { ADDRESS, DECIMAL, TIME } from "./values.js";
 
 const COUNT = { type: "integer", minimum: 0 } as const satisfies Schema;
 
@@ -19,6 +19,33 @@ const TARGETS = {
     },
     required: ["address"],
   },
+} as const satisfies Schema;
+
+const CAPS = {
+  type: "object",
+  description: "The daily caps of this key, if it has any (D25). What is not capped is absent.",
+  properties: {
+    ends: { ...TIME, description: "When the day ends." },
+    transactions: {
+      type: "object",
+      properties: { limit: COUNT, left: COUNT },
+      required: ["limit", "left"],
+    },
+    gas: { type: "object", properties: { limit: DECIMAL, left: DECIMAL }, required: ["limit", "left"] },
+    senderTransactions: {
+      type: "object",
+      description: "Of each sender.",
+      properties: { limit: COUNT },
+      required: ["limit"],
+    },
+    senderGas: {
+      type: "object",
+      description: "Of each sender.",
+      properties: { limit: DECIMAL },
+      required: ["limit"],
+    },
+  },
+  required: ["ends"],
 } as const satisfies Schema;
 
 export const KEY_POLICY_SCHEMA = {
@@ -72,6 +99,7 @@ export const KEY_POLICY_SCHEMA = {
         "maxDataLength",
       ],
     },
+    caps: CAPS,
   },
   required: ["chainId", "marker", "waits", "allowedTargets", "waivers", "limits"],
 } as const satisfies Schema;
