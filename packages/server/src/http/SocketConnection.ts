@@ -16,7 +16,7 @@ import type { Grant } from "../keys/HeldKey.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
-import type { RateLimiter } from "./limit.js";
+import type { RateLimiter } from "./sharedLimit.js";
 
 export interface SocketDependencies {
   readonly intake: Intake;
@@ -173,15 +173,15 @@ export class SocketConnection {
     }
   }
 
-  #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
+  async #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
     const { intake, limiter } = this.#dependencies;
     const { wait = "broadcast" } = frame;
     const { caller } = this.#grant;
     if ("watch" in frame) return intake.watch(caller, frame.watch, wait);
     const { transactions } = frame;
-    limiter.take(caller, transactions.length);
-    return intake.submit(caller, transactions, wait).catch((error: unknown) => {
-      limiter.giveBack(caller, transactions.length);
+    const taken = await limiter.take(caller, transactions.length);
+    return await intake.submit(caller, transactions, wait).catch((error: unknown) => {
+      taken.giveBack();
       throw error;
     });
   }

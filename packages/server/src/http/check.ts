@@ -4,7 +4,7 @@ import type { Checker } from "../check.js";
 import type { Authenticator } from "./auth.js";
 import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
-import type { RateLimiter } from "./limit.js";
+import type { RateLimiter } from "./sharedLimit.js";
 import { assertPlainBody } from "./submit.js";
 
 export interface CheckRouteDependencies {
@@ -33,9 +33,10 @@ export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDepe
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      setRateLimit(reply, limiter.take(caller, transactions.length));
+      const taken = await limiter.take(caller, transactions.length);
+      setRateLimit(reply, taken.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
-        limiter.giveBack(caller, transactions.length);
+        taken.giveBack();
         throw error;
       });
       reply.type(NDJSON).header("cache-control", "no-store");

@@ -63,7 +63,8 @@ describe("the rate limit of a key (D22)", () => {
     expect(limiter.take(fast, 400)).toEqual({ remaining: 100, resetSeconds: 4 });
     expect(() => limiter.take(slow, 1)).toThrow(RateExceededError);
     const raised = { ...slow, limits: { ratePerSecond: 10, rateBurst: 50 } };
-    expect(limiter.take(raised, 30)).toEqual({ remaining: 0, resetSeconds: 5 });
+    // Two are used, whatever they would have cost.
+    expect(limiter.take(raised, 30)).toEqual({ remaining: 18, resetSeconds: 4 });
   });
 
   it("does not count one key for another", () => {

@@ -30,8 +30,8 @@ export class RateExceededError extends ProtocolError {
   }
 }
 
-/** Limits transactions per key (D22). */
-export interface RateLimiter {
+/** Limits transactions per key on this replica alone (D22). */
+export interface LocalRateLimiter {
   /** @throws {@link RateExceededError} and counts nothing, if the transactions do not fit. */
   take(caller: RatedCaller, count: number): RateState;
   /** Transactions that were counted, and refused for another reason. */
@@ -46,50 +46,48 @@ export interface RatedCaller extends Pick<Caller, "keyId"> {
 }
 
 /**
- * GCRA: each key has one time stamp, the moment at which its burst would be whole again. Only known keys get here, so
- * their number is bounded.
+ * A bucket of tokens for each key, one token a transaction: what was used comes back with time. What is kept is how
+ * many are used, so that limits that change find it so. Only known keys get here: their number is bounded.
  */
-export function createRateLimiter(now: () => number = () => performance.now()): RateLimiter {
-  const wholeAt = new Map<string, number>();
+export function createRateLimiter(now: () => number = () => performance.now()): LocalRateLimiter {
+  const buckets = new Map<string, { readonly used: number; readonly at: number }>();
+  const usedNow = (keyId: string, { ratePerSecond }: RateLimits, at: number): number => {
+    const bucket = buckets.get(keyId) ?? { used: 0, at };
+    return Math.max(0, bucket.used - ((at - bucket.at) * ratePerSecond) / 1_000);
+  };
   return {
     take({ keyId, limits }, count) {
       const at = now();
-      const { intervalMs, toleranceMs } = spacingOf(limits);
-      const before = Math.max(wholeAt.get(keyId) ?? at, at);
-      const after = before + count * intervalMs;
-      const excessMs = after - at - toleranceMs;
-      if (excessMs > ROUNDING) {
-        const retryAfterSeconds = Math.max(1, wholeSeconds(excessMs));
-        throw new RateExceededError(count, limits, retryAfterSeconds, stateAt(limits, at, before));
-      }
-      wholeAt.set(keyId, after);
-      return stateAt(limits, at, after);
+      const used = usedNow(keyId, limits, at);
+      const room = limits.rateBurst - used;
+      if (count > room + ROUNDING) throw exceeded(limits, count, room);
+      buckets.set(keyId, { used: used + count, at });
+      return roomOf(limits, room - count);
     },
     giveBack({ keyId, limits }, count) {
-      const whole = wholeAt.get(keyId);
-      if (whole !== undefined) wholeAt.set(keyId, whole - count * spacingOf(limits).intervalMs);
+      const at = now();
+      if (buckets.has(keyId))
+        buckets.set(keyId, { used: Math.max(0, usedNow(keyId, limits, at) - count), at });
     },
   };
 }
 
-/** The time that one transaction takes at the key's rate, and the time that its burst takes. */
-function spacingOf({ ratePerSecond, rateBurst }: RateLimits): { intervalMs: number; toleranceMs: number } {
-  const intervalMs = 1_000 / ratePerSecond;
-  return { intervalMs, toleranceMs: rateBurst * intervalMs };
+/** A request that is larger than what is left. */
+export function exceeded(limits: RateLimits, count: number, room: number): RateExceededError {
+  const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - room));
+  return new RateExceededError(count, limits, retryAfterSeconds, roomOf(limits, room));
 }
 
-/** What is left at a moment, if the burst will be whole at another. */
-function stateAt(limits: RateLimits, at: number, whole: number): RateState {
-  const { intervalMs, toleranceMs } = spacingOf(limits);
-  return {
-    remaining: Math.max(0, Math.floor((toleranceMs - (whole - at)) / intervalMs + ROUNDING)),
-    resetSeconds: wholeSeconds(whole - at),
-  };
+/** What so many tokens mean for who reads of them. */
+export function roomOf(limits: RateLimits, tokens: number): RateState {
+  const remaining = Math.max(0, Math.floor(tokens + ROUNDING));
+  return { remaining, resetSeconds: secondsUntil(limits, limits.rateBurst - tokens) };
 }
 
-/** A clock's fractions do not add up exactly: 2 s must not become 3. */
+/** In how many whole seconds so many tokens come. */
+export function secondsUntil({ ratePerSecond }: RateLimits, tokens: number): number {
+  return Math.max(0, Math.ceil(tokens / ratePerSecond - ROUNDING));
+}
+
+/** In tokens, or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
 const ROUNDING = 1e-6;
-
-function wholeSeconds(ms: number): number {
-  return Math.max(0, Math.ceil((ms - ROUNDING) / 1_000));
-}

@@ -42,7 +42,10 @@ async function appWith(submit: Intake["submit"]) {
     intake,
     log,
     metrics,
-    limiter: { take: () => ({ remaining: 1, resetSeconds: 0 }), giveBack: () => {} },
+    limiter: {
+      take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, giveBack: () => {} }),
+      close: async () => {},
+    },
     authenticator: { admit, authenticate: (text) => admit(text).caller },
     options: { maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
   });

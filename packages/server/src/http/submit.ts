@@ -16,8 +16,8 @@ import type { Authenticator } from "./auth.js";
 import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import { asksForGzip, gzipEach } from "./gzip.js";
-import type { RateLimiter } from "./limit.js";
 import { sendChunks } from "./sendChunks.js";
+import type { RateLimiter } from "./sharedLimit.js";
 import { untilEnded } from "./untilEnded.js";
 import { addVary } from "./vary.js";
 
@@ -48,9 +48,10 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
       ended.throwIfAborted();
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      setRateLimit(reply, limiter.take(caller, transactions.length));
+      const taken = await limiter.take(caller, transactions.length);
+      setRateLimit(reply, taken.state);
       const lines = await intake.submit(caller, transactions, wait, name).catch((error: unknown) => {
-        limiter.giveBack(caller, transactions.length);
+        taken.giveBack();
         throw error;
       });
       // D25: a key that ends cuts the stream after a whole line.
