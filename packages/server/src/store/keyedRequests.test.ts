@@ -62,6 +62,18 @@ describe("a request with a name", () => {
     expect(await findKeyedRequest(store.pool, requestOf(4), KEPT_MS)).toBeUndefined();
   });
 
+  it("is not held by a process that has gone silent", async () => {
+    const silent = inTransaction(store, async (db) => {
+      await holdKeyedRequest(db, requestOf(5), [ID], KEPT_MS);
+      await db.query("set local idle_in_transaction_session_timeout = '1ms'");
+      return await inTransaction(store, (other) =>
+        holdKeyedRequest(other, requestOf(5), [OTHER_ID], KEPT_MS),
+      );
+    });
+    await expect(silent).rejects.toThrow();
+    expect(await findKeyedRequest(store.pool, requestOf(5), KEPT_MS)).toMatchObject({ ids: [OTHER_ID] });
+  });
+
   it("that is held for long is given up, as one that may pass later", async () => {
     await inTransaction(store, async (db) => {
       await holdKeyedRequest(db, requestOf(3), [ID], KEPT_MS);

@@ -1,7 +1,11 @@
 import type { Queryable, Store } from "./Store.js";
 
-/** For how long a statement of a transaction waits for what another one holds. */
-const LOCK_TIMEOUT = "3s";
+/**
+ * For how long a statement waits for what another transaction holds; and after how long without a word the database
+ * ends a transaction, whose process may be frozen, and which others wait for.
+ */
+const BEGIN = `
+  begin; set local lock_timeout = '3s'; set local idle_in_transaction_session_timeout = '3s'`;
 
 /** Runs this in a transaction of its own; what it throws takes everything back. */
 export async function inTransaction<T>(
@@ -10,7 +14,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   const client = await pool.connect();
   try {
-    await client.query(`begin; set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    await client.query(BEGIN);
     const result = await run(client);
     await client.query("commit");
     client.release();
@@ -25,8 +29,10 @@ export async function inTransaction<T>(
   }
 }
 
+/** deadlock_detected, lock_not_available, idle_in_transaction_session_timeout */
+const LOST: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
+
 /** Did it lose against another transaction, so that it may pass when it is done again? */
 export function hasLostRace(error: unknown): boolean {
-  // deadlock_detected, lock_not_available
-  return error instanceof Error && "code" in error && (error.code === "40P01" || error.code === "55P03");
+  return error instanceof Error && "code" in error && LOST.has(error.code);
 }
