@@ -13,6 +13,12 @@ export interface Metrics {
   refused(reason: string): void;
   /** What the node's answers to sent wrappers meant. */
   sent(kind: SendMeaning["kind"]): void;
+  /** So many WebSockets are open. */
+  sockets(open: number): void;
+  /** A connection was closed at once, because there were as many as there may be. */
+  dropped(): void;
+  /** Where the number of open connections comes from when it is asked for. */
+  countConnections(count: () => Promise<number>): void;
 }
 
 /** One row of the lanes' gauges. */
@@ -53,6 +59,16 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     labelNames: ["meaning"],
     registers,
   });
+  const openSockets = new Gauge({
+    name: "gas_waiver_open_sockets",
+    help: "WebSockets that are open.",
+    registers,
+  });
+  const droppedTotal = new Counter({
+    name: "gas_waiver_dropped_connections_total",
+    help: "Connections closed at once, because there were as many as there may be.",
+    registers,
+  });
   addLaneGauges(registers, lanes);
   return {
     registry,
@@ -60,6 +76,18 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),
     sent: (kind) => sentTotal.inc({ meaning: kind }),
+    sockets: (open) => openSockets.set(open),
+    dropped: () => droppedTotal.inc(),
+    countConnections(count) {
+      new Gauge({
+        name: "gas_waiver_open_connections",
+        help: "Connections of customers that are open, WebSockets among them.",
+        registers,
+        async collect() {
+          this.set(await count());
+        },
+      });
+    },
   };
 }
 

@@ -61,6 +61,16 @@ export interface ServerOptions {
   /** Requests that one WebSocket may have under way, and how often the service asks for a sign of life (D23). */
   readonly maxSocketRequests?: number;
   readonly socketPingMs?: number;
+  /** Open WebSockets, in all and of one API key. */
+  readonly maxSockets?: number;
+  readonly maxKeySockets?: number;
+  /** Open connections of all kinds; must be below what the system lets the process have (`ulimit -n`). */
+  readonly maxConnections?: number;
+  /** Bytes of bodies and frames that are held at once; one API key may hold its share of the queue of them. */
+  readonly maxHeldBytes?: number;
+  /** How long the head of a request may take to arrive, and a whole request or frame. */
+  readonly headTimeoutMs?: number;
+  readonly bodyTimeoutMs?: number;
   /** How long a line waits for its result (D17). */
   readonly requestTimeoutMs?: number;
   /** How long a request is known by its `Idempotency-Key` (D18). */
@@ -103,6 +113,12 @@ export const DEFAULTS = {
   keyQueueShare: 0.5,
   maxSocketRequests: 100,
   socketPingMs: 30_000,
+  maxSockets: 10_000,
+  maxKeySockets: 5_000,
+  maxConnections: 15_000,
+  maxHeldBytes: 268_435_456,
+  headTimeoutMs: 10_000,
+  bodyTimeoutMs: 60_000,
   requestTimeoutMs: 30_000,
   idempotencyMs: 86_400_000,
   nonceGapTimeoutMs: 10_000,
@@ -207,6 +223,12 @@ const WHOLE_NUMBERS = {
   queueCapacity: 1,
   maxSocketRequests: 1,
   socketPingMs: 1,
+  maxSockets: 1,
+  maxKeySockets: 1,
+  maxConnections: 1,
+  maxHeldBytes: 65_536,
+  headTimeoutMs: 100,
+  bodyTimeoutMs: 100,
   requestTimeoutMs: 1,
   idempotencyMs: 60_000,
   nonceGapTimeoutMs: 0,
@@ -232,6 +254,16 @@ function numberProblems(options: ResolvedOptions): string[] {
   }
   if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
     problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);
+  }
+  if (options.headTimeoutMs > options.bodyTimeoutMs) {
+    problems.push(
+      `headTimeoutMs is ${options.headTimeoutMs}, longer than a whole request may take (bodyTimeoutMs ${options.bodyTimeoutMs})`,
+    );
+  }
+  if (options.maxBodyBytes > options.maxHeldBytes) {
+    problems.push(
+      `maxBodyBytes is ${options.maxBodyBytes}: such a body could never pass, since maxHeldBytes is ${options.maxHeldBytes}`,
+    );
   }
   if (options.maxGasLimit < 21_000n)
     problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);

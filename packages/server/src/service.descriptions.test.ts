@@ -328,7 +328,7 @@ describe("the WebSocket", () => {
   });
 
   it("has close codes as described, all of them", async () => {
-    const service = await services.start({ maxBodyBytes: 10_000 });
+    const service = await services.start({ maxBodyBytes: 10_000, maxHeldBytes: 65_536 });
     const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
     const { key, record } = await admin.create("tests", { label: "to be revoked" });
     // The notice of the new key is on its way.
@@ -343,9 +343,19 @@ describe("the WebSocket", () => {
     await admin.close();
     large?.send({ id: 1, transactions: [`0x${"00".repeat(10_000)}`] });
     codes.push(await large?.closed);
+    // Frames that are not whole yet, as many as find no room.
+    const parts = await Promise.all([1, 2, 3, 4].map(() => TestSocket.open(service)));
+    for (const { socket } of parts) socket.send("x".repeat(9_000), { fin: false });
+    codes.push(await Promise.race(parts.map(({ closed }) => closed)));
+    for (const { socket } of parts) socket.terminate();
     await service.server.close();
     codes.push(await waiting?.closed);
-    expect(codes).toEqual([CLOSE_CODES.keyRevoked, CLOSE_CODES.frameTooLarge, CLOSE_CODES.shuttingDown]);
-    expect(description.closeCodes.sort()).toEqual(codes);
+    expect(codes).toEqual([
+      CLOSE_CODES.keyRevoked,
+      CLOSE_CODES.frameTooLarge,
+      CLOSE_CODES.tooBusy,
+      CLOSE_CODES.shuttingDown,
+    ]);
+    expect(description.closeCodes.sort()).toEqual(codes.sort());
   });
 });

@@ -5,8 +5,8 @@ export const CLOSE_NOTES: Readonly<
   Record<keyof typeof CLOSE_CODES, { readonly why: string; readonly remedy: string }>
 > = {
   keyRevoked: {
-    why: "The API key was revoked or disabled, has expired, or its secret was replaced.",
-    remedy: "Use another.",
+    why: "The API key was revoked or disabled, has expired, or its secret was replaced; or the client sent a frame in too many pieces, too slowly, or a flood of pings. The close reason says which.",
+    remedy: "Use another key, or a client that sends whole frames.",
   },
   frameTooLarge: {
     why: "A frame was larger than a request's body may be.",
@@ -15,5 +15,9 @@ export const CLOSE_NOTES: Readonly<
   shuttingDown: {
     why: "The service is shutting down; lines that waited were answered before, with `TIMEOUT`.",
     remedy: "Connect again, and `watch`.",
+  },
+  tooBusy: {
+    why: "A frame found no room: the service, or this key, holds as many bytes of bodies and frames as it may.",
+    remedy: "Connect again later, and send the frame again.",
   },
 };

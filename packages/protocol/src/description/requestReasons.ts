@@ -19,7 +19,8 @@ export const REQUEST = {
   },
   REQUEST_TOO_SLOW: {
     where: ["http"],
-    cause: "The head did not arrive within 10 seconds, or the whole request within 60.",
+    cause:
+      "The request did not arrive in time: within 10 seconds its head, within 60 all of it, unless the operator set other limits.",
     remedy: "Send smaller batches, or over a faster line.",
     retry: "now",
   },
@@ -144,6 +145,18 @@ export const REQUEST = {
     where: ["frame"],
     cause: "This WebSocket has as many requests under way as it may.",
     remedy: "Send the next when one is done, or send larger batches.",
+    retry: "later",
+  },
+  SOCKETS_AT_CAPACITY: {
+    where: ["http"],
+    cause: "The service, or this key, has as many WebSockets open as it may.",
+    remedy: "Send more requests over the ones that are open, or use POST.",
+    retry: "later",
+  },
+  BODIES_AT_CAPACITY: {
+    where: ["http"],
+    cause: "The service, or this key, holds as many bytes of bodies and frames at once as it may.",
+    remedy: "Send smaller batches, or fewer at once.",
     retry: "later",
   },
   STORE_UNAVAILABLE: {

@@ -1,5 +1,6 @@
 import { describe } from "../describe.js";
 import { ProtocolError } from "../ProtocolError.js";
+import { assertFewValues } from "./boundedJson.js";
 import { type ErrorBody, errorBodyOf, parseErrorBody } from "./errorBody.js";
 import type { ResultLine, Wait } from "./submit.js";
 import { encodeResultLine, parseResultLine, parseSubmitRequest, parseWait } from "./submit.js";
@@ -33,12 +34,14 @@ export type ServerFrame =
 
 /** Why the service closes a connection (D23). */
 export const CLOSE_CODES = {
-  /** The API key was revoked. */
+  /** The API key was revoked, or the connection was misused; the close reason says which. */
   keyRevoked: 1008,
   /** A frame is larger than the limit of a request's body (D22). */
   frameTooLarge: 1009,
   /** The service is shutting down; come again, or elsewhere. */
   shuttingDown: 1012,
+  /** The service has no memory to spare for the frame; come again later. */
+  tooBusy: 1013,
 } as const;
 
 /** The longest id of a request: it is repeated with every line. */
@@ -59,8 +62,10 @@ export interface ReceivedFrame {
 export function readClientFrame(text: string): ReceivedFrame {
   let value: unknown;
   try {
+    assertFewValues(text);
     value = JSON.parse(text);
-  } catch {
+  } catch (error) {
+    if (error instanceof ProtocolError) return refused("MALFORMED_BODY", error.message);
     return refused("MALFORMED_JSON", "the frame is not JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {

@@ -16,6 +16,7 @@ import type { Grant } from "../keys/HeldKey.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { ResolvedOptions } from "../options.js";
+import type { FrameGuard } from "./FrameGuard.js";
 import type { RateLimiter } from "./sharedLimit.js";
 
 export interface SocketDependencies {
@@ -40,6 +41,7 @@ export class SocketConnection {
   readonly #grant: Grant;
   /** Resolves when the connection is gone. */
   readonly closed: Promise<void>;
+  readonly guard: FrameGuard;
   readonly #socket: WebSocket;
   readonly #dependencies: SocketDependencies;
   readonly #underWay = new Set<RequestId>();
@@ -50,7 +52,8 @@ export class SocketConnection {
   /** Has anything moved since the last ping? */
   #alive = true;
 
-  constructor(socket: WebSocket, grant: Grant, dependencies: SocketDependencies) {
+  constructor(socket: WebSocket, grant: Grant, guard: FrameGuard, dependencies: SocketDependencies) {
+    this.guard = guard;
     this.#socket = socket;
     this.#grant = grant;
     this.#dependencies = dependencies;
@@ -86,6 +89,7 @@ export class SocketConnection {
       return;
     }
     this.#alive = false;
+    this.guard.pinged();
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping(undefined, undefined, () => {});
   }
 
@@ -112,23 +116,33 @@ export class SocketConnection {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
+    const held = this.guard.take();
     // Frames may still come from a client that is being sent away.
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    if (this.#socket.readyState !== WebSocket.OPEN) {
+      held.release();
+      return;
+    }
     const { maxBodyBytes } = this.#grant.caller.limits;
     if (maxBodyBytes !== undefined && data.length > maxBodyBytes) {
       this.#socket.close(CLOSE_CODES.frameTooLarge, "the frame is larger than this key may send");
+      held.release();
       return;
     }
     this.#alive = true;
     this.#entering += data.length;
-    const serving = this.#serve(isBinary ? binary() : readClientFrame(data.toString()), data.length);
+    const entered = () => {
+      this.#entering -= data.length;
+      held.release();
+      this.#breathe();
+    };
+    const serving = this.#serve(isBinary ? binary() : readClientFrame(data.toString()), entered);
     this.#serving.add(serving);
     void serving.finally(() => this.#serving.delete(serving));
     this.#breathe();
   }
 
   /** Answers one frame, with lines or an error. Never rejects. */
-  async #serve(received: ReceivedFrame, length: number): Promise<void> {
+  async #serve(received: ReceivedFrame, entered: () => void): Promise<void> {
     let request = received.request;
     let stream: AsyncIterator<ResultLine> | undefined;
     try {
@@ -136,9 +150,10 @@ export class SocketConnection {
       if (request !== null && this.#underWay.has(request)) {
         const name = request;
         request = null;
+        entered();
         throw inUse(name);
       }
-      const lines = await this.#admit(received, length);
+      const lines = await this.#admit(received, entered);
       if (request === null) return;
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
@@ -160,7 +175,7 @@ export class SocketConnection {
   }
 
   /** Takes a request whole, or throws why not. */
-  async #admit({ request, parse }: ReceivedFrame, length: number): Promise<AsyncIterable<ResultLine>> {
+  async #admit({ request, parse }: ReceivedFrame, entered: () => void): Promise<AsyncIterable<ResultLine>> {
     const { options } = this.#dependencies;
     try {
       const frame = parse(this.#grant.caller.limits.maxBatchSize);
@@ -168,8 +183,7 @@ export class SocketConnection {
       if (request !== null) this.#underWay.add(request);
       return await this.#start(frame);
     } finally {
-      this.#entering -= length;
-      this.#breathe();
+      entered();
     }
   }
 

@@ -12,8 +12,10 @@ import type { ReadinessProbe } from "../readiness.js";
 import type { Store } from "../store/Store.js";
 import { createTokenBank } from "../store/tokens.js";
 import { createAuthenticator } from "./auth.js";
+import { BodyMemory } from "./BodyMemory.js";
 import { createBaseApp } from "./base.js";
 import { registerCheck } from "./check.js";
+import { limitConnections } from "./connections.js";
 import { allowOrigins } from "./cors.js";
 import { registerDescriptions } from "./descriptions.js";
 import { registerHealth } from "./health.js";
@@ -52,8 +54,16 @@ export function createApp({
   policy,
   checker,
 }: AppDependencies): FastifyInstance {
-  const { maxBodyBytes } = options;
-  const app = createBaseApp({ log, metrics, maxBodyBytes, routes: Object.values(ROUTES) });
+  const memory = new BodyMemory(options.maxHeldBytes, options.maxBodyBytes);
+  const app = createBaseApp({
+    log,
+    metrics,
+    maxBodyBytes: options.maxBodyBytes,
+    memory,
+    times: options,
+    routes: Object.values(ROUTES),
+  });
+  limitConnections(app, options, metrics);
   app.decorateRequest("caller");
   app.decorateRequest("grant");
   allowOrigins(app, options);
@@ -64,7 +74,7 @@ export function createApp({
   registerReady(app, { readiness, authenticator });
   registerDescriptions(app, { authenticator, version: health.version });
   registerSubmit(app, { intake, authenticator, limiter });
-  registerSocket(app, { intake, options, authenticator, limiter, log, metrics });
+  registerSocket(app, { intake, options, authenticator, limiter, memory, log, metrics });
   registerCheck(app, { checker, authenticator, limiter });
   registerPolicy(app, { authenticator, policy });
   registerSubmissions(app, { store, chainRef, authenticator });

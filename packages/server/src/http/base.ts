@@ -2,7 +2,10 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import { type FastifyInstance, fastify } from "fastify";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
+import { DEFAULTS } from "../options.js";
+import type { BodyMemory } from "./BodyMemory.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
+import { takeJsonBodies } from "./jsonBody.js";
 import { methodsOf, pathOf, type Route } from "./paths.js";
 import { closeSilentConnections } from "./silentConnections.js";
 
@@ -10,32 +13,53 @@ export interface BaseAppOptions {
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "refused">;
   readonly maxBodyBytes: number;
+  /** Bounds the bodies of callers; without it each body is bounded by itself alone. */
+  readonly memory?: BodyMemory;
+  readonly times?: RequestTimes;
   /** What there is, for who asks for something else. */
   readonly routes: readonly Route[];
 }
 
-/** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-/** How often Node looks for such; by itself every 30 seconds, so that 10 could become 40. */
+export interface RequestTimes {
+  /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
+  readonly headTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  /** The longest silence before an answer. */
+  readonly requestTimeoutMs: number;
+}
+
+const USUAL_TIMES: RequestTimes = {
+  headTimeoutMs: DEFAULTS.headTimeoutMs,
+  bodyTimeoutMs: DEFAULTS.bodyTimeoutMs,
+  requestTimeoutMs: DEFAULTS.requestTimeoutMs,
+};
+
+/** How often Node looks for slow requests; by itself every 30 seconds, so that 10 could become 40. */
 const LOOK_FOR_SLOW_MS = 1_000;
+/** A client that takes nothing of its answer for so long, beyond the time it may wait for one, is cut off. */
+const STALLED_MS = 90_000;
 
 /** A listener of the service without its routes: every failure is the document's error (D21). */
-export function createBaseApp({ log, metrics, maxBodyBytes, routes }: BaseAppOptions): FastifyInstance {
-  const answerError = createErrorHandler(log, maxBodyBytes, metrics);
+export function createBaseApp(options: BaseAppOptions): FastifyInstance {
+  const { log, metrics, maxBodyBytes, memory, routes, times = USUAL_TIMES } = options;
+  const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = times;
+  const answerError = createErrorHandler(log, metrics);
   const app = fastify({
     bodyLimit: maxBodyBytes,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: bodyTimeoutMs,
+    connectionTimeout: STALLED_MS + requestTimeoutMs,
     // Keep-alive connections do not hold up the end: requests under way are answered, idle ones are closed.
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: LOOK_FOR_SLOW_MS },
+    http: {
+      headersTimeout: headTimeoutMs,
+      connectionsCheckingInterval: Math.min(LOOK_FOR_SLOW_MS, headTimeoutMs),
+    },
     clientErrorHandler: answerBrokenRequest,
     // A URL that is none reaches no route, and so no error handler.
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
-  // D21: the framework would also take plain text as a body.
-  app.removeContentTypeParser("text/plain");
+  takeJsonBodies(app, { maxBodyBytes, memory });
   closeSilentConnections(app);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((request, reply) => {

@@ -2,7 +2,6 @@ import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest, ROUTES } fr
 import type { FastifyInstance } from "fastify";
 import type { Checker } from "../check.js";
 import type { Authenticator } from "./auth.js";
-import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import type { RateLimiter } from "./sharedLimit.js";
 import { assertPlainBody } from "./submit.js";
@@ -27,7 +26,6 @@ export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDepe
       request.caller = authenticator.authenticate(request.headers.authorization);
       assertPlainBody(request.headers["content-encoding"]);
     },
-    preParsing: async ({ caller, headers }, _reply, payload) => limitBody(caller, headers, payload),
     handler: async (request, reply) => {
       const simulated = parseSimulate(request.query.simulate);
       const { caller } = request;

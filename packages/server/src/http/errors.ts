@@ -12,23 +12,17 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** What the HTTP framework refuses by itself, as a reason of ours (D21). */
 const REASON_OF_FRAMEWORK = {
-  FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "UNSUPPORTED_MEDIA_TYPE",
   FST_ERR_CTP_INVALID_JSON_BODY: "MALFORMED_JSON",
   FST_ERR_CTP_EMPTY_JSON_BODY: "MALFORMED_JSON",
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: "MALFORMED_BODY",
   FST_ERR_BAD_URL: "NO_SUCH_PATH",
 } as const;
 
 /** Any failure of a request as the one error that is answered. */
-function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number): ProtocolError {
+function protocolErrorOf(error: FastifyError | ProtocolError): ProtocolError {
   if (error instanceof ProtocolError) return error;
   const reason = REASON_OF_FRAMEWORK[error.code as keyof typeof REASON_OF_FRAMEWORK];
   switch (reason) {
-    case "BODY_TOO_LARGE":
-      return new ProtocolError(reason, `the body is larger than ${bodyLimit} bytes`, {
-        maxBodyBytes: bodyLimit,
-      });
     case "UNSUPPORTED_MEDIA_TYPE":
       return new ProtocolError(reason, "the content type is not application/json");
     case "MALFORMED_JSON":
@@ -36,8 +30,6 @@ function protocolErrorOf(error: FastifyError | ProtocolError, bodyLimit: number)
         reason,
         error.code === "FST_ERR_CTP_EMPTY_JSON_BODY" ? "the body is empty, not JSON" : "the body is not JSON",
       );
-    case "MALFORMED_BODY":
-      return new ProtocolError(reason, "the body is not as long as the header Content-Length says");
     case "NO_SUCH_PATH":
       return new ProtocolError(reason, "the path is not well-formed");
     default:
@@ -75,11 +67,11 @@ const BROKEN: Readonly<Record<string, ProtocolError>> = {
 };
 
 /** Answers a request refused whole (D21). */
-export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Pick<Metrics, "refused">) {
+export function createErrorHandler(log: Logger, metrics: Pick<Metrics, "refused">) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
     // The client has left: nobody is there to answer, and what was accepted goes its way (D19).
     if (request.raw.socket.destroyed) return;
-    const refusal = protocolErrorOf(error, bodyLimit);
+    const refusal = protocolErrorOf(error);
     if (refusal.reason === "INTERNAL_ERROR")
       log.error({ err: error, route: request.routeOptions.url }, "a request failed");
     metrics.refused(refusal.reason);
@@ -90,7 +82,7 @@ export function createErrorHandler(log: Logger, bodyLimit: number, metrics: Pick
       reply.header("retry-after", refusal.retryAfterSeconds);
       setRateLimit(reply, refusal.state);
     }
-    if (refusal.reason === "BODY_TOO_LARGE") {
+    if (refusal.reason === "BODY_TOO_LARGE" || refusal.reason === "BODIES_AT_CAPACITY") {
       // The rest of the body is read and thrown away: a client that still writes would miss the answer, if the
       // connection were closed on it. The time for a request bounds it.
       reply.removeHeader("connection");

@@ -10,6 +10,7 @@ import { createLog } from "../log.js";
 import { createMetrics } from "../metrics.js";
 import { LIMITS, NO_KEYS } from "../testing/callers.js";
 import { createAuthenticator } from "./auth.js";
+import { BodyMemory } from "./BodyMemory.js";
 import { createErrorHandler } from "./errors.js";
 import { registerSocket } from "./socket.js";
 
@@ -24,7 +25,7 @@ async function appWith(submit: Intake["submit"]) {
   const metrics = createMetrics(() => []);
   const app = fastify();
   app.decorateRequest("caller");
-  app.setErrorHandler(createErrorHandler(log, 1_000_000, metrics));
+  app.setErrorHandler(createErrorHandler(log, metrics));
   const intake: Intake = {
     submit,
     watch: async () => none(),
@@ -47,7 +48,15 @@ async function appWith(submit: Intake["submit"]) {
       close: async () => {},
     },
     authenticator: { admit, authenticate: (text) => admit(text).caller },
-    options: { maxBodyBytes: 100_000, maxSocketRequests: 100, socketPingMs: 60_000 },
+    memory: new BodyMemory(1_000_000, 100_000),
+    options: {
+      maxBodyBytes: 100_000,
+      maxSocketRequests: 100,
+      maxSockets: 10,
+      maxKeySockets: 10,
+      socketPingMs: 60_000,
+      bodyTimeoutMs: 60_000,
+    },
   });
   closers.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });

@@ -13,7 +13,6 @@ import type { Caller } from "../caller.js";
 import type { Intake } from "../intake.js";
 import type { Grant } from "../keys/HeldKey.js";
 import type { Authenticator } from "./auth.js";
-import { limitBody } from "./bodyLimit.js";
 import { setRateLimit, setRateLimitPolicy } from "./errors.js";
 import { asksForGzip, gzipEach } from "./gzip.js";
 import { sendChunks } from "./sendChunks.js";
@@ -39,7 +38,6 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
       request.caller = request.grant.caller;
       assertPlainBody(request.headers["content-encoding"]);
     },
-    preParsing: async ({ caller, headers }, _reply, payload) => limitBody(caller, headers, payload),
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
       const name = parseIdempotencyKey(request.headers["idempotency-key"]);

@@ -38,6 +38,7 @@ export const CHECK: RouteDescription = {
     "BATCH_TOO_LARGE",
     "RATE_EXCEEDED",
     "QUEUE_AT_CAPACITY",
+    "BODIES_AT_CAPACITY",
     "STORE_UNAVAILABLE",
     "CHAIN_UNAVAILABLE",
     "SHUTTING_DOWN",

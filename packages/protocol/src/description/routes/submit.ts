@@ -54,6 +54,7 @@ export const SUBMIT: RouteDescription = {
     "RATE_EXCEEDED",
     "QUEUE_AT_CAPACITY",
     "KEY_SHARE_EXHAUSTED",
+    "BODIES_AT_CAPACITY",
     "STORE_UNAVAILABLE",
     "CHAIN_UNAVAILABLE",
     "SHUTTING_DOWN",
@@ -78,7 +79,7 @@ export const SOCKET: RouteDescription = {
       headers: ["Upgrade"],
     },
   },
-  refusals: ["UPGRADE_REQUIRED", "SHUTTING_DOWN"],
+  refusals: ["UPGRADE_REQUIRED", "SOCKETS_AT_CAPACITY", "SHUTTING_DOWN"],
   curl: `# curl knows no WebSocket frames; with websocat:
 websocat -H "Authorization: Bearer $API_KEY" "ws://\${URL#http://}/v1/submit"
 {"id": 1, "transactions": ["0x…"]}`,
