@@ -12,6 +12,8 @@ export interface ServiceOptions {
   readonly databaseUrl?: string;
   /** The API keys of its configuration: one, unless told otherwise. */
   readonly apiKeys?: string;
+  /** The token of its admin API. */
+  readonly adminToken?: string;
   /** Any that is free by default. */
   readonly port?: string;
   readonly flags?: readonly string[];
@@ -29,7 +31,8 @@ function policyFile(): string {
 
 /** The service in a process of its own, apart from the chain. */
 export function startService(options: ServiceOptions): Program {
-  const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile, apiKeys = API_KEY } = options;
+  const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile } = options;
+  const { apiKeys = API_KEY, adminToken = "" } = options;
   const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
   return Program.gasWaiver(
     [
@@ -38,6 +41,11 @@ export function startService(options: ServiceOptions): Program {
       ...(dataDir === undefined ? [] : ["--data-dir", dataDir]),
       ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
     ],
-    { ...keys, GAS_WAIVER_API_KEYS: apiKeys, ...(databaseUrl && { DATABASE_URL: databaseUrl }) },
+    {
+      ...keys,
+      GAS_WAIVER_API_KEYS: apiKeys,
+      GAS_WAIVER_ADMIN_TOKEN: adminToken,
+      DATABASE_URL: databaseUrl ?? "",
+    },
   );
 }

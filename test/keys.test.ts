@@ -20,13 +20,19 @@ let devnet: Devnet;
 let postgres: TestPostgres;
 let databaseUrl: string;
 let urls: string[];
+let adminUrl: string;
+const ADMIN_TOKEN = "a-token-of-the-tests-that-is-long-enough";
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
   postgres = await TestPostgres.start();
   databaseUrl = await postgres.createDatabase();
   // Without a key of their configuration, and one after the other: the first makes the schema.
-  const first = await startService({ rpcUrl, databaseUrl, apiKeys: "" }).ready();
+  const adminToken = `tests:${ADMIN_TOKEN}`;
+  const flags = ["--admin-port", "0"];
+  const one = startService({ rpcUrl, databaseUrl, apiKeys: "", adminToken, flags });
+  const first = await one.ready();
+  adminUrl = (await one.line(/^admin API at (\S+)/))[1] ?? "";
   const second = await startService({ rpcUrl, databaseUrl, apiKeys: "" }).ready();
   urls = [first.url, second.url];
 });
@@ -123,6 +129,19 @@ describe("gas-waiver keys, beside two replicas", () => {
     ).toHaveLength(5);
     expect(audit.out).toContain('  label: "k" → "renamed"\n');
     for (const secret of [key, rotated.key]) expect(audit.out).not.toContain(secret.slice(-48));
+  });
+
+  it("see what the admin API of a replica does, under the name of its token", async () => {
+    const created = await fetch(adminUrl, {
+      method: "POST",
+      headers: { ...bearer(ADMIN_TOKEN), "content-type": "application/json" },
+      body: JSON.stringify({ label: "by a program" }),
+    });
+    const { key, record } = (await created.json()) as { key: string; record: KeyJson };
+    for (const url of urls) await untilStatus(url, key, 200);
+    const audit = await keys("audit", "--key", record.id);
+    expect(audit.out).toContain(`create ${record.id} by admin token tests\n`);
+    expect((await fetch(adminUrl)).status).toBe(401);
   });
 
   it("say in a sentence what is wrong, and never repeat a secret", async () => {

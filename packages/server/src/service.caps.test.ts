@@ -82,6 +82,8 @@ describe("a cap of N", () => {
     const [one, other] = await first.submit(users(1, 2), { ...bearing(key), query: "?wait=included" });
     expect([one, other].map(outcomeOf)).toEqual(["success", CAPPED]);
     expect((await second.submit([innerOf(2)], bearing(key))).map(outcomeOf)).toEqual(["success"]);
+    const { today } = await admin.show(id);
+    expect(today).toMatchObject({ transactions: 2, ends: expect.stringMatching(/T00:00:00.000Z$/) });
     await admin.update("tests", id, { caps: null });
     let outcome = CAPPED;
     for (let user = 10; outcome === CAPPED; user++)

@@ -1,6 +1,6 @@
 // Keys of the store (D25): what they may do, and how fast a change of them binds, on every replica.
 import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 import { outcomeOf, type TestService, testServices } from "./testing/TestService.js";
 import { TestSocket } from "./testing/TestSocket.js";
@@ -9,6 +9,7 @@ import { hashOf, innerOf, TOKEN } from "./testing/user.js";
 const services = testServices();
 const admins: OpenKeyAdmin[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const admin of admins.splice(0)) await admin.close();
 });
 
@@ -135,7 +136,31 @@ describe("a key of the store", () => {
   });
 });
 
+describe("two services", () => {
+  it("hold one rate together", async () => {
+    const { service: first, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 40 } });
+    const second = services.own(await first.again());
+    const post = (service: TestService, count: number) =>
+      service.post(bodyOf(...Array(count).fill("0x")), bearing(key));
+    expect((await post(first, 30)).headers.ratelimit).toMatch(/^"transactions";r=1[01];t=/);
+    expect((await post(second, 8)).headers.ratelimit).toMatch(/^"transactions";r=[23];t=/);
+    const refused = await post(second, 20);
+    expect(refused.status).toBe(429);
+    expect(refused.headers["retry-after"]).toMatch(/^1[678]$/);
+    expect((await post(first, 20)).status).toBe(429);
+  });
+});
+
 describe("a key that is revoked", () => {
+  it("is told by notification, with nothing that looks for itself", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const { service: first, admin, key, id } = await withKey({});
+    const second = services.own(await first.again());
+    const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
+    await admin.revoke("tests", id);
+    expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
+  });
+
   it("is refused on all replicas within a second: open WebSockets are closed, streams end after a whole line", async () => {
     const { service: first, admin, key, id } = await withKey({}, { automine: false });
     const second = services.own(await first.again());

@@ -14,6 +14,7 @@ export function describeKey(record: KeyRecord): string[] {
     `${id}  ${state}, ${env}: ${label}`,
     `  ${times.join(", ")}`,
     ...[termLine("limits", record.limits), termLine("caps in a day", record.caps)].flat(),
+    ...(record.today ? [`  used until ${record.today.ends}: ${useText(record.today)}`] : []),
     ...(record.allowedTargets ? [`  may send only ${JSON.stringify(record.allowedTargets)}`] : []),
   ];
 }
@@ -21,6 +22,10 @@ export function describeKey(record: KeyRecord): string[] {
 function termLine(what: string, values: object | undefined): string[] {
   const all = Object.entries(values ?? {}).map(([name, value]) => `${name} ${value}`);
   return all.length > 0 ? [`  ${what}: ${all.join(", ")}`] : [];
+}
+
+function useText({ transactions, gas }: NonNullable<KeyRecord["today"]>): string {
+  return `${transactions} transaction(s), ${gas} gas`;
 }
 
 /** One change in some lines. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Store } from "../store/Store.js";
@@ -173,6 +174,18 @@ describe("a change of a key", () => {
     clock.ms += 200_000;
     vi.advanceTimersByTime(500);
     expect((ended.reason as ProtocolError).reason).toBe("KEY_EXPIRED");
+  });
+
+  it("is found by who only looks now and then", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const { key, record } = await admin.create("tests", { label: "k" });
+    const { ended } = (await directory()).admit(key, hashOfKey(key));
+    await admin.revoke("tests", record.id);
+    expect(ended.aborted).toBe(false);
+    const told = once(ended, "abort");
+    vi.advanceTimersByTime(500);
+    await told;
+    expect((ended.reason as ProtocolError).reason).toBe("KEY_REVOKED");
   });
 
   it("of many at once: each version is seen, by whoever looks meanwhile", async () => {

@@ -8,6 +8,7 @@ import {
   type StoredKey,
   updateKey,
 } from "../store/apiKeys.js";
+import { capUse } from "../store/caps.js";
 import { lastChain } from "../store/chains.js";
 import {
   type AuditQuery,
@@ -18,20 +19,29 @@ import {
 } from "../store/keyAudit.js";
 import { storeNow } from "../store/queue.js";
 import type { Store } from "../store/Store.js";
+import { createTurns, TooManyWaitingError } from "../turns.js";
 import { ENV_PATTERN, hashOfKey, newKey, newKeyId } from "./apiKey.js";
-import { type AuditRecord, auditRecordOf, type IssuedKey, type KeyRecord, keyRecordOf } from "./keyRecord.js";
+import {
+  type AuditRecord,
+  auditRecordOf,
+  type IssuedKey,
+  type KeyRecord,
+  type KeyUse,
+  keyRecordOf,
+} from "./keyRecord.js";
 import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "./terms.js";
 
 /**
  * What an operator can do with API keys (D25). A change binds on every replica within a second, and leaves an entry
  * in the audit with the name of its actor. All throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, or
- * `KEY_STATE_FINAL` for a change of a revoked key.
+ * `KEY_STATE_FINAL` for a change of a revoked key; `QUEUE_AT_CAPACITY`.
  */
 export interface KeyAdmin {
   /** @param input label, and maybe env, expiresAt, limits, allowedTargets, caps: as JSON has them. */
   create(actor: string, input: unknown): Promise<IssuedKey>;
   /** In the order of their creation, from behind the key `after` on. */
   list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
+  /** With what it has used of its caps today, if it has any. */
   show(id: string): Promise<KeyRecord>;
   /** Changes what the input names: label, expiresAt, limits, allowedTargets, caps; `null` unsets. */
   update(actor: string, id: string, input: unknown): Promise<KeyRecord>;
@@ -50,19 +60,26 @@ export const DEFAULT_OVERLAP_MS = 86_400_000;
 
 const NO_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: {} };
 
+/** Changes that may wait in one process: each would hold a connection while it waits for those of others. */
+const MOST_WAITING = 100;
+
 /** @param store {@link Store}, of which only the pool is used. */
 export function createKeyAdmin(store: Store): KeyAdmin {
+  const turns = createTurns(1, MOST_WAITING);
+  const inTurn = <T>(work: () => Promise<T>) => turns.run(work).catch(asRefusal);
   const change = (actor: string, id: string, action: KeyAction, edit: Edit) =>
-    changeKey(store, { actor, id, action }, edit);
+    inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {
-    create: (actor, input) => createKey(store, actor, input),
+    create: (actor, input) => inTurn(() => createKey(store, actor, input)),
     async list(page) {
       const now = await storeNow(store);
       return (await listKeys(store, page)).map((key) => keyRecordOf(key, now));
     },
     async show(id) {
       const now = await storeNow(store);
-      return keyRecordOf((await findKey(store, id)) ?? noSuchKey(id), now);
+      const key = (await findKey(store, id)) ?? noSuchKey(id);
+      const record = keyRecordOf(key, now);
+      return Object.keys(key.terms.caps).length > 0 ? { ...record, today: await useOf(store, id) } : record;
     },
     update: (actor, id, input) => change(actor, id, "update", (key, now) => updated(key, now, input)),
     async rotate(actor, id, overlapMs) {
@@ -81,6 +98,16 @@ export function createKeyAdmin(store: Store): KeyAdmin {
     revoke: (actor, id) => change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
     audit: async (query) => (await auditEntries(store, query)).map(auditRecordOf),
   };
+}
+
+function asRefusal(error: unknown): never {
+  if (!(error instanceof TooManyWaitingError)) throw error;
+  throw new ProtocolError("QUEUE_AT_CAPACITY", "as many changes of keys wait as may", {}, { cause: error });
+}
+
+async function useOf(store: Store, id: string): Promise<KeyUse> {
+  const { all, ends } = await capUse(store, id);
+  return { transactions: Number(all.transactions), gas: all.gas.toString(), ends: ends.toISOString() };
 }
 
 async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {

@@ -18,6 +18,17 @@ export interface KeyRecord extends KeyTermsJson {
   readonly revokedAt?: string;
   /** Until when the secret before the last rotation is good as well. */
   readonly previousSecretUntil?: string;
+  /** Where one key with caps is shown. */
+  readonly today?: KeyUse;
+}
+
+/** What a key has used of its daily caps. */
+export interface KeyUse {
+  readonly transactions: number;
+  /** Decimal text. */
+  readonly gas: string;
+  /** When the day ends. */
+  readonly ends: string;
 }
 
 /** A new key, or one with a new secret: the only time that its text is shown. */
