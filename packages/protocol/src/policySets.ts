@@ -49,9 +49,11 @@ export function intersectTargets(
   const scopes: Scopes = new Map();
   const [first, second] = [scopesOf(one), scopesOf(other)];
   for (const [address, selectors] of first) {
-    for (const [where, others] of second) {
-      if (address !== where && address !== "*" && where !== "*") continue;
-      add(scopes, address === "*" ? where : address, meet(selectors, others));
+    // An entry for any contract meets every entry of the other; one for a contract the same, and that for any.
+    const met = address === "*" ? second.keys() : [address, "*"];
+    for (const where of met) {
+      const others = second.get(where);
+      if (others !== undefined) add(scopes, address === "*" ? where : address, meet(selectors, others));
     }
   }
   return targetsOf(scopes);

@@ -1,7 +1,7 @@
 import { encodeErrorResult, parseAbi } from "viem";
 import { describe, expect, it } from "vitest";
 import { type Hex, hexToBytes } from "./hex.js";
-import { decodeRevert } from "./revert.js";
+import { decodeRevert, revertDataIn } from "./revert.js";
 
 const abi = parseAbi(["error Error(string text)", "error Panic(uint256 code)", "error Broke(uint256 left)"]);
 const errorOf = (text: string) => encodeErrorResult({ abi, errorName: "Error", args: [text] });
@@ -47,5 +47,26 @@ describe("the data of a revert", () => {
     for (const data of ["0x08c379a0", "0x4e487b71ff", `0x08c379a0${"ff".repeat(64)}`] as const) {
       expect(read(data).kind).toBe("custom");
     }
+  });
+});
+
+describe("the data of a node's error", () => {
+  it.each([
+    ["0x08c379a0", "0x08c379a0"],
+    [{ data: "0xAB" }, "0xAB"],
+    [{ message: "reverted", data: { data: "0x" } }, "0x"],
+    ["Reverted 0x12", undefined],
+    ["0x1", undefined],
+    [{}, undefined],
+    [null, undefined],
+    [7, undefined],
+  ])("in %j is %s", (data, expected) => {
+    expect(revertDataIn(data)).toBe(expected);
+  });
+
+  it("is not searched without end", () => {
+    let data: unknown = "0x12";
+    for (let depth = 0; depth < 10_000; depth++) data = { data };
+    expect(revertDataIn(data)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { ResultReader, UnexpectedResultError } from "./abi.js";
-import { bytesToHex } from "./hex.js";
+import { bytesToHex, type Hex } from "./hex.js";
 
 /** Why a call reverted, as far as its data tells. */
 export interface Revert {
@@ -9,6 +9,18 @@ export interface Revert {
   readonly message: string;
 }
 
+/** Nodes put what a call returned into the `data` of their error, some of them a level or two deeper. */
+export function revertDataIn(data: unknown): Hex | undefined {
+  let inner = data;
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    if (typeof inner === "string") return /^0x([0-9a-f]{2})*$/i.test(inner) ? (inner as Hex) : undefined;
+    if (typeof inner !== "object" || inner === null || !("data" in inner)) return undefined;
+    inner = inner.data;
+  }
+  return undefined;
+}
+
+const MAX_DEPTH = 4;
 const ERROR = "0x08c379a0";
 const PANIC = "0x4e487b71";
 /** A text is told to people: no more of it than they read. */

@@ -11,7 +11,7 @@ import {
   readPolicyVersion,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
+import { isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 /** A block by which something was read. */
 export interface BlockRef {
@@ -76,7 +76,7 @@ export function createRegistry(rpc: Rpc): Registry {
       // First the block: what a call reads is of that block or a later one.
       const outcomes = await readAll(rpc, [blockCall("latest"), ...calls]);
       const block = blockOf(outcomes[0]);
-      if (block === undefined) throw new RegistryUnreadableError("the node has no latest block");
+      if (block === undefined) throw new RpcUnavailableError("the node tells no latest block", "unknown");
       const results = outcomes.slice(1).map(bytesOf);
       return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
     },
@@ -136,10 +136,19 @@ function policyOf(
   }
 }
 
+/** What a node says that runs no calls, or whose registry is another contract; any other error may pass. */
+const NO_CALLS = /\bmethod\b.*\b(not found|not supported|not available|does not exist)|\brevert/i;
+const METHOD_NOT_FOUND = -32_601;
+
 function bytesOf(outcome: RpcOutcome): Uint8Array {
   if ("error" in outcome) {
-    const message = `the node refuses a call of ${REGISTRY}: ${outcome.error.message}`;
-    throw new RegistryUnreadableError(message, { cause: outcome.error });
+    const { error } = outcome;
+    const message = `the node refuses a call of ${REGISTRY}: ${error.message}`;
+    const isForGood =
+      error instanceof RpcError && (error.code === METHOD_NOT_FOUND || NO_CALLS.test(error.message));
+    throw isForGood
+      ? new RegistryUnreadableError(message, { cause: error })
+      : new RpcUnavailableError(message, "unknown", { cause: error });
   }
   const { result } = outcome;
   if (typeof result === "string" && /^0x([0-9a-f]{2})*$/i.test(result)) return hexToBytes(result as Hex);

@@ -9,6 +9,7 @@ import {
   recoverSender,
 } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import type { ServerOptions } from "./options.js";
 import { ModelRegistry } from "./testing/ModelRegistry.js";
 import type { ScriptedNode } from "./testing/ScriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "./testing/TestService.js";
@@ -142,6 +143,23 @@ describe("a service that follows the registry", () => {
     node.script = undefined;
   });
 
+  it("hears of a block over the node's WebSocket, and need not ask for it", async () => {
+    const changes: Partial<ServerOptions> = { ...REGISTRY, pollIntervalMs: 600_000 };
+    const service = await services.start(changes, {
+      prepare(node) {
+        withRegistry()(node);
+        Object.assign(changes, { rpcWsUrl: node.wsUrl });
+      },
+    });
+    const { node } = service;
+    await node.until(({ heads }) => heads.subscribers === 1);
+    node.chain.decide(WAIVER, targets(APPROVE));
+    node.mine();
+    const selectors = async () => (await policyOf(service)).allowedTargets[0]?.selectors;
+    while ((await selectors())?.join() !== bytesToHex(APPROVE));
+    expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
+  });
+
   it("reads everything again after a reorg, which may have taken an event away", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
     await decide(service, targets(APPROVE));
@@ -218,6 +236,36 @@ describe("two waivers with different policies", () => {
     service.node.chain.setNonce(userAddress(1), 1n);
     expect((await waiting).map(outcomeOf)).toEqual(["success"]);
     expect(carriers(service)).toEqual([SECOND_WAIVER]);
+  });
+
+  it("keep what only a lane that is stopped could carry, until it is open again", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    const second = hexToBytes(SECOND_WAIVER);
+    const setState = async (state: string) => {
+      await service.query("update lanes set state = $2::lane_state where waiver = $1", [second, state]);
+      // The lane reads it with its lease: what it began before is done when it has renewed that twice.
+      for (let renewals = 0; renewals < 2; renewals++) {
+        const [lane] = await service.query<{ until: string }>(
+          "select lease_until::text as until from lanes where waiver = $1",
+          [second],
+        );
+        await service.until("select from lanes where waiver = $1 and lease_until > $2", [
+          second,
+          lane?.until,
+        ]);
+      }
+    };
+    await setState("stopped");
+    const waiting = service.submit([approvalOf(1)]);
+    // The other lane has it, and may not carry it.
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(WAIVER),
+    ]);
+    expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
+    await setState("open");
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
   it("leave to the chain what neither permits any more (D8)", async () => {

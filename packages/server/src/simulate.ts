@@ -3,11 +3,12 @@ import {
   decodeRevert,
   type Hex,
   hexToBytes,
+  revertDataIn,
   type Simulation,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
 import type { Chain } from "./chain.js";
-import { isObject, RpcError, type RpcOutcome } from "./rpc.js";
+import { RpcError, type RpcOutcome } from "./rpc.js";
 
 /** Calls in one request to the node: each may take as long as its gas lets it. */
 const CALLS_AT_ONCE = 20;
@@ -52,7 +53,7 @@ function simulationOf(outcome: RpcOutcome): Simulation {
   if (!("error" in outcome)) return { success: true };
   const { error } = outcome;
   if (!(error instanceof RpcError)) throw error;
-  const data = revertData(error.data);
+  const data = revertDataIn(error.data);
   // Nodes tell a revert without data by its wording alone.
   if (data === undefined && !/revert/i.test(error.message)) {
     return { success: false, kind: "halted", message: error.message };
@@ -60,12 +61,6 @@ function simulationOf(outcome: RpcOutcome): Simulation {
   const bytes = data === undefined ? new Uint8Array(0) : hexToBytes(data);
   const shown = data !== undefined && bytes.length > 0 && bytes.length <= MAX_DATA_BYTES;
   return { success: false, ...decodeRevert(bytes), ...(shown && { data }) };
-}
-
-/** Nodes put what a call returned into `data`, some of them one level deeper. */
-function revertData(data: unknown, depth = 0): Hex | undefined {
-  if (typeof data === "string" && /^0x([0-9a-f]{2})*$/i.test(data)) return data as Hex;
-  return isObject(data) && "data" in data && depth < 3 ? revertData(data.data, depth + 1) : undefined;
 }
 
 function quantity(value: bigint): Hex {

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../sentence.js";
 
 export interface Receipt {
@@ -42,7 +42,8 @@ export class Node {
   /** @throws {@link NodeError} or {@link CommandFailedError} */
   async request<Result>(method: string, params: readonly unknown[]): Promise<Result> {
     const answer = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
-    if (answer.error !== undefined) throw new NodeError(answer.error.message, revertOf(answer.error.data));
+    if (answer.error !== undefined)
+      throw new NodeError(answer.error.message, revertDataIn(answer.error.data));
     return answer.result as Result;
   }
 
@@ -101,13 +102,6 @@ function isAnswer(value: unknown): value is Answer {
   if ("result" in value) return true;
   if (!("error" in value) || typeof value.error !== "object" || value.error === null) return false;
   return "message" in value.error && typeof value.error.message === "string";
-}
-
-/** Nodes put what a call returned into `data`, some of them one level deeper. */
-function revertOf(data: unknown): Hex | undefined {
-  if (typeof data === "string" && /^0x([0-9a-fA-F]{2})*$/.test(data)) return data as Hex;
-  if (typeof data === "object" && data !== null && "data" in data) return revertOf(data.data);
-  return undefined;
 }
 
 function causeOf(error: unknown): string {

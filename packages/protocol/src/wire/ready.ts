@@ -1,3 +1,4 @@
+import { membersOf } from "./members.js";
 import { WireError } from "./WireError.js";
 
 /** One thing that the service needs to do its work. */
@@ -36,8 +37,4 @@ export function parseReadiness(value: unknown): Readiness {
 function isPart(value: unknown): boolean {
   const { ok, message } = membersOf(value);
   return typeof ok === "boolean" && ["undefined", "string"].includes(typeof message);
-}
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
