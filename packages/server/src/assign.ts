@@ -1,4 +1,5 @@
 import { decodeInnerTx, hashTransaction, signWrapperTx } from "@gas-waiver/protocol";
+import { askNonces, type ChainNonces } from "./chainNonces.js";
 import type { LaneContext } from "./lane.js";
 import { freeNonces, type Plan, planSender } from "./plan.js";
 import { reroute } from "./reroute.js";
@@ -30,19 +31,34 @@ export async function assign(
 ): Promise<Assigned> {
   const { store, chain, options } = dependencies;
   const nothing = { signed: [], again: false };
-  const look = await lookAtLane(store, held, limit);
+  const expected = dependencies.expected.take(held.waiver);
+  // The chain's answer for those who are expected comes while the store is asked.
+  const [look, early] = await Promise.all([
+    lookAtLane(store, held, limit),
+    expected.length > 0 ? askNonces(chain, held.waiver, expected) : undefined,
+  ]);
   const { taken } = look;
   const senders = await reroute(held, look.senders, dependencies);
   const room = Math.min(limit, options.maxInFlight - taken.count);
   if (room <= 0 || (senders.length === 0 && taken.count === 0)) return nothing;
-  // After the store: what is settled in between counts as under way and as used, never as neither.
-  const [waiverNonce = 0n, ...onChain] = await chain.nonces([
-    held.waiver,
-    ...senders.map(({ sender }) => sender),
-  ]);
-  const plans = senders.map(({ queued, underWay }, i) =>
-    planSender(queued, onChain[i] ?? 0n, underWay, options.nonceGapTimeoutMs),
-  );
+  const planBy = (nonces: ChainNonces) => ({
+    waiverNonce: nonces.waiver,
+    plans: senders.map(({ sender, queued, underWay }) =>
+      planSender(queued, nonces.of(sender) ?? 0n, underWay, options.nonceGapTimeoutMs),
+    ),
+  });
+  const isKnown = early && senders.every(({ sender }) => early.of(sender) !== undefined);
+  const hasty = isKnown ? planBy(early) : undefined;
+  // Else after the store: what is settled in between counts as under way and as used, never as neither.
+  const { waiverNonce, plans } = hasty?.plans.every(isReady)
+    ? hasty
+    : planBy(
+        await askNonces(
+          chain,
+          held.waiver,
+          senders.map(({ sender }) => sender),
+        ),
+      );
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)
@@ -54,6 +70,14 @@ export async function assign(
   const signed = placed.map((place) => sign(place, waiverKey, options));
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
+}
+
+/**
+ * Everything that a sender has queued can go. That holds also by nonces that are older than the look at the store: had
+ * something been settled in between, a submission would seem to be ahead of its turn.
+ */
+function isReady({ late, early, failed }: Plan): boolean {
+  return late.length + early.length + failed.length === 0;
 }
 
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };

@@ -44,10 +44,16 @@ export interface Part {
 /** Accepts what can be accepted from this position on, under these ids; one entry for each transaction. */
 export type Write = (accept: Accept, ids: readonly string[], from: number) => Promise<Written>;
 
+/** A submission that was accepted just now. */
+export interface Taken {
+  /** Its lane. */
+  readonly waiver: Uint8Array;
+  readonly sender: Uint8Array;
+}
+
 export interface Written {
   readonly entries: readonly Entry[];
-  /** The lanes of what was accepted, one for each. */
-  readonly waivers: readonly Uint8Array[];
+  readonly taken: readonly Taken[];
 }
 
 export interface Decided extends Written {
@@ -76,14 +82,14 @@ export function createIdempotency({ store, keptMs, place }: IdempotencyDependenc
       const start = Math.min(Math.max(known.decided, from), to);
       if (known.decided < from) throw new Error("the request was forgotten before it was over");
       const earlier = await entriesOf(db, known, from, start);
-      if (start === to) return { ids: known.ids, entries: earlier, waivers: [] };
-      const { entries, waivers } = await write(
+      if (start === to) return { ids: known.ids, entries: earlier, taken: [] };
+      const { entries, taken } = await write(
         (applicants) => acceptOfKey({ pool: db }, place, applicants),
         known.ids,
         start,
       );
       await saveDecisions(db, request, withDecided(known, entries, to));
-      return { ids: known.ids, entries: [...earlier, ...entries], waivers };
+      return { ids: known.ids, entries: [...earlier, ...entries], taken };
     });
   return {
     async replay(request) {

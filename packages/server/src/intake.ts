@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { ResultLine, Wait } from "@gas-waiver/protocol";
 import { createAdmission } from "./admission.js";
 import type { Caller } from "./caller.js";
+import type { ExpectedSenders } from "./expectedSenders.js";
 import { createIdempotency, keyedRequestOf } from "./idempotency.js";
 import { awaitLines, linesOf } from "./lines.js";
 import type { Logger } from "./log.js";
@@ -49,6 +50,7 @@ export interface IntakeDependencies {
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly policies: Pick<PolicySource, "current">;
+  readonly expected: Pick<ExpectedSenders, "add">;
   readonly chainRef: number;
   /** Names this replica. */
   readonly replica: string;
@@ -62,8 +64,19 @@ export interface IntakeDependencies {
 const NO_CALLDATA = new Uint8Array(0);
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const { store, results, metrics, options, policies, log, chainRef, replica, chooseLane, wakeLanes } =
-    dependencies;
+  const {
+    store,
+    results,
+    metrics,
+    options,
+    policies,
+    log,
+    chainRef,
+    replica,
+    expected,
+    chooseLane,
+    wakeLanes,
+  } = dependencies;
   const place = { chain: chainRef, origin: replica };
   const rulesOf = (caller: Caller) =>
     rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
@@ -78,9 +91,10 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
     idempotency,
     carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
     chooseLane,
-    onAccepted(waivers) {
-      metrics.accepted(waivers.length);
-      wakeLanes(waivers);
+    onAccepted(taken) {
+      metrics.accepted(taken.length);
+      for (const { waiver, sender } of taken) expected.add(waiver, sender);
+      wakeLanes(taken.map(({ waiver }) => waiver));
     },
     isRefusing: () => refusing,
     log,

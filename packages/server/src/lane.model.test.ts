@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assign } from "./assign.js";
 import { createChain } from "./chain.js";
 import { createDelivery, type Delivery, UndeliveredError } from "./deliver.js";
+import { createExpectedSenders } from "./expectedSenders.js";
 import type { LaneContext } from "./lane.js";
 import { createMetrics } from "./metrics.js";
 import { resolveOptions } from "./options.js";
@@ -142,6 +143,8 @@ class Model {
   #dies = false;
   #nowMs = 0;
   #rivals = 0n;
+  /** Half of the users are heard of, as on the replica that took their transactions. */
+  readonly #expected = createExpectedSenders();
 
   private constructor(store: Store, pool: PoolKind, chainRef: number) {
     this.#store = store;
@@ -241,6 +244,7 @@ class Model {
       log: silent,
       options: OPTIONS,
       routing: { unusable: () => undefined, differs: () => false, carrierOf: () => "here", tellWork() {} },
+      expected: this.#expected,
       chainRef: this.#chainRef,
       replica: randomUUID(),
       doubts: createDoubts(() => this.#nowMs),
@@ -267,9 +271,11 @@ class Model {
     const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
     const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
     const place = { chain: this.#chainRef, origin: randomUUID() };
-    await accept(this.#store, place, [applicantOf(user, nonce, changes)]).catch((error: unknown) => {
+    const applicant = applicantOf(user, nonce, changes);
+    await accept(this.#store, place, [applicant]).catch((error: unknown) => {
       if (!(error instanceof RivalGoneError)) throw error;
     });
+    if (user % 2 === 0) this.#expected.add(applicant.waiver, applicant.sender);
   }
 
   async #refuse(user: number): Promise<void> {

@@ -3,6 +3,7 @@ import { assign } from "./assign.js";
 import { createBreaker } from "./breaker.js";
 import type { Chain } from "./chain.js";
 import { createDelivery, type LaneBreaker } from "./deliver.js";
+import type { ExpectedSenders } from "./expectedSenders.js";
 import { keepLease, logFailure } from "./keepLease.js";
 import type { Logger } from "./log.js";
 import type { Metrics } from "./metrics.js";
@@ -27,6 +28,7 @@ export interface LaneDependencies {
   readonly log: Logger;
   readonly options: ResolvedOptions;
   readonly routing: Routing;
+  readonly expected: Pick<ExpectedSenders, "take">;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */

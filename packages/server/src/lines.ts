@@ -114,7 +114,7 @@ class RequestLines implements Lines {
   }
 
   stream(): AsyncIterable<ResultLine> {
-    const lines = this.#count(this.#generate());
+    const lines = this.#generate();
     const leave = lines.return.bind(lines);
     // A generator that was left before its first line runs no `finally`.
     lines.return = (value) => {
@@ -154,12 +154,11 @@ class RequestLines implements Lines {
     };
   }
 
-  async *#count(lines: AsyncGenerator<ResultLine>): AsyncGenerator<ResultLine> {
-    for await (const line of lines) {
-      const seconds = (performance.now() - this.#startedAt) / 1_000;
-      this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
-      yield line;
-    }
+  /** The line is about to leave. */
+  #told(line: ResultLine): ResultLine {
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
+    return line;
   }
 
   async *#generate(): AsyncGenerator<ResultLine> {
@@ -167,9 +166,9 @@ class RequestLines implements Lines {
     try {
       while (!this.#left) {
         const refused = this.#refused.splice(0);
-        for (const entry of refused) yield refusedLine(entry, entry.error);
+        for (const entry of refused) yield this.#told(refusedLine(entry, entry.error));
         const known = this.#takeKnown();
-        for (const [entry, notice] of known) yield resultLine(entry, notice, this.#request.wait);
+        for (const [entry, notice] of known) yield this.#told(resultLine(entry, notice, this.#request.wait));
         // More may have come while the consumer took those.
         if (refused.length + known.length > 0) continue;
         if (this.#waiting.length === 0 && this.#complete) return;
@@ -203,7 +202,9 @@ class RequestLines implements Lines {
     const late = this.#waiting.splice(0);
     const records = await this.#lookUp(late.map(({ id }) => id)).catch(() => []);
     const byId = new Map(records.map((record) => [record.id, record]));
-    for (const entry of late) yield timeoutLine(entry, byId.get(entry.id), this.#request);
+    for (const entry of late) {
+      yield this.#told(timeoutLine(entry, byId.get(entry.id), this.#request));
+    }
   }
 }
 

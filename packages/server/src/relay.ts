@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
 import type { Chain } from "./chain.js";
+import { createExpectedSenders } from "./expectedSenders.js";
 import { expireOldWork } from "./expiry.js";
 import { forgetOldRequests } from "./forgetRequests.js";
 import { followHeads } from "./heads.js";
@@ -64,8 +65,20 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     lanes.wake(waivers);
     notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
   };
+  const expected = createExpectedSenders();
   const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
-  const lanes = createLaneSet({ store, chain, results, metrics, log, options, routing, chainRef, replica });
+  const lanes = createLaneSet({
+    store,
+    chain,
+    results,
+    metrics,
+    log,
+    options,
+    routing,
+    expected,
+    chainRef,
+    replica,
+  });
   const board = openLaneBoard({
     store,
     chainRef,
@@ -92,6 +105,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     options,
     log,
     policies,
+    expected,
     chainRef,
     replica,
     chooseLane: board.choose,

@@ -76,11 +76,33 @@ export interface SettleContext {
   readonly doubts: Doubts;
 }
 
-/** Asks one node at one moment what became of the suspects, in their order. */
+/**
+ * What became of the suspects, in their order. Most have a receipt, and that says it all; of the others one node is asked
+ * at one moment for everything.
+ */
 export async function fatesOf(
   waiver: Uint8Array,
   suspects: readonly Suspect[],
   { chain }: Pick<SettleContext, "chain">,
+): Promise<Fate[]> {
+  if (suspects.length === 0) return [];
+  const { receipts, nonceAfter } = await chain.survey(
+    [waiver],
+    suspects.map((s) => s.innerHash),
+  );
+  const fates = suspects.map((suspect, i) => includedBy(receipts[i], suspect, nonceAfter));
+  const others = await fatesWithoutReceipt(
+    waiver,
+    suspects.filter((_, i) => fates[i] === undefined),
+    chain,
+  );
+  return fates.map((fate) => fate ?? others.shift() ?? { kind: "open" });
+}
+
+async function fatesWithoutReceipt(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  chain: Chain,
 ): Promise<Fate[]> {
   if (suspects.length === 0) return [];
   const { nonces, receipts, nonceAfter } = await chain.survey(
@@ -88,16 +110,24 @@ export async function fatesOf(
     suspects.map((s) => s.innerHash),
   );
   const [waiverNext = 0n, ...senderNext] = nonces;
-  return suspects.map(({ senderNonce, waiverNonce }, i) => {
-    const receipt = receipts[i];
+  return suspects.map((suspect, i): Fate => {
+    const { senderNonce, waiverNonce } = suspect;
+    const included = includedBy(receipts[i], suspect, nonceAfter);
+    if (included) return included;
     const next = senderNext[i] ?? 0n;
-    if (receipt) {
-      return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
-    }
     if (senderNonce < next) return { kind: "overtaken", next };
     if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "displaced" };
     return { kind: "open" };
   });
+}
+
+function includedBy(
+  receipt: Receipt | undefined,
+  { waiverNonce }: Suspect,
+  nonceAfter: bigint,
+): Fate | undefined {
+  if (receipt === undefined) return undefined;
+  return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
 }
 
 /** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */

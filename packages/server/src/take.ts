@@ -11,7 +11,7 @@ import {
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "./caller.js";
 import { capExceeded } from "./capExceeded.js";
-import type { Idempotency, Write } from "./idempotency.js";
+import type { Idempotency, Taken, Write } from "./idempotency.js";
 import type { Entry, Lines } from "./lines.js";
 import type { Logger } from "./log.js";
 import type { Acceptance, Applicant } from "./store/accept.js";
@@ -30,7 +30,7 @@ export interface TakerDependencies {
   /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
   /** The lanes of what was accepted, one for each. */
-  onAccepted(waivers: readonly Uint8Array[]): void;
+  onAccepted(taken: readonly Taken[]): void;
   /** The service shuts down: what is not accepted yet will not be. */
   isRefusing(): boolean;
   readonly log: Logger;
@@ -80,17 +80,20 @@ export function createTaker(dependencies: TakerDependencies): Taker {
       lines.expect(applicants.map(({ id }) => id));
       const acceptances = await acceptThese(applicants);
       const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
-      const waivers = acceptances.flatMap((a) => (a.kind === "accepted" ? [a.waiver] : []));
-      return { entries: named.map((e) => entryOf(e, outcomes)), waivers };
+      const taken = applicants.flatMap(({ sender }, i): Taken[] => {
+        const acceptance = acceptances[i];
+        return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
+      });
+      return { entries: named.map((e) => entryOf(e, outcomes)), taken };
     };
     const part = { ids: batch.ids, from, to: from + examined.length };
-    const { ids, entries, waivers } = await storeErrors(async () =>
+    const { ids, entries, taken } = await storeErrors(async () =>
       keyed
         ? await idempotency.decide(keyed, part, write)
         : { ...part, ...(await write(acceptAll, part.ids, from)) },
     );
     batch.ids = ids;
-    if (waivers.length > 0) onAccepted(waivers);
+    if (taken.length > 0) onAccepted(taken);
     lines.add(entries);
   };
   /** The request is admitted: whatever happens now is told in lines. */
