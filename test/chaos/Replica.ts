@@ -8,6 +8,8 @@ export interface ReplicaPlace {
   readonly folder: string;
   readonly databaseUrl: string;
   readonly policyFile: string;
+  /** Who says what may be sent: the file, or the file and the chain's registry. */
+  readonly policySource: "config" | "both";
   readonly apiKeys: readonly string[];
 }
 
@@ -99,12 +101,13 @@ export class Replica {
 
   async #run(): Promise<void> {
     while (this.#wanted) {
-      const { databaseUrl, policyFile, apiKeys } = this.#place;
+      const { databaseUrl, policyFile, policySource, apiKeys } = this.#place;
       this.#log += this.#process?.output ?? "";
       const process = new Process(
         [
           ...["serve", "--port", "0", "--rpc-url", this.gate.url, "--chain-id", "2201"],
-          ...["--allowed-targets", policyFile, "--waiver-key-file", this.#keyFile, ...FLAGS],
+          ...["--allowed-targets", policyFile, "--policy-source", policySource],
+          ...["--waiver-key-file", this.#keyFile, ...FLAGS],
         ],
         { DATABASE_URL: databaseUrl, GAS_WAIVER_API_KEYS: apiKeys.join(",") },
       );

@@ -64,7 +64,9 @@ export async function openWorld({
     for (let i = 0; i < count; i++) {
       const gate = await TcpGate.before(url);
       owned.push(() => gate.close());
-      const replica = new Replica(`replica ${i + 1}`, gate, place, waiverKeys);
+      // The first one has to find out by the node's refusals what the others hear from the registry.
+      const policySource = i === 0 ? "config" : "both";
+      const replica = new Replica(`replica ${i + 1}`, gate, { ...place, policySource }, waiverKeys);
       owned.push(() => replica.kill());
       replicas.push(replica);
     }
