@@ -3,15 +3,14 @@ export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./
 export { createServer, type Server } from "./createServer.js";
 export { InvalidOptionsError, StartError } from "./errors.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
-export {
-  type AuditRecord,
-  type IssuedKey,
-  KEY_STATES,
-  type KeyRecord,
-  type KeyState,
+export type {
+  AuditRecord,
+  IssuedKey,
+  KeyRecord,
+  KeyState,
 } from "./keys/keyRecord.js";
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
-export { CAP_NAMES, type KeyTermsJson, LIMIT_NAMES } from "./keys/terms.js";
+export type { KeyTermsJson } from "./keys/terms.js";
 export { type LaneAdmin, type LaneFindings, openLaneAdmin } from "./laneAdmin.js";
 export { DEFAULTS, type ServerOptions } from "./options.js";
 export { isOrigin } from "./origins.js";

@@ -3,8 +3,7 @@ import type { AuditEntry } from "../store/keyAudit.js";
 import { type KeyTermsJson, termsToJson } from "./terms.js";
 
 /** Whether a key is good, by the database's clock. */
-export const KEY_STATES = ["active", "disabled", "expired", "revoked"] as const;
-export type KeyState = (typeof KEY_STATES)[number];
+export type KeyState = "active" | "disabled" | "expired" | "revoked";
 
 /** A key as operators see it: in the admin API and with `--json`. Nothing in it proves the key. */
 export interface KeyRecord extends KeyTermsJson {

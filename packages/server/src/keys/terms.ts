@@ -44,10 +44,6 @@ const CAPS: { readonly [K in keyof KeyCaps]-?: Read<NonNullable<KeyCaps[K]>> } =
   senderGas: gas(0n),
 };
 
-/** What can be set for a key: the names of its limits and caps. */
-export const LIMIT_NAMES = Object.keys(LIMITS) as readonly (keyof KeyLimits)[];
-export const CAP_NAMES = Object.keys(CAPS) as readonly (keyof KeyCaps)[];
-
 /**
  * Reads what is set for a key.
  * @throws {@link ProtocolError} `INVALID_KEY_TERMS` with every problem.
