@@ -1,6 +1,6 @@
 import type { Hex, ResultLine } from "@gas-waiver/protocol";
 import type { Random } from "./Random.js";
-import { API_KEYS, type World } from "./World.js";
+import type { World } from "./World.js";
 
 export type Wait = "broadcast" | "included";
 
@@ -53,7 +53,7 @@ export async function send(
   }: { wait: Wait; answers: Answers; leaveAfterMs?: number; named?: Named },
 ): Promise<void> {
   const serving = world.replicas.filter(({ url }) => url !== undefined);
-  const key = named?.key ?? random.pick(API_KEYS);
+  const key = named?.key ?? random.pick(world.apiKeys);
   if (serving.length === 0) return;
   const { url } = random.pick(serving);
   for (const tx of txs) tx.sentAt.push(world.head);
@@ -121,7 +121,7 @@ export async function fetchRecords(
 /** A key sees only its own submissions, so both are asked. */
 async function fetchRecord(world: World, id: string): Promise<{ readonly state: string } | undefined> {
   const url = world.replicas.find((replica) => replica.url !== undefined)?.url;
-  for (const key of API_KEYS) {
+  for (const key of world.apiKeys) {
     const response = await fetch(`${url}/v1/submissions/${id}`, {
       headers: { authorization: `Bearer ${key}` },
     });

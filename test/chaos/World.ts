@@ -3,17 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
-import { type LaneAdmin, openLaneAdmin } from "@gas-waiver/server";
+import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
 import pg from "pg";
 import { TestPostgres } from "../../packages/server/src/testing/TestPostgres.js";
 import { Chain } from "./Chain.js";
+import { CAPS } from "./caps.js";
 import { Process } from "./Process.js";
 import { Replica } from "./Replica.js";
 import { TcpGate } from "./TcpGate.js";
 
 export type PoolKind = "strict" | "queued";
 
-export const API_KEYS = ["gw_chaos_first_aaaaaaaa", "gw_chaos_second_bbbbbbbb"] as const;
+const FIXED_KEY = "gw_chaos_first_aaaaaaaa";
 
 const SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
 const BLOCK_TIME_MS = 150;
@@ -28,6 +29,9 @@ export interface World {
   /** The registered waivers whose keys some replica may have. */
   readonly waiverKeys: readonly Uint8Array[];
   readonly waivers: readonly Hex[];
+  /** One of the replicas' configuration, and one of the store with daily caps. */
+  readonly apiKeys: readonly [string, string];
+  readonly cappedKeyId: string;
   /** The chain's head a moment ago. */
   readonly head: number;
   query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
@@ -59,7 +63,7 @@ export async function openWorld({
     for (const waiver of waivers.slice(2)) await chain.call("devnet_registerWaiver", { waiver });
     const policyFile = join(folder, "policy.json");
     writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
-    const place = { folder, databaseUrl, policyFile, apiKeys: API_KEYS };
+    const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY] };
     const replicas: Replica[] = [];
     for (let i = 0; i < count; i++) {
       const gate = await TcpGate.before(url);
@@ -76,10 +80,12 @@ export async function openWorld({
     owned.push(() => client.end());
     const lanes = await openLaneAdmin({ databaseUrl });
     owned.push(() => lanes.close());
+    const { key, record } = await cappedKey(databaseUrl, replicas);
     const head = followHead(chain);
     owned.push(() => head.close());
     return {
       ...{ pool, chain, postgres, replicas, lanes, waiverKeys, waivers, close },
+      ...{ apiKeys: [FIXED_KEY, key], cappedKeyId: record.id },
       get head() {
         return head.number;
       },
@@ -89,6 +95,15 @@ export async function openWorld({
     await close();
     throw error;
   }
+}
+
+/** A key with caps, known to all. */
+async function cappedKey(databaseUrl: string, replicas: readonly Replica[]) {
+  const keys = await openKeyAdmin({ databaseUrl });
+  const issued = await keys.create("chaos", { label: "with caps", caps: CAPS }).finally(() => keys.close());
+  const headers = { authorization: `Bearer ${issued.key}` };
+  for (const { url } of replicas) while ((await fetch(`${url}/v1/ready`, { headers })).status === 401);
+  return issued;
 }
 
 async function startDevnet(pool: PoolKind, owned: (() => unknown)[]) {

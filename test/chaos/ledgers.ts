@@ -46,6 +46,8 @@ export interface Ledgers {
  * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the
  *   store names another waiver nonce than the chain used.
  * - `notReplayed`: a request that was sent again under its name was told another id for a transaction, or another end.
+ * - `miscounted`: the daily caps of a key count something that the chain did not execute for it, or do not count
+ *   something that it did.
  */
 export const VIOLATIONS = [
   "lost",
@@ -55,6 +57,7 @@ export const VIOLATIONS = [
   "falseFailure",
   "nonceGaps",
   "notReplayed",
+  "miscounted",
 ] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 

@@ -9,7 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import { type Answers, type Named, send, type Told, type Tx } from "./Client.js";
 import type { Random } from "./Random.js";
-import { API_KEYS, type World } from "./World.js";
+import type { World } from "./World.js";
 
 /** A nonce of a sender, and what was signed for it: more than one if transactions conflict or are replaced. */
 interface Slot {
@@ -69,7 +69,7 @@ export async function startLoad(world: World, random: Random, seed: number, book
     }
   };
   const nameOf = (txs: readonly Tx[]): Named => {
-    const named = { name: `request-${book.named.length}`, key: random.pick(API_KEYS), txs, lines: [] };
+    const named = { name: `request-${book.named.length}`, key: random.pick(world.apiKeys), txs, lines: [] };
     book.named.push(named);
     return named;
   };

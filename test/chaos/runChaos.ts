@@ -1,4 +1,5 @@
 import { type Answers, fetchRecords } from "./Client.js";
+import { compareCaps } from "./caps.js";
 import { compare, type Finding, ROWS, type Row, VIOLATIONS, type Violation } from "./ledgers.js";
 import { type Book, startLoad } from "./load.js";
 import { Random } from "./Random.js";
@@ -153,7 +154,7 @@ async function runRound(
     const lines = told.slice(-3).map(({ line }) => line);
     findings.push({ violation: "unresolved", what: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
   }
-  findings.push(...(await compareRecords(world, store, book)));
+  findings.push(...(await compareRecords(world, store, book)), ...(await compareCaps(world)));
   return { findings, store, recoveryMs, transactions: load.transactions };
 }
 
