@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import {
   assertInnerTx,
   bytesToHex,
@@ -42,7 +43,9 @@ export interface CheckDependencies {
 
 /** Requests that ask the node at once, and those that may wait for their turn: checks must not delay the lanes. */
 const AT_ONCE = 4;
-const MOST_WAITING = 64;
+const MOST_WAITING = 16;
+/** Transactions that are looked at before others have their turn. */
+const SLICE = 25;
 
 /** A transaction of the request: refused already, or one that keeps every rule but may not fit its account. */
 type Examined = { readonly index: number; readonly error: ProtocolError } | ValidAt;
@@ -54,7 +57,11 @@ export function createChecker(dependencies: CheckDependencies): Checker {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
-      const examined = transactions.map((text, index) => examine(text, index, rules));
+      const examined: Examined[] = [];
+      for (const [index, text] of transactions.entries()) {
+        if (index > 0 && index % SLICE === 0) await setImmediate();
+        examined.push(examine(text, index, rules));
+      }
       const lookUp = async () => {
         const fitting = await fit(examined, caller, dependencies);
         const valid = fitting.flatMap((one) => ("valid" in one ? [one.valid] : []));

@@ -81,6 +81,39 @@ describe("the lane for a sender that has nothing under way", () => {
   });
 });
 
+describe("the lane for a call that only some waivers may carry", () => {
+  it("is one of theirs, also where another has less to do", async () => {
+    await work(SECOND);
+    for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
+    const seen = await board();
+    expect(bytesToHex(seen.choose([FIRST]))).toBe(WAIVER);
+    expect(seen.usableOf([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
+    expect(seen.usableOf([bytes(20, 9)])).toBeUndefined();
+  });
+
+  it("is the only one that may, also while it takes no work; and then none is usable", async () => {
+    await work(SECOND);
+    await setLaneState(store, chainRef, SECOND, "stopped");
+    const seen = await board();
+    expect(bytesToHex(seen.choose([SECOND]))).toBe(SECOND_WAIVER);
+    expect(seen.usableOf([SECOND])).toBeUndefined();
+  });
+});
+
+describe("a lane whose waiver cannot be used, by the policies", () => {
+  const unusable = (waiver: Uint8Array) =>
+    bytesToHex(waiver) === WAIVER ? "it is not registered" : undefined;
+
+  it("takes no work, also where no other is known to work", async () => {
+    const seen = await board({ own: [FIRST, SECOND], unusable });
+    expect(seen.lanes.map((one) => [bytesToHex(one.waiver), seen.isUsable(one)])).toContainEqual([
+      WAIVER,
+      false,
+    ]);
+    expect(new Set(chosen(seen, 4))).toEqual(new Set([SECOND_WAIVER]));
+  });
+});
+
 describe("what is queued in a lane that does not work", () => {
   const laneOf = async (id: string) => {
     const { rows } = await store.pool.query<{ waiver: Buffer }>(

@@ -95,6 +95,28 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
+  it("hand on what is queued when the waiver is revoked, if the other permits it", async () => {
+    const service = await services.start(KEYS, {
+      prepare(node) {
+        withRegistry(targets(TRANSFER))(node);
+        node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+      },
+    });
+    await working(service);
+    const waiting = service.submit([innerOf(1, 1)]);
+    const [queued] = await service.until<{ waiver: Buffer }>(
+      "select waiver from submissions where state = 'queued'",
+    );
+    const first = bytesToHex(queued?.waiver ?? new Uint8Array());
+    service.node.chain.decide(first, undefined);
+    await service.until("select from submissions where state = 'queued' and waiver <> $1", [
+      hexToBytes(first),
+    ]);
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).not.toContain(first);
+  });
+
   it("leave to the chain what neither permits any more (D8)", async () => {
     const service = await services.start(KEYS, { prepare });
     await working(service);
