@@ -149,7 +149,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     expect(unknown).toEqual({
       status: 1,
       out: "",
-      err: `gas-waiver: there is no key with the id "${"0".repeat(16)}"\n`,
+      err: `gas-waiver: there is no key with the id ${"0".repeat(16)}\n`,
     });
     const whole = await keys("revoke", "--key", `gw_live_${"0".repeat(16)}_${"5ec2e7".repeat(8)}`);
     expect(whole.status).toBe(2);

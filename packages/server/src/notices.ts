@@ -25,8 +25,8 @@ export interface NoticesOptions {
   readonly replica: string;
   onResult(id: string, notice: Notice): void;
   onWork(): void;
-  /** API keys have changed, or may have while nothing was heard. */
-  onKeys(): void;
+  /** API keys have changed; or everything may have, `anew`, while nothing was heard. */
+  onKeys(anew: boolean): void;
 }
 
 /** A notification may hold 8,000 bytes; a piece of news of a failure is some hundreds. */
@@ -117,13 +117,13 @@ function listen({ store, log, replica, onResult, onWork, onKeys }: NoticesOption
     fresh.on("error", lost);
     fresh.on("end", () => lost());
     fresh.on("notification", ({ channel, payload }) => {
-      if (channel === KEYS_CHANNEL) onKeys();
+      if (channel === KEYS_CHANNEL) onKeys(false);
       else receive(payload);
     });
     try {
       await fresh.connect();
       await fresh.query(`listen ${KEYS_CHANNEL}; listen ${channelOf(replica)}`);
-      onKeys();
+      onKeys(true);
     } catch (error) {
       lost(error as Error);
       await fresh.end().catch(() => {});

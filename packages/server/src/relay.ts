@@ -46,7 +46,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     replica,
     onResult: (id, notice) => results.hear(id, notice),
     onWork: () => lanes.wake(),
-    onKeys: () => void keys.look().catch(() => {}),
+    onKeys: (anew) => void keys.look(anew).catch(() => {}),
   });
   const metrics = createMetrics(() =>
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),

@@ -69,6 +69,10 @@ describe("the admin API", () => {
       "admin token alice: create",
     ]);
     expect(JSON.stringify(entries)).not.toContain(key.slice(-48));
+    // A whole key in place of its id is not repeated.
+    const whole = await call("GET", `keys/${key}`);
+    expect(whole.body.error.reason).toBe("NO_SUCH_KEY");
+    expect(JSON.stringify(whole.body)).not.toContain(key.slice(-48, -32));
   });
 
   it("lists keys and changes page by page", async () => {

@@ -41,6 +41,12 @@ export class HeldKey {
     }
   }
 
+  /** The store does not have it any more. */
+  end(): void {
+    for (const { ending } of this.#grants.values()) ending.abort(unknownKey());
+    this.#grants.clear();
+  }
+
   /**
    * Lets in whoever has a good secret of this key.
    * @throws {@link ProtocolError} of code `UNAUTHORIZED`.

@@ -14,8 +14,11 @@ export interface KeyDirectory {
    * @throws ProtocolError of code `UNAUTHORIZED`; the message never repeats the key.
    */
   admit(text: string, hash: Buffer): Grant;
-  /** Reads what has changed in the store. Two looks at once are one, and one more if the first began too early. */
-  look(): Promise<void>;
+  /**
+   * Reads what has changed in the store; or all of it, if `anew`: it may be another store than before, a backup that
+   * was restored. Two looks at once are one, and one more if the first began too early.
+   */
+  look(anew?: boolean): Promise<void>;
   readonly size: number;
   close(): void;
 }
@@ -50,13 +53,29 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
     else held.set(key.id, new HeldKey(key, caller));
     version = key.version;
   };
+  let anew = true;
   const read = async () => {
     const askedAt = now();
-    const found = await keysSince(store, version);
+    const all = anew;
+    const found = await keysSince(store, all ? 0n : version);
     storeAheadMs = found.now.getTime() - askedAt;
+    if (!all && found.newest < version) {
+      anew = true;
+      return await read();
+    }
+    if (all) {
+      anew = false;
+      version = 0n;
+      const kept = new Set(found.keys.map(({ id }) => id));
+      for (const [id, key] of held) if (!kept.has(id) && held.delete(id)) key.end();
+    }
     for (const key of found.keys) take(key);
   };
-  const look = oneAtATime(read);
+  const lookOnce = oneAtATime(read);
+  const look = (all = false) => {
+    anew ||= all;
+    return lookOnce();
+  };
   await look();
   const timer = setInterval(() => {
     // Also without the store: a key expires by itself.

@@ -226,6 +226,38 @@ describe("a store that is away", () => {
   });
 });
 
+describe("a backup that is restored", () => {
+  it("is believed: keys that it does not have end, and what changes after it binds", async () => {
+    const { key: first, record } = await admin.create("tests", { label: "before" });
+    await store.pool.query("create table backup as select * from api_keys");
+    await admin.update("tests", record.id, { label: "after" });
+    const { key: lost } = await admin.create("tests", { label: "after" });
+    const keys = await directory();
+    const { ended } = keys.admit(lost, hashOfKey(lost));
+    const restore = `delete from api_keys where id not in (select id from backup);
+      update api_keys k set label = b.label, version = b.version from backup b where b.id = k.id`;
+    const audit = "alter table key_audit disable trigger all; delete from key_audit";
+    await store.pool.query(`${audit}; ${restore}; alter table key_audit enable trigger all`);
+    await keys.look();
+    expect([first, lost].map((key) => outcome(keys, key))).toEqual(["admitted", "UNKNOWN_KEY"]);
+    expect((ended.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
+    await admin.revoke("tests", record.id);
+    await keys.look();
+    expect(outcome(keys, first)).toBe("KEY_REVOKED");
+  });
+
+  it("is found out by a new connection, whatever has changed in it since", async () => {
+    const { key, record } = await admin.create("tests", { label: "k" });
+    const keys = await directory();
+    // As it was revoked in a store whose changes count from before.
+    await store.pool.query("update api_keys set revoked_at = now() where id = $1", [record.id]);
+    await keys.look();
+    expect(outcome(keys, key)).toBe("admitted");
+    await keys.look(true);
+    expect(outcome(keys, key)).toBe("KEY_REVOKED");
+  });
+});
+
 describe("the audit", () => {
   it("has every change with who made it and the values, and nothing secret", async () => {
     const { key, record } = await admin.create("alice", { label: "k", limits: { ratePerSecond: 5 } });

@@ -20,7 +20,7 @@ import {
 import { storeNow } from "../store/queue.js";
 import type { Store } from "../store/Store.js";
 import { createTurns, TooManyWaitingError } from "../turns.js";
-import { ENV_PATTERN, hashOfKey, newKey, newKeyId } from "./apiKey.js";
+import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import {
   type AuditRecord,
   auditRecordOf,
@@ -224,7 +224,9 @@ function auditable({ label, expiresAt, disabledAt, revokedAt, previous, terms }:
 }
 
 function noSuchKey(id: string): never {
-  throw new ProtocolError("NO_SUCH_KEY", `there is no key with the id ${describe(id)}`, {
-    keyId: id.slice(0, 64),
-  });
+  // It may be a whole key: that is not repeated.
+  if (!KEY_ID_PATTERN.test(id)) {
+    throw new ProtocolError("NO_SUCH_KEY", "that is not the id of a key, which is 16 hex digits");
+  }
+  throw new ProtocolError("NO_SUCH_KEY", `there is no key with the id ${id}`, { keyId: id });
 }

@@ -56,17 +56,22 @@ function keyOf(row: KeyRow): StoredKey {
   };
 }
 
-/** The keys that changed after a version, in the order of their changes, and the database's clock. */
+/**
+ * The keys that changed after a version, in the order of their changes, the newest version of all, and the database's
+ * clock.
+ */
 export async function keysSince(
   { pool }: Pick<Store, "pool">,
   version: bigint,
-): Promise<{ readonly now: Date; readonly keys: readonly StoredKey[] }> {
-  const { rows } = await pool.query<{ now: Date } & Partial<KeyRow>>(
-    `select clock_timestamp() as now, k.* from (select) one left join api_keys k on k.version > $1 order by k.version`,
+): Promise<{ readonly now: Date; readonly newest: bigint; readonly keys: readonly StoredKey[] }> {
+  const { rows } = await pool.query<{ now: Date; newest: string } & Partial<KeyRow>>(
+    `select clock_timestamp() as now, (select coalesce(max(version), 0) from api_keys) as newest, k.*
+     from (select) one left join api_keys k on k.version > $1 order by k.version`,
     [version],
   );
   const keys = rows.flatMap((row) => (typeof row.id === "string" ? [keyOf(row as KeyRow)] : []));
-  return { now: rows[0]?.now ?? new Date(0), keys };
+  const { now = new Date(0), newest = 0 } = rows[0] ?? {};
+  return { now, newest: BigInt(newest), keys };
 }
 
 /** Keys in the order of their creation, from behind the key `after` on. */
