@@ -28,12 +28,15 @@ export async function runToEnd(program, args, { signal, node = [] }) {
 /**
  * Starts a program that serves: it sends `{ url }` first, and answers what it is asked, one thing at a time.
  * @param {URL} program
+ * @param {{ signal: AbortSignal, node?: string[], onError?: (text: string) => void }} options `onError` hears what it
+ * writes to standard error.
  */
-export async function startProgram(program, args, { signal }) {
+export async function startProgram(program, args, { signal, node = [], onError }) {
   const path = fileURLToPath(program);
-  const child = spawn(process.execPath, [path, ...args], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  const child = spawn(process.execPath, [...node, path, ...args], {
+    stdio: ["ignore", "inherit", onError ? "pipe" : "inherit", "ipc"],
   });
+  child.stderr?.setEncoding("utf8").on("data", onError);
   const ended = new Promise((resolve) => child.once("close", resolve));
   const stop = () => child.kill("SIGKILL");
   signal.addEventListener("abort", stop);

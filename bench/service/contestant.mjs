@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /**
  * Tells where this process serves, then answers what the benchmark asks: `usage`, `end`, and what `answers` holds.
- * @param {{ url: string, close(): Promise<void>, answers?: Record<string, () => unknown> }} contestant
+ * @param {{ url: string, close(): Promise<void>, answers?: Record<string, (options: object) => unknown> }} contestant
  */
 export function present({ url, close, answers = {} }) {
   const all = {
@@ -21,7 +21,7 @@ export function present({ url, close, answers = {} }) {
     },
     ...answers,
   };
-  process.on("message", async ({ ask }) => process.send({ answer: await all[ask]() }));
+  process.on("message", async ({ ask, ...options }) => process.send({ answer: await all[ask](options) }));
   process.send({ url });
 }
 

@@ -68,10 +68,10 @@ export function createAdmission({ store, options, chainRef }: AdmissionDependenc
     return counting;
   };
   const assertFits = ({ keyId, limits }: Caller, transactions: number) => {
-    const all = stored.all + since.all + entering.all;
+    const all = stored.all + since.all + entering.all + transactions;
     assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, options.queueCapacity);
     const capacityOfKey = Math.ceil(options.queueCapacity * limits.queueShare);
-    const ofKey = stored.ofKey(keyId) + since.ofKey(keyId) + entering.ofKey(keyId);
+    const ofKey = stored.ofKey(keyId) + since.ofKey(keyId) + entering.ofKey(keyId) + transactions;
     assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, capacityOfKey);
   };
   const leave = (keyId: string, transactions: number) => {
@@ -81,23 +81,18 @@ export function createAdmission({ store, options, chainRef }: AdmissionDependenc
   };
   return {
     async enter(caller, transactions) {
-      const { keyId } = caller;
-      entering.add(keyId, transactions);
+      const isFresh = performance.now() - countedAt < COUNT_MS;
+      if (!isFresh) await recount();
       try {
-        const isFresh = performance.now() - countedAt < COUNT_MS;
-        if (!isFresh) await recount();
-        try {
-          assertFits(caller, transactions);
-        } catch (error) {
-          if (!isFresh) throw error;
-          await recount();
-          assertFits(caller, transactions);
-        }
-        return () => leave(keyId, transactions);
+        assertFits(caller, transactions);
       } catch (error) {
-        entering.add(keyId, -transactions);
-        throw error;
+        if (!isFresh) throw error;
+        await recount();
+        assertFits(caller, transactions);
       }
+      // Not before: what one key's flood asks for, and will be refused, takes nobody else's room.
+      entering.add(caller.keyId, transactions);
+      return () => leave(caller.keyId, transactions);
     },
   };
 }

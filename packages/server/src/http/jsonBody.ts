@@ -12,6 +12,9 @@ export interface JsonBodyOptions {
 
 /** What a body begins with that does not say how long it is, or says that it is longer. */
 const FIRST_BYTES = 65_536;
+/** A body in more pieces than this has so many bytes in each on average, or costs more than it can be worth. */
+const FREE_PIECES = 16_384;
+const LEAST_BYTES_OF_PIECE = 64;
 
 /**
  * Reads bodies of JSON, and no others, into one block of bytes that grows. The framework would keep each piece as it
@@ -78,6 +81,7 @@ class Block {
   readonly #held: HeldBytes | undefined;
   #bytes: Buffer;
   #length = 0;
+  #pieces = 0;
 
   constructor(first: number, limit: number, held: HeldBytes | undefined) {
     held?.grow(first);
@@ -86,9 +90,15 @@ class Block {
     this.#held = held;
   }
 
-  /** Is there room for it? */
+  /**
+   * Is there room for it?
+   * @throws {@link ProtocolError} for a body of very many small pieces.
+   */
   add(piece: Buffer): boolean {
     const length = this.#length + piece.length;
+    if (++this.#pieces > FREE_PIECES + length / LEAST_BYTES_OF_PIECE) {
+      throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small pieces");
+    }
     if (length > this.#limit) return false;
     if (length > this.#bytes.length) this.#grow(length);
     piece.copy(this.#bytes, this.#length);

@@ -1,0 +1,144 @@
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { ATTACKERS_KEY } from "../shape.mjs";
+
+/** Connections that are opened at once. */
+const AT_ONCE = 100;
+
+/** What attacks have in common: connections as bytes, a time, and a count of what came back. */
+export class Attacker {
+  /** What was done and answered, by name. */
+  counts = {};
+  over;
+  #sockets = new Set();
+  #ended = false;
+  #target;
+
+  constructor(url, forMs) {
+    const { hostname, port } = new URL(url);
+    this.#target = { host: hostname, port: Number(port) };
+    this.over = new Promise((resolve) => {
+      setTimeout(() => {
+        this.#ended = true;
+        resolve();
+      }, forMs);
+    });
+  }
+
+  get ended() {
+    return this.#ended;
+  }
+
+  count(name, by = 1) {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  letGo() {
+    this.#ended = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** A connection; `onGone` is called when it is closed, unless the attack is over. */
+  open(onGone = () => {}) {
+    const socket = connect(this.#target);
+    this.#sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      if (this.#ended) return;
+      this.count("closed by the service");
+      onGone();
+    });
+    return socket;
+  }
+
+  /** A WebSocket as bytes; resolves when it is open. */
+  async openSocket(onGone) {
+    const socket = this.open(onGone);
+    const answered = new Promise((resolve) => {
+      socket.once("data", (part) => resolve(String(part).slice(9, 12)));
+      socket.once("close", () => resolve("closed"));
+    });
+    socket.write(
+      [
+        "GET /v1/submit HTTP/1.1",
+        "Host: x",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
+        `Authorization: Bearer ${ATTACKERS_KEY}`,
+        "",
+        "",
+      ].join("\r\n"),
+    );
+    const status = await answered;
+    this.count(status === "101" ? "WebSockets opened" : `WebSockets answered ${status}`);
+    return socket;
+  }
+
+  /** Runs `each` so many times, some at once. */
+  async times(count, each) {
+    for (let i = 0; i < count && !this.#ended; i += AT_ONCE) {
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => each(i + j)));
+    }
+  }
+
+  /** Writes again and again, at the pace at which it is read, until the connection is closed or the time is over. */
+  async flood(socket, next) {
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    while (!this.#ended && !socket.destroyed) {
+      if (socket.write(next())) {
+        await new Promise((resolve) => setImmediate(resolve));
+        continue;
+      }
+      await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed]);
+    }
+  }
+
+  /** The same with so many bytes of one part. */
+  async pour(socket, part, bytes) {
+    let left = Math.floor(bytes / part.length);
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    for (; left > 0 && !this.#ended && !socket.destroyed; left--) {
+      if (socket.write(part)) continue;
+      await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed]);
+    }
+  }
+
+  /** Counts the statuses that come back. */
+  hearStatuses(socket) {
+    socket.on("data", (part) => {
+      for (const [, status] of String(part).matchAll(/HTTP\/1\.1 (\d{3})/g)) this.count(`answered ${status}`);
+    });
+  }
+}
+
+/** The head of a request with a body. */
+export function head(fields, { path = "/v1/submit", key = ATTACKERS_KEY } = {}) {
+  return [
+    `POST ${path} HTTP/1.1`,
+    "Host: x",
+    "Content-Type: application/json",
+    `Authorization: Bearer ${key}`,
+    ...fields,
+    "",
+    "",
+  ].join("\r\n");
+}
+
+export function request(body, options) {
+  return `${head([`Content-Length: ${Buffer.byteLength(body)}`], options)}${body}`;
+}
+
+/** A frame as clients send it, masked with zeros. */
+export function frame(payload, { opcode = 1, fin = true, length = payload.length } = {}) {
+  const first = (fin ? 0x80 : 0) | opcode;
+  const mask = Buffer.alloc(4);
+  if (length < 126) return Buffer.concat([Buffer.of(first, 0x80 | length), mask, Buffer.from(payload)]);
+  const size = Buffer.alloc(length < 65_536 ? 2 : 8);
+  if (length < 65_536) size.writeUInt16BE(length);
+  else size.writeBigUInt64BE(BigInt(length));
+  const second = length < 65_536 ? 254 : 255;
+  return Buffer.concat([Buffer.of(first, second), size, mask, Buffer.from(payload)]);
+}

@@ -1,0 +1,111 @@
+// Attacks by what is in a body, and by how it comes.
+import { signedBy } from "../shape.mjs";
+import { head, request } from "./Attacker.mjs";
+
+/** Above the numbers of the good client's users. */
+const FIRST_USER = 10_000_000;
+
+export async function slowBodies(attacker) {
+  const open = async () => {
+    attacker.count("connections");
+    const socket = attacker.open(open);
+    attacker.hearStatuses(socket);
+    socket.write(head(["Content-Length: 1000000"]));
+    const more = setInterval(() => {
+      if (attacker.ended || socket.destroyed) clearInterval(more);
+      else socket.write(" ");
+    }, 200);
+  };
+  await attacker.times(1_000, open);
+}
+
+/** 32 MiB in chunks of one byte: six times that on the wire. */
+export async function tinyChunks(attacker) {
+  const chunks = Buffer.from("1\r\n \r\n".repeat(10_000));
+  const send = async () => {
+    attacker.count("bodies");
+    const socket = attacker.open(send);
+    attacker.hearStatuses(socket);
+    socket.write(head(["Transfer-Encoding: chunked"]));
+    await attacker.flood(socket, () => {
+      attacker.count("pieces of a byte", 10_000);
+      return chunks;
+    });
+  };
+  await attacker.times(4, async () => void send());
+}
+
+/** As large as bodies may be, from as many as there are connections, and not finished. */
+export async function heldBodies(attacker) {
+  const part = Buffer.alloc(65_536, " ");
+  const send = async () => {
+    const socket = attacker.open();
+    attacker.hearStatuses(socket);
+    attacker.count("bodies of 32 MiB");
+    socket.write(head([`Content-Length: ${32 * 2 ** 20}`]));
+    await attacker.pour(socket, part, 30 * 2 ** 20);
+  };
+  await attacker.times(50, async () => void send());
+}
+
+/** 26 MB of the largest transactions that are allowed, one batch after another. */
+export async function largestBatches(attacker) {
+  let user = FIRST_USER;
+  while (!attacker.ended) {
+    const largest = () => signedBy(user++, { length: 131_072, gasLimit: 2_000_000n });
+    const body = JSON.stringify({ transactions: Array.from({ length: 100 }, largest) });
+    attacker.count("batches");
+    attacker.count("MB", Math.round(body.length / 1e6));
+    const socket = attacker.open();
+    socket.write(request(body));
+    let text = "";
+    await new Promise((resolve) => {
+      socket.on("data", (part) => {
+        text += part;
+        if (text.endsWith("0\r\n\r\n") || !text.startsWith("HTTP/1.1 200")) resolve();
+      });
+      socket.once("close", resolve);
+    });
+    attacker.count(`answered ${text.slice(9, 12)}`);
+    attacker.count("lines of success", text.split('"success":true').length - 1);
+    socket.destroy();
+  }
+}
+
+const many = (one, times = 8_000_000) => `{"transactions":[${`${one},`.repeat(times / one.length)}${one}]}`;
+
+const STRANGE = [
+  many("{}"),
+  many("[]"),
+  many("0"),
+  many('""'),
+  `{"transactions":${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}}`,
+  `{"transactions":["0x"],"transactions":["0x00"],${'"a":1,'.repeat(100_000)}"b":2}`,
+  '{"__proto__":{"transactions":["0x"]}}',
+  '{"constructor":{"prototype":{"transactions":["0x"]}},"transactions":["0x"]}',
+  '{"transactions":["\\ud800","\\udfff\\ud800"]}',
+  `{"transactions":[${"9".repeat(8_000_000)}]}`,
+  '{"transactions":[1e999999999]}',
+  `{"transactions":["0x${"é".repeat(1_000_000)}"]}`,
+  `{"transactions":["${"\\u0000".repeat(1_000_000)}"]}`,
+  `{"${"k".repeat(8_000_000)}":1}`,
+];
+
+/** JSON that is deep, wide, doubled or not what it seems. */
+export async function strangeJson(attacker) {
+  const requests = STRANGE.map((body) => Buffer.from(request(body)));
+  const send = async () => {
+    for (let i = 0; !attacker.ended; i++) {
+      const socket = attacker.open();
+      attacker.count("bodies");
+      socket.write(requests[i % requests.length]);
+      const [part] = await Promise.race([
+        new Promise((resolve) => socket.once("data", (data) => resolve([data]))),
+        new Promise((resolve) => socket.once("close", () => resolve([""]))),
+      ]);
+      attacker.count(`answered ${String(part).slice(9, 12) || "nothing"}`);
+      socket.destroy();
+    }
+  };
+  await Promise.all([send(), send(), send()]);
+}

@@ -1,0 +1,80 @@
+// Attacks of clients that hold connections, and of strangers.
+import { frame, head, request } from "./Attacker.mjs";
+
+const COUNT = 1_000;
+/** Of each reader that does not read, of 100 lines each. */
+const REQUESTS = 3;
+
+export async function idleSockets(attacker) {
+  await attacker.times(5_000, () => attacker.openSocket());
+}
+
+/** Each asks for the results of many requests, and reads nothing. */
+export async function slowReaders(attacker) {
+  const transactions = Array(100).fill("0x");
+  const body = JSON.stringify({ transactions });
+  await attacker.times(COUNT / 2, async () => {
+    const socket = attacker.open();
+    socket.pause();
+    for (let i = 0; i < REQUESTS; i++) socket.write(request(body));
+    attacker.count("requests over HTTP", REQUESTS);
+  });
+  await attacker.times(COUNT / 2, async () => {
+    const socket = await attacker.openSocket();
+    socket.pause();
+    for (let id = 0; id < REQUESTS; id++) socket.write(frame(JSON.stringify({ id, transactions })));
+    attacker.count("requests in frames", REQUESTS);
+  });
+}
+
+export async function silent(attacker) {
+  const open = async () => {
+    attacker.count("connections");
+    attacker.open(open);
+  };
+  await attacker.times(2 * COUNT, open);
+}
+
+export async function endlessHeads(attacker) {
+  const open = async () => {
+    attacker.count("connections");
+    const socket = attacker.open(open);
+    attacker.hearStatuses(socket);
+    socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
+    const more = setInterval(() => {
+      if (attacker.ended || socket.destroyed) clearInterval(more);
+      else socket.write("X-More: and more\r\n");
+    }, 500);
+  };
+  await attacker.times(COUNT, open);
+}
+
+/** 100,000 a minute. */
+export async function badKeys(attacker) {
+  const connections = await Promise.all(Array.from({ length: 20 }, () => attacker.open()));
+  for (const socket of connections) attacker.hearStatuses(socket);
+  let sent = 0;
+  const begun = performance.now();
+  while (!attacker.ended) {
+    const due = ((performance.now() - begun) * 100_000) / 60_000;
+    for (; sent < due; sent++) {
+      const key = `gw_live_${sent.toString(16).padStart(16, "0")}_${"x".repeat(32)}`;
+      connections[sent % connections.length].write(request("{}", { key }));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  attacker.count("bad keys", sent);
+}
+
+/** A body of a stranger, where there is nothing: it is not read into memory. */
+export async function strangersBodies(attacker) {
+  const part = Buffer.alloc(65_536, " ");
+  const send = async () => {
+    attacker.count("connections");
+    const socket = attacker.open(send);
+    attacker.hearStatuses(socket);
+    socket.write(head(["Content-Length: 33000000"], { path: "/v1/nothing", key: "none" }));
+    await attacker.flood(socket, () => part);
+  };
+  await attacker.times(50, async () => void send());
+}

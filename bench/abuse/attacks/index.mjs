@@ -1,0 +1,24 @@
+import { heldBodies, largestBatches, slowBodies, strangeJson, tinyChunks } from "./bodies.mjs";
+import { badKeys, endlessHeads, idleSockets, silent, slowReaders, strangersBodies } from "./connections.mjs";
+import { emptyFragments, endlessFragments, heldFrames, pings, tinyFragments } from "./sockets.mjs";
+
+/** The attacks by name. */
+export const ATTACKS = {
+  none: { what: "nobody attacks: what the others are held against", run: async () => {} },
+  "idle-sockets": { what: "5,000 WebSockets that ask for nothing", run: idleSockets },
+  "slow-readers": { what: "1,000 that ask for results and do not read", run: slowReaders },
+  silent: { what: "2,000 connections that say nothing", run: silent },
+  "endless-heads": { what: "1,000 heads that never end", run: endlessHeads },
+  "slow-bodies": { what: "1,000 bodies that come a byte at a time", run: slowBodies },
+  "bad-keys": { what: "100,000 unknown keys a minute", run: badKeys },
+  strangers: { what: "50 endless bodies without a key, where no path is", run: strangersBodies },
+  "tiny-chunks": { what: "4 bodies of 32 MiB in chunks of one byte", run: tinyChunks },
+  "held-bodies": { what: "50 bodies of 32 MiB that are not finished", run: heldBodies },
+  "largest-batches": { what: "batches of 26 MB, of the largest transactions", run: largestBatches },
+  "strange-json": { what: "deep, wide, doubled, __proto__, surrogates, huge numbers", run: strangeJson },
+  "endless-fragments": { what: "20 WebSockets with a message that never ends", run: endlessFragments },
+  "tiny-fragments": { what: "the same in pieces of one byte", run: tinyFragments },
+  "empty-fragments": { what: "the same in pieces of nothing", run: emptyFragments },
+  pings: { what: "20 WebSockets that send pings as fast as they can", run: pings },
+  "held-frames": { what: "50 frames of 30 MiB that are not finished", run: heldFrames },
+};

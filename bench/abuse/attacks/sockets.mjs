@@ -1,0 +1,59 @@
+// Attacks over WebSockets that send, and how they send.
+import { frame } from "./Attacker.mjs";
+
+const CONTINUED = 0;
+const TEXT = 1;
+const PING = 9;
+
+/** Floods so many WebSockets, and opens another for each that the service closes. */
+async function floodSockets(attacker, count, { first, next, what }) {
+  const open = async () => {
+    const socket = await attacker.openSocket(() => void open());
+    if (first) socket.write(first);
+    await attacker.flood(socket, () => {
+      attacker.count(what);
+      return next;
+    });
+  };
+  await attacker.times(count, async () => void open());
+}
+
+const beginning = frame("x", { opcode: TEXT, fin: false });
+
+export const endlessFragments = (attacker) =>
+  floodSockets(attacker, 20, {
+    first: beginning,
+    next: frame(Buffer.alloc(65_536, "x"), { opcode: CONTINUED, fin: false }),
+    what: "fragments of 64 KiB",
+  });
+
+export const tinyFragments = (attacker) =>
+  floodSockets(attacker, 20, {
+    first: beginning,
+    next: Buffer.concat(Array(1_000).fill(frame("x", { opcode: CONTINUED, fin: false }))),
+    what: "thousand fragments of a byte",
+  });
+
+export const emptyFragments = (attacker) =>
+  floodSockets(attacker, 20, {
+    first: beginning,
+    next: Buffer.concat(Array(1_000).fill(frame("", { opcode: CONTINUED, fin: false }))),
+    what: "thousand empty fragments",
+  });
+
+export const pings = (attacker) =>
+  floodSockets(attacker, 20, {
+    next: Buffer.concat(Array(100).fill(frame("x".repeat(125), { opcode: PING }))),
+    what: "hundred pings",
+  });
+
+/** Frames of 30 MiB that are never whole, on many WebSockets. */
+export async function heldFrames(attacker) {
+  const part = Buffer.alloc(65_536, "x");
+  const open = async () => {
+    const socket = await attacker.openSocket(() => void open());
+    socket.write(frame("", { length: 30 * 2 ** 20 }));
+    await attacker.pour(socket, part, 29 * 2 ** 20);
+  };
+  await attacker.times(50, async () => void open());
+}

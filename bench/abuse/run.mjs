@@ -1,0 +1,114 @@
+// npm run bench:abuse: what attacks cost the service, and a good client beside them. See --help.
+import { setMaxListeners } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { runMain } from "../../scripts/runMain.mjs";
+import { setUp } from "../../scripts/setup.mjs";
+import { runToEnd, startProgram } from "../programs.mjs";
+import { readOptions, USAGE } from "./options.mjs";
+import { printHead, printRun, problemsOf } from "./report.mjs";
+
+const own = (name) => new URL(`${name}.mjs`, import.meta.url);
+const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
+/** After an attack, until what it held is gone. */
+const REST_MS = 1_500;
+
+async function main(options) {
+  const interrupted = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
+  const { signal } = interrupted;
+  // Every program listens to it.
+  setMaxListeners(0, signal);
+  await setUp({ signal });
+  const folder = await mkdtemp(join(tmpdir(), "gas-waiver-abuse-"));
+  try {
+    const runs = await measure(options, { folder, signal });
+    const problems = runs.flatMap(problemsOf);
+    await report(options, runs, problems);
+    return problems.length === 0 ? 0 : 1;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    console.error("interrupted");
+    return 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure({ only, seconds }, { folder, signal }) {
+  console.log(
+    `node ${process.version}, ${cpus().length} cores, load before: ${loadavg()[0].toFixed(1)}; ${seconds} s each`,
+  );
+  printHead();
+  const runs = [];
+  for (const name of only) {
+    const run = await runOne(name, { seconds, dataDir: join(folder, name), signal });
+    printRun(run);
+    runs.push(run);
+  }
+  return runs;
+}
+
+/** One attack on a service of its own. */
+async function runOne(name, { seconds, dataDir, signal }) {
+  const open = [];
+  let errors = "";
+  const start = async (program, args, more = {}) => {
+    const started = await startProgram(program, args, { signal, ...more });
+    open.unshift(started);
+    return started;
+  };
+  try {
+    await runToEnd(ofService("prepare"), [dataDir, "0"], { signal });
+    const node = await start(ofService("node"), ["0"]);
+    const onError = (text) => (errors += text);
+    const service = await start(own("service"), [node.url, dataDir], { node: ["--expose-gc"], onError });
+    const client = await start(own("client"), [service.url, "0"]);
+    const attacker = await start(own("attacker"), [service.url]);
+    await warmUp(client);
+    const before = await service.ask("begin");
+    await client.ask("begin");
+    const counts = await attacker.ask("attack", { name, seconds });
+    const good = await client.ask("stop");
+    const figures = await service.ask("figures");
+    const holding = await service.ask("memory");
+    await attacker.ask("letGo");
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    const after = await service.ask("memory");
+    return {
+      name,
+      counts,
+      service: { before, ...figures, holding, after },
+      client: good,
+      errors: errors.split("\n").filter((line) => line !== ""),
+    };
+  } finally {
+    for (const program of open) await program.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Compiling does not count. */
+async function warmUp(client) {
+  await client.ask("begin");
+  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  await client.ask("stop");
+}
+
+async function report({ json, seconds }, runs, problems) {
+  for (const problem of problems) console.error(problem);
+  console.log(problems.length === 0 ? "abuse: nothing was wrong" : `abuse: ${problems.length} problems`);
+  if (json === undefined) return;
+  const machine = {
+    node: process.version,
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    load: loadavg(),
+  };
+  const whole = { when: new Date().toISOString(), ...machine, seconds, runs, problems };
+  await writeFile(json, `${JSON.stringify(whole, undefined, 2)}\n`);
+  console.log(`written to ${json}`);
+}
+
+await runMain({ usage: USAGE, readOptions, run: main });

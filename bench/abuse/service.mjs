@@ -1,0 +1,78 @@
+// The service with its default limits. The rate alone is out of the way: it would end most attacks at once.
+//
+//   node --expose-gc service.mjs <the node's address> <data folder>
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { TEST_TOKEN } from "../../packages/devnet/dist/index.js";
+import { hexToBytes } from "../../packages/protocol/dist/index.js";
+import { createServer } from "../../packages/server/dist/index.js";
+import { present } from "../service/contestant.mjs";
+import { CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { ATTACKERS_KEY, GOOD_KEY } from "./shape.mjs";
+
+const [rpcUrl, dataDir] = process.argv.slice(2);
+const OUT_OF_THE_WAY = 10_000_000;
+const SAMPLE_MS = 20;
+
+let unhandled = 0;
+process.on("unhandledRejection", (reason) => {
+  unhandled++;
+  console.error("unhandledRejection", reason);
+});
+
+const server = await createServer({
+  chainId: CHAIN_ID,
+  rpcUrl,
+  waiverKeys: [waiverKey()],
+  apiKeys: [GOOD_KEY, ATTACKERS_KEY],
+  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
+  dataDir,
+  ratePerSecond: OUT_OF_THE_WAY,
+  rateBurst: OUT_OF_THE_WAY,
+  logLevel: "error",
+});
+const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+
+const megabytes = (bytes) => bytes / 2 ** 20;
+const delay = monitorEventLoopDelay({ resolution: 5 });
+delay.enable();
+let peak = 0;
+let begun = { cpu: process.cpuUsage(), at: performance.now() };
+setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage.rss());
+}, SAMPLE_MS).unref();
+
+/** What is held, after what is not has been collected. */
+function memory() {
+  global.gc();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { rssMb: megabytes(rss), heldMb: megabytes(heapUsed + external) };
+}
+
+present({
+  url,
+  close: () => server.close(),
+  answers: {
+    begin() {
+      const before = memory();
+      peak = process.memoryUsage.rss();
+      delay.reset();
+      begun = { cpu: process.cpuUsage(), at: performance.now() };
+      return before;
+    },
+    figures() {
+      const { user, system } = process.cpuUsage(begun.cpu);
+      const peakRssMb = megabytes(Math.max(peak, process.memoryUsage.rss()));
+      return {
+        cpuCores: (user + system) / 1_000 / (performance.now() - begun.at),
+        peakRssMb,
+        loopDelayMs: {
+          p50: delay.percentile(50) / 1e6,
+          p99: delay.percentile(99) / 1e6,
+          max: delay.max / 1e6,
+        },
+        unhandled,
+      };
+    },
+    memory,
+  },
+});

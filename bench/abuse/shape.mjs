@@ -1,0 +1,17 @@
+import { TEST_TOKEN } from "../../packages/devnet/dist/index.js";
+import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
+import { CHAIN_ID, userKey } from "../service/shape.mjs";
+
+export const GOOD_KEY = "a-good-clients-key";
+export const ATTACKERS_KEY = "an-attackers-key";
+
+/** approve(address,uint256) */
+const SELECTOR = "0x095ea7b3";
+
+/** The approval of a user, with as much calldata behind it as is asked for. */
+export function signedBy(user, { length = 68, gasLimit = 100_000n } = {}) {
+  const data = new Uint8Array(length);
+  data.set(hexToBytes(SELECTOR));
+  const tx = { type: "legacy", chainId: BigInt(CHAIN_ID), nonce: 0n, gasPrice: 0n, gasLimit };
+  return bytesToHex(signTransaction({ ...tx, to: TEST_TOKEN, value: 0n, data }, userKey(user)).raw);
+}
