@@ -191,19 +191,6 @@ describe("a body in very many pieces of one byte", () => {
   });
 });
 
-describe("a flood of one key that the queue refuses", () => {
-  it("takes nobody else's room", async () => {
-    const service = await services.start({ queueCapacity: 100, keyQueueShare: 0.5 });
-    const flood = JSON.stringify({ transactions: Array(50).fill("0x") });
-    const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
-    const floods = Array.from({ length: 20 }, () => service.post(flood));
-    const [line] = await service.submit([innerOf(++users)], other);
-    expect(outcomeOf(line)).toBe("success");
-    const statuses = (await Promise.all(floods)).map(({ status }) => status);
-    expect(statuses).toContain(503);
-  });
-});
-
 describe("JSON that grows when it is read", () => {
   const shared = services.shared();
 
