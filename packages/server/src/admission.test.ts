@@ -20,9 +20,9 @@ it("a flood of one key, refused for its share, takes no other key's room, and is
   const admission = createAdmission({ store, options: { queueCapacity: 100 }, chainRef: 1 });
   const limits = { ...LIMITS, queueShare: 0.5 };
   const flooding = callerOf("flooding", { limits });
-  // All of them before the store has been asked once.
-  const flood = Array.from({ length: 20 }, () => admission.enter(flooding, 50));
+  // All of them while the store is asked.
   const single = admission.enter(callerOf("single", { limits }), 50);
+  const flood = Array.from({ length: 20 }, () => admission.enter(flooding, 50));
   const outcomes = await Promise.allSettled(flood);
   (await single)();
   const admitted = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
