@@ -54,6 +54,20 @@ describe("a path or method that is not there", () => {
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "NOT_FOUND", reason: "NO_SUCH_PATH" });
   });
 
+  it("a path that is far longer than any: 404, and a record's is asked for", async () => {
+    const id = "x".repeat(2_000);
+    const nowhere = await shared().call("GET", `/v1/nothing/${id}`);
+    expect([nowhere.status, JSON.parse(nowhere.text).error.reason]).toEqual([404, "NO_SUCH_PATH"]);
+    const authorization = `Bearer ${API_KEY}`;
+    const record = await shared().call("GET", `/v1/submissions/${id}`, undefined, { authorization });
+    expect([record.status, JSON.parse(record.text).error.reason]).toEqual([404, "NO_SUCH_SUBMISSION"]);
+  });
+
+  it("with a body of no known type: 404 all the same", async () => {
+    const reply = await shared().call("POST", "/v1/nothing", "{}", { "content-type": "" });
+    expect([reply.status, JSON.parse(reply.text).error.reason]).toEqual([404, "NO_SUCH_PATH"]);
+  });
+
   it.each([
     ["PUT", "/v1/submit", "POST"],
     ["DELETE", "/v1/submit?wait=included", "POST"],

@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { DEFAULTS } from "../options.js";
@@ -34,6 +34,8 @@ const USUAL_TIMES: RequestTimes = {
   requestTimeoutMs: DEFAULTS.requestTimeoutMs,
 };
 
+/** Of all header fields together, and so of a path: Node's default. */
+const MAX_HEAD_BYTES = 16_384;
 /** How often Node looks for slow requests; by itself every 30 seconds, so that 10 could become 40. */
 const LOOK_FOR_SLOW_MS = 1_000;
 /** A client that takes nothing of its answer for so long, beyond the time it may wait for one, is cut off. */
@@ -51,6 +53,8 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     // Keep-alive connections do not hold up the end: requests under way are answered, idle ones are closed.
     forceCloseConnections: "idle",
     return503OnClosing: false,
+    // What is no id is told so by its route, however long it is.
+    routerOptions: { maxParamLength: MAX_HEAD_BYTES },
     http: {
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: Math.min(LOOK_FOR_SLOW_MS, headTimeoutMs),
@@ -62,12 +66,21 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   takeJsonBodies(app, { maxBodyBytes, memory });
   closeSilentConnections(app);
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler((request, reply) => {
+  const notFound = (request: FastifyRequest, reply: FastifyReply): ProtocolError => {
     const path = pathOf(request.url);
     const methods = methodsOf(path, routes);
-    if (methods.length === 0) throw new ProtocolError("NO_SUCH_PATH", `there is no ${path}`);
+    if (methods.length === 0) return new ProtocolError("NO_SUCH_PATH", `there is no ${path}`);
     reply.header("allow", methods.join(", "));
-    throw new ProtocolError("NO_SUCH_METHOD", `${path} takes ${methods.join(", ")}, not ${request.method}`);
+    const message = `${path} takes ${methods.join(", ")}, not ${request.method}`;
+    return new ProtocolError("NO_SUCH_METHOD", message);
+  };
+  app.setNotFoundHandler((request, reply) => {
+    throw notFound(request, reply);
+  });
+  // Before the body is looked at: where nothing is, it is not worth the memory, and it does not matter what it is.
+  app.addHook("preParsing", (request, reply, payload, done) => {
+    if (request.is404) done(notFound(request, reply));
+    else done(null, payload);
   });
   return app;
 }

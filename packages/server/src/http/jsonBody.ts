@@ -35,8 +35,6 @@ export function takeJsonBodies(app: FastifyInstance, { maxBodyBytes, memory }: J
     done(null, payload);
   });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
-    // A stranger's body is not worth the memory.
-    if (request.is404) return undefined;
     const text = await readText(request, payload, maxBodyBytes);
     assertFewValues(text);
     return await new Promise((resolve, reject) => {

@@ -140,7 +140,7 @@ export class Description {
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/:\w+/g, "[^/]+").replaceAll(".", "\\.")}$`);
+  return new RegExp(`^${path.replace(/:\w+/g, "[^/]*").replaceAll(".", "\\.")}$`);
 }
 
 let made: Description | undefined;
