@@ -1,6 +1,7 @@
 import { decodeInnerTx, hashTransaction, signWrapperTx } from "@gas-waiver/protocol";
 import { askNonces, type ChainNonces } from "./chainNonces.js";
 import type { LaneContext } from "./lane.js";
+import { spareNotMissing } from "./notMissing.js";
 import { freeNonces, type Plan, planSender } from "./plan.js";
 import { reroute } from "./reroute.js";
 import { fail, settle } from "./settle.js";
@@ -50,7 +51,7 @@ export async function assign(
   const isKnown = early && senders.every(({ sender }) => early.of(sender) !== undefined);
   const hasty = isKnown ? planBy(early) : undefined;
   // Else after the store: what is settled in between counts as under way and as used, never as neither.
-  const { waiverNonce, plans } = hasty?.plans.every(isReady)
+  const { waiverNonce, plans: sorted } = hasty?.plans.every(isReady)
     ? hasty
     : planBy(
         await askNonces(
@@ -59,6 +60,7 @@ export async function assign(
           senders.map(({ sender }) => sender),
         ),
       );
+  const plans = await spareNotMissing(held, senders, sorted, dependencies);
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)

@@ -20,6 +20,25 @@ export function postpone(
   );
 }
 
+/**
+ * The lowest nonces that these senders have under way and that the lane has not signed, by the sender in hex.
+ * @param except ids of submissions that do not count.
+ */
+export async function heldElsewhere(
+  { pool }: Store,
+  lane: Pick<Lane, "chain" | "waiver">,
+  { senders, except }: { readonly senders: readonly Uint8Array[]; readonly except: readonly string[] },
+): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await pool.query<{ sender: Buffer; lowest: string }>(
+    `select sender, min(sender_nonce) as lowest from unfinished
+     where chain = $1 and sender = any($3::bytea[]) and state <> 'included' and id <> all($4::uuid[])
+       and (waiver <> $2 or state = 'queued')
+     group by sender`,
+    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer), except],
+  );
+  return new Map(rows.map(({ sender, lowest }) => [sender.toString("hex"), BigInt(lowest)]));
+}
+
 /** Gives what is queued in the lane to another one. */
 export function handOn(
   store: Store,
