@@ -1,5 +1,5 @@
 // What may be sent, by the governance of a real chain: two waivers, each with a policy of its own.
-import { Transaction, type TransactionLike } from "ethers";
+import { id, Transaction, type TransactionLike, Wallet } from "ethers";
 import { describe, expect, it } from "vitest";
 import { type RegistryService, registryService } from "./registryService.js";
 import { account, CHAIN_ID, TOKEN, transferOf } from "./user.js";
@@ -83,6 +83,30 @@ describe("a service that follows the governance of its chain", () => {
     expect(await outcomes(service, ...signed.map(async (raw) => raw))).toEqual(Array(4).fill("included"));
     const carriers = await Promise.all(signed.map((raw) => waiverOf(service, raw)));
     expect(carriers).toEqual([FIRST, SECOND, FIRST, SECOND].map((waiver) => waiver.toLowerCase()));
+  });
+
+  it("carries many senders' mixed transactions, from many requests at once, each once and by who may", async () => {
+    const service = started();
+    const wallets = ["a", "b", "c", "d"].map((name) => new Wallet(id(name)));
+    const signed = await Promise.all(
+      wallets.flatMap((wallet, i) =>
+        Array.from({ length: 8 }, (_, nonce) => {
+          const kind = (i + nonce * nonce) % 3 === 0 ? APPROVE : TRANSFER;
+          const tx = transferOf(RECIPIENT, 0n, nonce);
+          return wallet.signTransaction({ ...tx, data: `${kind}${tx.data?.slice(10)}` });
+        }),
+      ),
+    );
+    // Every fourth in a request of its own: no request has two in a row.
+    const requests = [3, 1, 0, 2].map((k) => signed.filter((_, i) => i % 4 === k).reverse());
+    const answers = await Promise.all(
+      requests.map((raws) => outcomes(service, ...raws.map(async (raw) => raw))),
+    );
+    expect(answers.flat()).toEqual(Array(signed.length).fill("included"));
+    for (const raw of signed) {
+      const permitted = Transaction.from(raw).data.startsWith(APPROVE) ? FIRST : SECOND;
+      expect(await waiverOf(service, raw)).toBe(permitted.toLowerCase());
+    }
   });
 
   it("tells of a waiver that was revoked, refuses what it alone could carry, and takes it back when it is there again", async () => {
