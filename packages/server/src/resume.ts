@@ -2,7 +2,7 @@ import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "./caller.js";
 import { type Entry, type LinesOptions, linesOf } from "./lines.js";
-import { findSubmissions } from "./store/lookup.js";
+import { findSubmissionsOf } from "./store/readers.js";
 
 /**
  * The lines of earlier submissions (D23): at once for those whose result is known. `index` is the position in
@@ -13,8 +13,8 @@ export async function resumeLines(
   { keyId }: Caller,
   ids: readonly string[],
 ): Promise<AsyncIterable<ResultLine>> {
-  const found = await findSubmissions(request.store, ids.filter(isUuid));
-  const own = new Map(found.filter((one) => one.keyId === keyId).map((one) => [one.id, one]));
+  const found = await findSubmissionsOf(request.store, keyId, ids.filter(isUuid));
+  const own = new Map(found.map((one) => [one.id, one]));
   const entries = ids.map((id, index): Entry => {
     const submission = own.get(id.toLowerCase());
     if (submission) return { index, id: submission.id, innerHash: submission.innerHash, earlier: true };

@@ -68,6 +68,19 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect(body).not.toHaveProperty("finalAt");
   });
 
+  it("is also for another key that has sent the same transaction: it has got that id (D18)", async () => {
+    const service = await services.start();
+    const [first] = await service.submit([innerOf(1)]);
+    const id = first?.id ?? "";
+    const other = { ...GOOD_HEADERS, authorization: `Bearer ${OTHER_API_KEY}` };
+    expect((await recordOf(service, id, other)).status).toBe(404);
+    const [again] = await service.submit([innerOf(1)], { headers: other });
+    expect(again).toEqual(first);
+    expect(await recordOf(service, id, other)).toEqual(await recordOf(service, id));
+    const list = await service.call("GET", "/v1/submissions", undefined, other);
+    expect(parseSubmissionPage(JSON.parse(list.text)).submissions).toEqual([]);
+  });
+
   it("is 404 for what is not there, what was never accepted, and what is another key's", async () => {
     const service = await services.start();
     const [good, bad] = await service.submit([innerOf(1), "0x"]);

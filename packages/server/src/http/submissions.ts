@@ -13,7 +13,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../caller.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../store/list.js";
-import { findSubmissions } from "../store/lookup.js";
+import { findSubmissionsOf } from "../store/readers.js";
 import type { Store } from "../store/Store.js";
 import { storeErrors } from "../unavailable.js";
 import type { Authenticator } from "./auth.js";
@@ -41,8 +41,9 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     onRequest: authenticate,
     handler: async (request) => {
       const { id } = request.params;
-      const [submission] = isUuid(id) ? await storeErrors(() => findSubmissions(store, [id])) : [];
-      if (submission === undefined || submission.keyId !== request.caller.keyId) {
+      const { keyId } = request.caller;
+      const [submission] = isUuid(id) ? await storeErrors(() => findSubmissionsOf(store, keyId, [id])) : [];
+      if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
       }
       return recordOf(submission);

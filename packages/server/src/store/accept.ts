@@ -2,6 +2,7 @@ import type { KeyCaps } from "../caller.js";
 import type { Submission } from "../submission.js";
 import type { CapReached } from "./acceptCapped.js";
 import { byteaArray, prepared } from "./parameters.js";
+import { letRead } from "./readers.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
 import type { Queryable } from "./Store.js";
 
@@ -53,7 +54,9 @@ export async function accept(
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
   const rivals = await findRivals({ pool }, chain, others);
-  return applicants.map((applicant) => acceptanceOf(applicant, accepted, rivals));
+  const acceptances = applicants.map((applicant) => acceptanceOf(applicant, accepted, rivals));
+  await letRead({ pool }, applicants, acceptances);
+  return acceptances;
 }
 
 /** The columns of applicants as the database's functions take them, in their order. */

@@ -1,6 +1,7 @@
 import type { KeyCaps } from "../caller.js";
 import { type Acceptance, type Applicant, acceptanceOf, columnsOf, findRivals } from "./accept.js";
 import { prepared } from "./parameters.js";
+import { letRead } from "./readers.js";
 import type { Queryable } from "./Store.js";
 
 /** An applicant of a key with daily caps. */
@@ -68,7 +69,7 @@ export async function acceptCapped(
       return row ? [[placeOf(one), row] as const] : [];
     }),
   );
-  return applicants.map((applicant) => {
+  const acceptances = applicants.map((applicant): Acceptance => {
     // Another of this write had its sender's nonce, and was refused: this one was in its shadow.
     const row =
       refused.get(applicant.id) ??
@@ -78,6 +79,8 @@ export async function acceptCapped(
     if (row) return { kind: "capped", by: reachedOf(row, applicant) };
     return acceptanceOf(applicant, accepted, rivals);
   });
+  await letRead({ pool }, applicants, acceptances);
+  return acceptances;
 }
 
 function placeOf({ sender, senderNonce }: Applicant): string {
