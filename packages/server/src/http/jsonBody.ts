@@ -2,6 +2,7 @@ import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import type { Caller } from "../caller.js";
 import type { BodyMemory, HeldBytes } from "./BodyMemory.js";
+import { whenOver } from "./whenOver.js";
 
 export interface JsonBodyOptions {
   /** Of any body; a key may have a narrower limit. */
@@ -30,7 +31,7 @@ export function takeJsonBodies(app: FastifyInstance, { maxBodyBytes, memory }: J
       const held = memory.open(caller);
       request.held = held;
       // The request's texts are as large as its body, and are there until it is answered.
-      reply.raw.once("close", () => held.release());
+      whenOver(request.raw, reply.raw, () => held.release());
     }
     done(null, payload);
   });

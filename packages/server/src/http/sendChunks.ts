@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import { whenOver } from "./whenOver.js";
 
 /**
  * Answers with chunks as they come, at the client's pace: the next is asked for when the one before has found room. By
@@ -8,19 +9,23 @@ import type { FastifyReply } from "fastify";
  * A client that leaves ends the asking. A failure of the chunks cuts the connection: what was sent is not all.
  */
 export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const { raw } = reply;
+  const { raw, request } = reply;
   reply.hijack();
   const iterator = chunks[Symbol.asyncIterator]();
-  const gone = new Promise<void>((resolve) => raw.once("close", resolve));
-  void gone.then(() => iterator.return?.());
+  let isOver = false;
+  const over = new Promise<void>((resolve) => whenOver(request.raw, raw, resolve));
+  void over.then(() => {
+    isOver = true;
+    return iterator.return?.();
+  });
   // What is written to a client that has just left; `close` follows.
   raw.on("error", () => {});
   raw.writeHead(reply.statusCode, definedOf(reply.getHeaders()));
   try {
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-      if (raw.destroyed) return;
+      if (isOver || raw.destroyed) return;
       const hasRoom = raw.write(next.value);
-      if (!hasRoom) await Promise.race([gone, new Promise((resolve) => raw.once("drain", resolve))]);
+      if (!hasRoom) await Promise.race([over, new Promise((resolve) => raw.once("drain", resolve))]);
     }
     raw.end();
   } catch (error) {

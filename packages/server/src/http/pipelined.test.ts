@@ -1,0 +1,95 @@
+// Requests that a client sends without waiting for the answers before (RFC 9112, 9.3.2).
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { callerOf } from "../testing/callers.js";
+import { BodyMemory } from "./BodyMemory.js";
+import { createBaseApp } from "./base.js";
+import { sendChunks } from "./sendChunks.js";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** Something that a test waits for. */
+function signal<T = void>() {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/**
+ * A listener with a path `/slow` that answers two lines, the second when it is told to, `/read` that reads a body, and
+ * `/large` that answers without an end.
+ */
+async function start() {
+  const memory = new BodyMemory(100_000, 100_000);
+  const app = createBaseApp({
+    log: { error: () => {} } as never,
+    metrics: { refused: () => {} },
+    maxBodyBytes: 100_000,
+    memory,
+    routes: [],
+  });
+  app.decorateRequest("caller");
+  app.addHook("onRequest", async (request) => {
+    request.caller = callerOf("a");
+  });
+  const [first, second, read, left] = [signal(), signal(), signal<Socket>(), signal()];
+  app.get("/slow", (_request, reply) =>
+    sendChunks(
+      reply,
+      (async function* () {
+        yield Buffer.from("one\n");
+        first.resolve();
+        await second.promise;
+        yield Buffer.from("two\n");
+      })(),
+    ),
+  );
+  app.post("/read", ({ raw }) => {
+    read.resolve(raw.socket);
+    return { read: true };
+  });
+  app.get("/large", async ({ raw }, reply) => {
+    read.resolve(raw.socket);
+    const chunks = (async function* () {
+      while (true) yield Buffer.alloc(65_536);
+    })();
+    await sendChunks(reply, chunks);
+    left.resolve();
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  closing.push(() => app.close());
+  const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+  closing.push(async () => void socket.destroy());
+  return { memory, socket, first, second, read, left };
+}
+
+const SLOW = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+const head = (...lines: string[]) => [...lines, "Host: x", "", ""].join("\r\n");
+
+describe("a client that leaves while an answer waits behind another", () => {
+  it("gives back what the body held", async () => {
+    const { memory, socket, read } = await start();
+    const body = JSON.stringify({ more: "x".repeat(50_000) });
+    socket.write(
+      `${SLOW}${head("POST /read HTTP/1.1", "Content-Type: application/json", `Content-Length: ${body.length}`)}${body}`,
+    );
+    const accepted = await read.promise;
+    expect(memory.held).toBeGreaterThan(50_000);
+    socket.destroy();
+    await new Promise((resolve) => accepted.once("close", resolve));
+    expect(memory.held).toBe(0);
+  });
+
+  it("is not waited for by an answer that found no room", async () => {
+    const { socket, read, left } = await start();
+    socket.write(`${SLOW}${head("GET /large HTTP/1.1")}`);
+    await read.promise;
+    socket.destroy();
+    await left.promise;
+  });
+});
