@@ -6,6 +6,7 @@ import { DEFAULTS } from "../options.js";
 import type { BodyMemory } from "./BodyMemory.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { takeJsonBodies } from "./jsonBody.js";
+import { OpenAnswers } from "./OpenAnswers.js";
 import { methodsOf, pathOf, type Route } from "./paths.js";
 import { closeSilentConnections } from "./silentConnections.js";
 
@@ -46,6 +47,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   const { log, metrics, maxBodyBytes, memory, routes, times = USUAL_TIMES } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = times;
   const answerError = createErrorHandler(log, metrics);
+  const answers = new OpenAnswers();
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: bodyTimeoutMs,
@@ -59,10 +61,11 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: Math.min(LOOK_FOR_SLOW_MS, headTimeoutMs),
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, answers),
     // A URL that is none reaches no route, and so no error handler.
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
+  answers.watch(app.server);
   takeJsonBodies(app, { maxBodyBytes, memory });
   closeSilentConnections(app);
   app.setErrorHandler(answerError);

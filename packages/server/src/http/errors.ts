@@ -6,6 +6,7 @@ import type { KeyLimits } from "../caller.js";
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { RateExceededError, type RateState } from "./limit.js";
+import type { OpenAnswers } from "./OpenAnswers.js";
 
 /** When a request that was refused for want of room, or of the store, may be tried again. */
 const RETRY_AFTER_SECONDS = 1;
@@ -42,12 +43,18 @@ function protocolErrorOf(error: FastifyError | ProtocolError): ProtocolError {
 
 /**
  * Answers bytes that are no request for HTTP: they reach no route. The body is the one of any other refusal (D21).
+ * Behind good requests there is no answer: it would come before theirs, or within one.
  */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  answers?: Pick<OpenAnswers, "endBehind">,
+): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
+  if (answers?.endBehind(socket)) return;
   const refusal =
     BROKEN[error.code ?? ""] ?? new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");
   const status = statusOf(refusal.reason);

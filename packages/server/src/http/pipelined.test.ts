@@ -1,5 +1,6 @@
 // Requests that a client sends without waiting for the answers before (RFC 9112, 9.3.2).
 import { type AddressInfo, connect, type Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { callerOf } from "../testing/callers.js";
 import { BodyMemory } from "./BodyMemory.js";
@@ -65,7 +66,14 @@ async function start() {
   closing.push(() => app.close());
   const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
   closing.push(async () => void socket.destroy());
-  return { memory, socket, first, second, read, left };
+  return { app, memory, socket, first, second, read, left };
+}
+
+/** Everything that comes until the connection's end. */
+async function allOf(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const part of socket.setEncoding("utf8")) text += part;
+  return text;
 }
 
 const SLOW = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -91,5 +99,41 @@ describe("a client that leaves while an answer waits behind another", () => {
     await read.promise;
     socket.destroy();
     await left.promise;
+  });
+});
+
+describe("what is no request", () => {
+  const broken = ({ server }: FastifyInstance) =>
+    new Promise((resolve) => server.once("clientError", resolve));
+  const chunked = (rest: string) =>
+    `${head("POST /read HTTP/1.1", "Content-Type: application/json", "Transfer-Encoding: chunked")}${rest}`;
+
+  it.each([
+    ["garbage", "GARBAGE\r\n\r\n"],
+    ["a body that breaks off", chunked("zz\r\n")],
+  ])("behind a good one, %s: ends the connection when the good one is answered", async (_, bytes) => {
+    const { app, socket, first, second } = await start();
+    const heard = broken(app);
+    socket.write(SLOW);
+    await first.promise;
+    socket.write(bytes);
+    await heard;
+    second.resolve();
+    const [before, ...behind] = (await allOf(socket)).split("\r\n\r\n");
+    expect(before).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(behind).toEqual(["4\r\none\n\r\n4\r\ntwo\n\r\n0", ""]);
+  });
+
+  it("in the same packet as a good one: the good one is answered", async () => {
+    const { socket, second } = await start();
+    second.resolve();
+    socket.write(`${SLOW}GARBAGE\r\n\r\n`);
+    expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*two\n\r\n0\r\n\r\n$/);
+  });
+
+  it("but a body that breaks off: 400", async () => {
+    const { socket } = await start();
+    socket.write(chunked("zz\r\n"));
+    expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*MALFORMED_HTTP[\s\S]*\}$/);
   });
 });
