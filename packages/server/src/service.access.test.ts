@@ -92,6 +92,7 @@ describe("bytes that are no request", () => {
       431,
       "HEAD_TOO_LARGE",
     ],
+    ["no Host", "GET /v1/health HTTP/1.1\r\n\r\n", 400, "MALFORMED_HTTP"],
   ])("%s: an error in the form of any other", async (_, bytes, status, reason) => {
     const { hostname, port } = new URL(shared().url);
     const socket = connect(Number(port), hostname);
@@ -101,6 +102,15 @@ describe("bytes that are no request", () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     const { error } = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")));
     expect(error).toMatchObject({ code: "INVALID_REQUEST", reason });
+  });
+});
+
+describe("an expectation that nobody knows", () => {
+  const shared = services.shared();
+
+  it("changes nothing", async () => {
+    const reply = await shared().call("GET", "/v1/health", undefined, { expect: "foo" });
+    expect([reply.status, JSON.parse(reply.text).status]).toEqual([200, "ok"]);
   });
 });
 

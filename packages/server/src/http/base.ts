@@ -4,6 +4,7 @@ import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { DEFAULTS } from "../options.js";
 import type { BodyMemory } from "./BodyMemory.js";
+import { leaveNoAnswerEmpty } from "./emptyAnswers.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import { takeJsonBodies } from "./jsonBody.js";
 import { OpenAnswers } from "./OpenAnswers.js";
@@ -58,6 +59,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     // What is no id is told so by its route, however long it is.
     routerOptions: { maxParamLength: MAX_HEAD_BYTES },
     http: {
+      requireHostHeader: false,
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: Math.min(LOOK_FOR_SLOW_MS, headTimeoutMs),
     },
@@ -66,6 +68,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
   answers.watch(app.server);
+  leaveNoAnswerEmpty(app);
   takeJsonBodies(app, { maxBodyBytes, memory });
   closeSilentConnections(app);
   app.setErrorHandler(answerError);
