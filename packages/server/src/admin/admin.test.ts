@@ -101,6 +101,9 @@ describe("the admin API", () => {
     ["GET", "keys/0123456789abcdef", undefined, 404, "NO_SUCH_KEY"],
     ["POST", "keys/0123456789abcdef/rotate", { overlapSeconds: -1 }, 400, "INVALID_KEY_TERMS"],
     ["POST", "keys/0123456789abcdef/rotate", { overlap: 1 }, 400, "INVALID_KEY_TERMS"],
+    ["GET", "keys/%00", undefined, 404, "NO_SUCH_KEY"],
+    ["PATCH", `keys/${"a".repeat(200)}`, { label: "a" }, 404, "NO_SUCH_KEY"],
+    ["POST", "keys/%00/rotate", undefined, 404, "NO_SUCH_KEY"],
     ["DELETE", "keys/0123456789abcdef", undefined, 405, "NO_SUCH_METHOD"],
     ["GET", "nothing", undefined, 404, "NO_SUCH_PATH"],
   ])("%s %s with %j: %d %s", async (method, path, body, status, reason) => {

@@ -18,7 +18,7 @@ import {
   recordChange,
 } from "../store/keyAudit.js";
 import { storeNow } from "../store/queue.js";
-import type { Store } from "../store/Store.js";
+import type { Queryable, Store } from "../store/Store.js";
 import { createTurns, TooManyWaitingError } from "../turns.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import {
@@ -77,7 +77,7 @@ export function createKeyAdmin(store: Store): KeyAdmin {
     },
     async show(id) {
       const now = await storeNow(store);
-      const key = (await findKey(store, id)) ?? noSuchKey(id);
+      const key = await existingKey(store, id);
       const record = keyRecordOf(key, now);
       return Object.keys(key.terms.caps).length > 0 ? { ...record, today: await useOf(store, id) } : record;
     },
@@ -142,7 +142,7 @@ function changeKey(
   edit: Edit,
 ): Promise<KeyRecord> {
   return changingKeys(store, async (db, now) => {
-    const before = (await findKey({ pool: db }, id)) ?? noSuchKey(id);
+    const before = await existingKey({ pool: db }, id);
     if (before.revokedAt && action !== "revoke") {
       throw new ProtocolError("KEY_STATE_FINAL", `key ${id} is revoked, and stays so`, { keyId: id });
     }
@@ -223,10 +223,13 @@ function auditable({ label, expiresAt, disabledAt, revokedAt, previous, terms }:
   };
 }
 
-function noSuchKey(id: string): never {
+/** The store is asked for nothing but ids: there are texts that it does not take. */
+async function existingKey(store: { readonly pool: Queryable }, id: string): Promise<StoredKey> {
   // It may be a whole key: that is not repeated.
   if (!KEY_ID_PATTERN.test(id)) {
     throw new ProtocolError("NO_SUCH_KEY", "that is not the id of a key, which is 16 hex digits");
   }
+  const key = await findKey(store, id);
+  if (key !== undefined) return key;
   throw new ProtocolError("NO_SUCH_KEY", `there is no key with the id ${id}`, { keyId: id });
 }
