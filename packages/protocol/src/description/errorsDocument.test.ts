@@ -18,8 +18,10 @@ An error stands in the result line of its transaction (D13), and later in the su
 **A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column says whether it is of use:
 
 - *corrected only*: the same thing fails again, until what the remedy says is done;
-- *later*: the same thing may pass after a while; a 429 or 503 says in \`Retry-After\` after how many seconds;
-- *at once*: the same thing gives the submission of before, or a new try of one that has failed for good.`;
+- *later*: the same thing may pass after a while; over HTTP, a 429 or 503 says in \`Retry-After\` after how many seconds;
+- *at once*: the same thing gives the submission of before, or a new try of one that has failed for good.
+
+Under an \`Idempotency-Key\` there is no new try: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, whatever would pass by now. Send such a transaction under another name, or without one ([api.md](api.md#sending-a-request-again)). A request that was refused whole may be sent again under its name.`;
 
 const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
   line: "result line",

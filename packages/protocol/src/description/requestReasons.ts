@@ -7,7 +7,7 @@ type Notes = Partial<Record<Reason, ReasonNote>>;
 export const REQUEST = {
   MALFORMED_HTTP: {
     where: ["http"],
-    cause: "What came is not well-formed HTTP.",
+    cause: "What came is not well-formed HTTP, or has no `Host`.",
     remedy: "Use an HTTP client; if you do, look for a proxy that changes the request.",
     retry: "corrected",
   },
@@ -126,19 +126,19 @@ export const REQUEST = {
   RATE_EXCEEDED: {
     where: ["http", "frame"],
     cause: "More transactions a second than this key may send.",
-    remedy: "Wait as long as `Retry-After` says.",
+    remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
     retry: "later",
   },
   QUEUE_AT_CAPACITY: {
     where: ["http", "frame"],
     cause: "The service has more work than it takes on.",
-    remedy: "Wait as long as `Retry-After` says.",
+    remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
     retry: "later",
   },
   KEY_SHARE_EXHAUSTED: {
     where: ["http", "frame"],
     cause: "This key's share of the queue is full.",
-    remedy: "Wait as long as `Retry-After` says.",
+    remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
     retry: "later",
   },
   CONNECTION_FULL: {

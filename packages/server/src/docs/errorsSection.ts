@@ -18,7 +18,8 @@ export function errorsSection(): Html {
 <code>message</code> for people. It stands in a result line, is the body of a request refused whole (then with the HTTP
 status given here), or is a frame of the WebSocket. The last word of each says whether the same thing may be sent
 again: it never does harm, and helps <em>${RETRY_LABELS.now}</em>, <em>${RETRY_LABELS.later}</em>, or
-<em>${RETRY_LABELS.corrected}</em>.</p>
+<em>${RETRY_LABELS.corrected}</em>. Under an <code>Idempotency-Key</code> a line's refusal, or its submission, is
+repeated for 24 hours; use another name for a new try.</p>
 <h3>Codes</h3>${table(["code", "meaning"], codes)}
 ${REASON_GROUPS.map(({ title, reasons }) => html`<h3>${title}</h3><dl>${reasons.map(reasonEntry)}</dl>`)}</section>`;
 }
