@@ -253,6 +253,16 @@ describe("a WebSocket that sends", () => {
     await expectServed(shared());
   });
 
+  it("a frame in pieces of nothing is closed with 1008, and told why", async () => {
+    const client = await TestSocket.open(shared());
+    const why = once(client.socket, "close");
+    client.socket.send("x", { fin: false });
+    for (let i = 0; i < 20_000; i++) client.socket.send("", { fin: false });
+    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(String((await why)[1])).toContain("too many pieces");
+    await expectServed(shared());
+  });
+
   it("pings without an end is closed with 1008, and told why", async () => {
     const client = await TestSocket.open(shared());
     const why = once(client.socket, "close");

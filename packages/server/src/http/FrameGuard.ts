@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
 import type { BodyMemory, BodyOwner, HeldBytes } from "./BodyMemory.js";
+import { FrameHeads } from "./FrameHeads.js";
 
 export interface FrameGuardOptions {
   readonly memory: BodyMemory;
@@ -12,6 +13,8 @@ export interface FrameGuardOptions {
 
 /** Pings and pongs of a client between two pings of the service: some times a second is much. */
 const MAX_SIGNS = 1_000;
+/** Frames of the protocol without a message among them, empty ones too; one packet may have thousands of messages. */
+const MAX_FRAMES = 16_384;
 /** What a piece takes in memory, however small it is. */
 const PIECE_BYTES = 256;
 /** The head of a ping or pong as clients send it. */
@@ -31,6 +34,8 @@ export class FrameGuard {
   #arrived = 0;
   #since = 0;
   #signs = 0;
+  readonly #heads = new FrameHeads();
+  #frames = 0;
 
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
@@ -49,6 +54,7 @@ export class FrameGuard {
     const held = this.#held;
     this.#held = this.#options.memory.open(this.#options.owner);
     this.#arrived = 0;
+    this.#frames = 0;
     return held;
   }
 
@@ -69,6 +75,11 @@ export class FrameGuard {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#arrived === 0) this.#since = performance.now();
     this.#arrived += piece.length;
+    this.#frames += this.#heads.count(piece);
+    if (this.#frames > MAX_FRAMES) {
+      this.#end(CLOSE_CODES.keyRevoked, "the frame comes in too many pieces");
+      return;
+    }
     try {
       this.#held.grow(Math.max(piece.length, PIECE_BYTES));
     } catch (error) {
@@ -79,7 +90,10 @@ export class FrameGuard {
 
   #sign(length: number): void {
     this.#arrived = Math.max(0, this.#arrived - length - SIGN_HEAD_BYTES);
-    if (this.#arrived === 0) this.#held.release();
+    if (this.#arrived === 0) {
+      this.#held.release();
+      this.#frames = 0;
+    }
     if (++this.#signs > MAX_SIGNS)
       this.#end(CLOSE_CODES.keyRevoked, "the client floods the service with pings");
   }
