@@ -13,6 +13,9 @@ export function describeKey(record: KeyRecord): string[] {
   return [
     `${id}  ${state}, ${env}: ${label}`,
     `  ${times.join(", ")}`,
+    ...(record.notUnderstood
+      ? [`  refused, because what is set for it is not understood: ${record.notUnderstood}`]
+      : []),
     ...[termLine("limits", record.limits), termLine("caps in a day", record.caps)].flat(),
     ...(record.today ? [`  used until ${record.today.ends}: ${useText(record.today)}`] : []),
     ...(record.allowedTargets ? [`  may send only ${JSON.stringify(record.allowedTargets)}`] : []),

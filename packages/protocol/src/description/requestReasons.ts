@@ -113,7 +113,8 @@ export const REQUEST = {
   },
   KEY_DISABLED: {
     where: ["http"],
-    cause: "The operator has disabled the key for now.",
+    cause:
+      "The operator has disabled the key for now; or this version of the service does not understand what is set for it.",
     remedy: "Ask the operator.",
     retry: "later",
   },

@@ -21,6 +21,7 @@ function keyWith(changes: Partial<StoredKey> = {}): StoredKey {
     disabledAt: undefined,
     revokedAt: undefined,
     terms: parseTerms({}),
+    notUnderstood: undefined,
     version: 1n,
     ...changes,
   };
@@ -47,6 +48,7 @@ describe("a key of the store", () => {
     ["KEY_EXPIRED", { expiresAt: at(10) }, 10],
     ["admitted", { expiresAt: at(10) }, 9.999],
     ["KEY_DISABLED", { disabledAt: at(5) }, 6],
+    ["KEY_DISABLED", { notUnderstood: { terms: {}, why: "limits.new is nothing that can be set" } }, 6],
     ["KEY_REVOKED", { revokedAt: at(5), disabledAt: at(4), expiresAt: at(3) }, 6],
   ])("is %s with %j", (expected, changes, seconds) => {
     expect(outcome(held(changes), OLD, seconds)).toBe(expected);

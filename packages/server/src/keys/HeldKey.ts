@@ -24,6 +24,11 @@ export class HeldKey {
     this.#caller = caller;
   }
 
+  /** Whether it is refused because this version does not understand what is set for it. */
+  get isNotUnderstood(): boolean {
+    return this.#key.notUnderstood !== undefined;
+  }
+
   /** The key has changed: its limits bind from the next request on, and who is no longer let in is sent away. */
   update(key: StoredKey, caller: Caller, now: Date): void {
     this.#key = key;
@@ -72,7 +77,7 @@ export class HeldKey {
   }
 
   #refusal(hash: Buffer, now: Date): ProtocolError | undefined {
-    const { previous, revokedAt, disabledAt, expiresAt } = this.#key;
+    const { previous, revokedAt, disabledAt, expiresAt, notUnderstood } = this.#key;
     // Both are compared, so that the time tells nothing.
     const isCurrent = timingSafeEqual(this.#key.hash, hash);
     const isPrevious = timingSafeEqual(previous?.hash ?? NOBODYS_HASH, hash);
@@ -80,6 +85,9 @@ export class HeldKey {
     if (revokedAt) return refused("KEY_REVOKED", "the API key was revoked");
     if (expiresAt && expiresAt <= now) return refused("KEY_EXPIRED", "the API key has expired");
     if (disabledAt) return refused("KEY_DISABLED", "the API key is disabled for now");
+    // It may be meant to narrow the key.
+    if (notUnderstood)
+      return refused("KEY_DISABLED", "the service does not understand what is set for the API key");
     if (isCurrent || (previous && previous.until > now)) return undefined;
     return refused("KEY_EXPIRED", "this secret of the API key was replaced by a new one");
   }

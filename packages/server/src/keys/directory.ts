@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Caller, KeyLimits } from "../caller.js";
 import type { Logger } from "../log.js";
 import { keysSince, type StoredKey } from "../store/apiKeys.js";
-import type { Store } from "../store/Store.js";
+import { isStoreUnavailable, type Store } from "../store/Store.js";
 import { keyIdIn } from "./apiKey.js";
 import { type Grant, HeldKey, NOBODYS_HASH, unknownKey } from "./HeldKey.js";
 
@@ -49,6 +49,10 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
     if (key.version <= version) return;
     const caller = callerOf(key, limits, queueCapacity);
     const known = held.get(key.id);
+    if (key.notUnderstood && !known?.isNotUnderstood) {
+      const what = { keyId: key.id, err: key.notUnderstood.why };
+      log.error(what, "an API key is refused: this version does not understand what is set for it");
+    }
     if (known) known.update(key, caller, storeTime());
     else held.set(key.id, new HeldKey(key, caller));
     version = key.version;
@@ -80,7 +84,11 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
   const timer = setInterval(() => {
     // Also without the store: a key expires by itself.
     for (const key of held.values()) key.settle(storeTime());
-    look().catch((error: Error) => log.debug({ err: error.message }, "API keys could not be looked up"));
+    look().catch((error: Error) => {
+      // Nothing else would tell that changes of keys do not bind.
+      const level = isStoreUnavailable(error) ? "debug" : "error";
+      log[level]({ err: error.message }, "API keys could not be looked up");
+    });
   }, LOOK_MS);
   return {
     admit(text, hash) {

@@ -258,6 +258,59 @@ describe("a backup that is restored", () => {
   });
 });
 
+describe("a key with terms that this version does not understand", () => {
+  const later = { limits: { newLimit: 5 } };
+  const withLater = async () => {
+    const [odd, other] = [
+      await admin.create("tests", { label: "odd" }),
+      await admin.create("tests", { label: "other" }),
+    ];
+    const write = () =>
+      store.pool.query(
+        "update api_keys set terms = $2, version = (select max(version) + 1 from api_keys) where id = $1",
+        [odd.record.id, JSON.stringify(later)],
+      );
+    return { odd, other, write };
+  };
+
+  it("is refused alone and said so once: others are revoked as ever, also at a start", async () => {
+    const { odd, other, write } = await withLater();
+    const errors = vi.spyOn(silent, "error");
+    const keys = await directory();
+    const { ended } = keys.admit(odd.key, hashOfKey(odd.key));
+    await write();
+    await keys.look();
+    expect((ended.reason as ProtocolError).reason).toBe("KEY_DISABLED");
+    await admin.revoke("tests", other.record.id);
+    await keys.look();
+    await keys.look(true);
+    expect([odd, other].map(({ key }) => outcome(keys, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
+    expect(errors.mock.calls).toEqual([
+      [{ keyId: odd.record.id, err: "limits.newLimit is nothing that can be set" }, expect.any(String)],
+    ]);
+    errors.mockRestore();
+    const fresh = await directory();
+    expect([odd, other].map(({ key }) => outcome(fresh, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
+  });
+
+  it("is in the list as such, keeps its terms when its state changes, and is not updated", async () => {
+    const { odd, write } = await withLater();
+    await write();
+    const [listed] = await admin.list({ limit: 1 });
+    expect(listed).toMatchObject({
+      state: "not-understood",
+      notUnderstood: "limits.newLimit is nothing that can be set",
+    });
+    expect(listed).not.toHaveProperty("allowedTargets");
+    expect((await refusal(admin.update("tests", odd.record.id, { caps: { gas: 5 } }))).reason).toBe(
+      "INVALID_KEY_TERMS",
+    );
+    expect((await admin.revoke("tests", odd.record.id)).state).toBe("revoked");
+    const { rows } = await store.pool.query("select terms from api_keys where id = $1", [odd.record.id]);
+    expect(rows).toEqual([{ terms: later }]);
+  });
+});
+
 describe("the audit", () => {
   it("has every change with who made it and the values, and nothing secret", async () => {
     const { key, record } = await admin.create("alice", { label: "k", limits: { ratePerSecond: 5 } });

@@ -122,6 +122,7 @@ async function createKey(store: Store, actor: string, input: unknown): Promise<I
     const columns = {
       hash: hashOfKey(key),
       previous: undefined,
+      notUnderstood: undefined,
       disabledAt: undefined,
       revokedAt: undefined,
     };
@@ -167,6 +168,8 @@ const MAINNET = 988;
 function updated(key: StoredKey, now: Date, input: unknown): Partial<KeyColumns> {
   const members = membersOf(input);
   if ("env" in members) throw invalidTerms(["env is part of the key and does not change"]);
+  if (key.notUnderstood)
+    throw invalidTerms([`what is set for the key is not understood: ${key.notUnderstood.why}`]);
   const { label, terms, ...read } = readInput(members, now, key.terms);
   const expiresAt = "expiresAt" in members ? read.expiresAt : key.expiresAt;
   return { label: label ?? key.label, expiresAt, terms };

@@ -2,8 +2,8 @@ import type { StoredKey } from "../store/apiKeys.js";
 import type { AuditEntry } from "../store/keyAudit.js";
 import { type KeyTermsJson, termsToJson } from "./terms.js";
 
-/** Whether a key is good, by the database's clock. */
-export type KeyState = "active" | "disabled" | "expired" | "revoked";
+/** Whether a key is good, by the database's clock. `not-understood`: what is set for it, so it is refused. */
+export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";
 
 /** A key as operators see it: in the admin API and with `--json`. Nothing in it proves the key. */
 export interface KeyRecord extends KeyTermsJson {
@@ -17,6 +17,8 @@ export interface KeyRecord extends KeyTermsJson {
   readonly revokedAt?: string;
   /** Until when the secret before the last rotation is good as well. */
   readonly previousSecretUntil?: string;
+  /** Why this version does not understand what is set for it; then nothing of that is here. */
+  readonly notUnderstood?: string;
   /** Where one key with caps is shown. */
   readonly today?: KeyUse;
 }
@@ -40,14 +42,18 @@ export interface AuditRecord extends Omit<AuditEntry, "at"> {
   readonly at: string;
 }
 
-export function stateOf(key: Pick<StoredKey, "revokedAt" | "disabledAt" | "expiresAt">, now: Date): KeyState {
+export function stateOf(
+  key: Pick<StoredKey, "revokedAt" | "disabledAt" | "expiresAt" | "notUnderstood">,
+  now: Date,
+): KeyState {
   if (key.revokedAt) return "revoked";
   if (key.expiresAt && key.expiresAt <= now) return "expired";
-  return key.disabledAt ? "disabled" : "active";
+  if (key.disabledAt) return "disabled";
+  return key.notUnderstood ? "not-understood" : "active";
 }
 
 export function keyRecordOf(key: StoredKey, now: Date): KeyRecord {
-  const { id, env, label, createdAt, expiresAt, disabledAt, revokedAt, previous, terms } = key;
+  const { id, env, label, createdAt, expiresAt, disabledAt, revokedAt, previous, terms, notUnderstood } = key;
   return {
     id,
     env,
@@ -58,7 +64,7 @@ export function keyRecordOf(key: StoredKey, now: Date): KeyRecord {
     ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
     ...(revokedAt && { revokedAt: revokedAt.toISOString() }),
     ...(previous && previous.until > now && { previousSecretUntil: previous.until.toISOString() }),
-    ...termsToJson(terms),
+    ...(notUnderstood ? { notUnderstood: notUnderstood.why } : termsToJson(terms)),
   };
 }
 

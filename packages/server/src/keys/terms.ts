@@ -17,6 +17,9 @@ export interface KeyTerms {
   readonly caps: KeyCaps;
 }
 
+/** What holds for a key where what is set for it is not understood. */
+export const PERMITS_NOTHING: KeyTerms = { limits: {}, allowedTargets: [], caps: {} };
+
 /** The same as JSON: in the store, in the admin API, on the command line. Gas is decimal text. */
 export interface KeyTermsJson {
   readonly limits?: { readonly [K in keyof KeyLimits]?: number | string };

@@ -1,5 +1,6 @@
+import { ProtocolError } from "@gas-waiver/protocol";
 import type pg from "pg";
-import { type KeyTerms, type KeyTermsJson, parseTerms, termsToJson } from "../keys/terms.js";
+import { type KeyTerms, type KeyTermsJson, PERMITS_NOTHING, parseTerms, termsToJson } from "../keys/terms.js";
 import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./Store.js";
 
@@ -16,7 +17,10 @@ export interface StoredKey {
   readonly expiresAt: Date | undefined;
   readonly disabledAt: Date | undefined;
   readonly revokedAt: Date | undefined;
+  /** Permits nothing where what is set is not understood. */
   readonly terms: KeyTerms;
+  /** What is set for it where this version does not understand that, as a later one may write it: kept as it is. */
+  readonly notUnderstood: { readonly terms: unknown; readonly why: string } | undefined;
   /** Of its last change, counted over all keys. */
   readonly version: bigint;
 }
@@ -39,6 +43,7 @@ interface KeyRow {
   version: string;
 }
 
+/** Never throws for what is set for a key: one that is not understood must not hide the changes of others. */
 function keyOf(row: KeyRow): StoredKey {
   const { previous_hash: hash, previous_until: until } = row;
   return {
@@ -51,9 +56,18 @@ function keyOf(row: KeyRow): StoredKey {
     expiresAt: row.expires_at ?? undefined,
     disabledAt: row.disabled_at ?? undefined,
     revokedAt: row.revoked_at ?? undefined,
-    terms: parseTerms(row.terms),
+    ...termsOf(row.terms),
     version: BigInt(row.version),
   };
+}
+
+function termsOf(stored: unknown): Pick<StoredKey, "terms" | "notUnderstood"> {
+  try {
+    return { terms: parseTerms(stored), notUnderstood: undefined };
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    return { terms: PERMITS_NOTHING, notUnderstood: { terms: stored, why: error.message } };
+  }
 }
 
 /**
@@ -149,10 +163,17 @@ export async function updateKey(db: Queryable, id: string, columns: KeyColumns):
   return only(rows);
 }
 
-function parametersOf({ label, hash, previous, expiresAt, disabledAt, revokedAt, terms }: KeyColumns) {
+function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }: KeyColumns) {
+  const { expiresAt, disabledAt, revokedAt } = states;
   const before = [previous ? toBuffer(previous.hash) : null, previous?.until ?? null];
   const times = [expiresAt ?? null, disabledAt ?? null, revokedAt ?? null];
-  return [label, toBuffer(hash), ...before, ...times, JSON.stringify(termsToJson(terms))];
+  return [
+    label,
+    toBuffer(hash),
+    ...before,
+    ...times,
+    JSON.stringify(notUnderstood?.terms ?? termsToJson(terms)),
+  ];
 }
 
 function only(rows: readonly KeyRow[]): StoredKey {
