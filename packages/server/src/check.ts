@@ -41,9 +41,13 @@ export interface CheckDependencies {
   isShuttingDown(): boolean;
 }
 
-/** Requests that ask the node at once, and those that may wait for their turn: checks must not delay the lanes. */
+/**
+ * Requests that ask the node at once, and those that may wait for their turn, of all keys and of one: checks must not
+ * delay the lanes, nor those of one key the others'.
+ */
 const AT_ONCE = 4;
-const MOST_WAITING = 16;
+const MOST_WAITING = 64;
+const MOST_OF_A_KEY = 8;
 /** Transactions that are looked at before others have their turn. */
 const SLICE = 25;
 
@@ -52,7 +56,7 @@ type Examined = { readonly index: number; readonly error: ProtocolError } | Vali
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, isShuttingDown } = dependencies;
-  const turns = createTurns(AT_ONCE, MOST_WAITING);
+  const turns = createTurns(AT_ONCE, MOST_WAITING, MOST_OF_A_KEY);
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
@@ -69,7 +73,7 @@ export function createChecker(dependencies: CheckDependencies): Checker {
         return linesOf(fitting, simulated ? outcomes : undefined);
       };
       try {
-        return await turns.run(lookUp);
+        return await turns.run(lookUp, caller.keyId);
       } catch (error) {
         throw refusalOf(error);
       }

@@ -115,6 +115,26 @@ describe("a check beside what is under way", () => {
     expect(submitted.status).toBe(200);
   });
 
+  it("of one key leaves room for those of another, however many come at once", async () => {
+    const service = await services.start();
+    let answer = () => {};
+    const after = new Promise<void>((resolve) => (answer = resolve));
+    service.node.script = ({ methods }) =>
+      methods.includes("eth_getBalance") ? { kind: "later", after } : undefined;
+    let refused = 0;
+    const full = new Promise<void>((resolve) => {
+      for (let i = 0; i < 60; i++) {
+        post(service, [innerOf(1)]).then(({ status }) => status === 503 && ++refused === 48 && resolve());
+      }
+    });
+    await full;
+    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+    const others = [1, 2, 3].map(() => post(service, [innerOf(2)], headers));
+    await service.call("GET", "/v1/health");
+    answer();
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
   it("says that the node is away, and needs none where no account is asked", async () => {
     const service = await services.start();
     await service.node.close();

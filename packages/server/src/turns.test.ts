@@ -31,6 +31,19 @@ describe("turns", () => {
     expect(await Promise.all(running)).toEqual(["a", "b", "c", "d"]);
   });
 
+  it("are given to the parties in turn, and one party cannot have all the places in which to wait", async () => {
+    const log: string[] = [];
+    const turns = createTurns(1, 4, 3);
+    const works = ["a1", "a2", "a3", "a4", "b1"].map((name) => work(log, name));
+    const running = works.map(({ run }, i) => turns.run(run, i < 4 ? "a" : "b"));
+    await expect(turns.run(async () => "a5", "a")).rejects.toThrow(TooManyWaitingError);
+    await expect(turns.run(async () => "c1", "c")).rejects.toThrow(TooManyWaitingError);
+    for (const { end } of works) end();
+    await Promise.all(running);
+    expect(log).toEqual(["a1", "a2", "b1", "a3", "a4"]);
+    expect(await turns.run(async () => "a6", "a")).toBe("a6");
+  });
+
   it("are refused at once when as many wait as may", async () => {
     const log: string[] = [];
     const turns = createTurns(1, 1);
