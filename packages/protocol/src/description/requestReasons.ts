@@ -101,13 +101,13 @@ export const REQUEST = {
   },
   UNKNOWN_KEY: {
     where: ["http"],
-    cause: "The key is not known here.",
+    cause: "The key is not known here, or its secret was replaced without an overlap.",
     remedy: "Check the key and the network.",
     retry: "corrected",
   },
   KEY_EXPIRED: {
     where: ["http"],
-    cause: "The key has expired, or its secret was replaced by a new one.",
+    cause: "The key has expired, or the overlap in which its old secret was good is over.",
     remedy: "Use the new secret, or ask the operator for another key.",
     retry: "corrected",
   },
