@@ -100,20 +100,32 @@ async function fit(
   const valid = examined.filter((one) => "valid" in one);
   const accounts = await loadAccounts(valid, dependencies);
   const { refused, known } = accounts.verdict();
-  const refusals = new Map(refused);
+  let refusals = refused;
   if (caps) {
     const { senders } = accounts;
     const use = await storeErrors(() => capUse(dependencies.store, keyId, senders));
-    const reserved = valid.filter(({ index }) => !refused.has(index) && !known.has(index)).map(reservationOf);
-    const capped = checkCaps(reserved, caps, use, senders);
-    // What is behind one that is not accepted is ahead of its turn.
-    for (const [index, error] of accounts.verdict(new Set(capped.keys())).refused) refusals.set(index, error);
-    for (const [index, error] of capped) refusals.set(index, error);
+    const isTaken = ({ index }: ValidAt) => !refused.has(index) && !known.has(index);
+    const capped = checkCaps(queuesOf(valid, isTaken), caps, use, senders);
+    // What is behind one that is not accepted is ahead of its turn, or has the nonce now.
+    refusals = new Map([...accounts.verdict(new Set(capped.keys())).refused, ...capped]);
   }
   return examined.map((one) => {
     const error = refusals.get(one.index);
     return error ? { index: one.index, error } : one;
   });
+}
+
+/** For each nonce of a sender: the one that would be taken, and those behind it, which it is in the way of. */
+function queuesOf(valid: readonly ValidAt[], isTaken: (one: ValidAt) => boolean): Reservation[][] {
+  const queues = new Map<string, Reservation[]>();
+  for (const one of valid) {
+    const { sender, tx } = one.valid;
+    const place = `${bytesToHex(sender)} ${tx.nonce}`;
+    const queue = queues.get(place);
+    if (queue) queue.push(reservationOf(one));
+    else if (isTaken(one)) queues.set(place, [reservationOf(one)]);
+  }
+  return [...queues.values()];
 }
 
 function reservationOf({ index, valid }: ValidAt): Reservation {

@@ -182,5 +182,19 @@ describe("what is left of caps", () => {
       "NONCE_GAP",
       "would be taken",
     ]);
+    // What does not fit does not stand in the way of what does; the same again does not fit either.
+    const [large, larger] = [innerOf(5, 0, { gasLimit: 260_000n }), innerOf(5, 0, { gasLimit: 300_000n })];
+    const light = innerOf(5, 0, { gasLimit: 90_000n });
+    const rivals = [larger, large, larger, light, light, innerOf(5, 0, { gasLimit: 80_000n })];
+    const verdicts = await check(...rivals);
+    expect(verdicts).toEqual([
+      ...Array(3).fill("CAP_EXCEEDED"),
+      ...Array(2).fill("would be taken"),
+      "NONCE_CONFLICT",
+    ]);
+    const lines = (await first.submit(rivals, bearing(key))).map((line) =>
+      line.success ? "would be taken" : line.error.reason,
+    );
+    expect(lines).toEqual(verdicts);
   });
 });

@@ -104,6 +104,21 @@ describe("a daily cap of a key", () => {
     expect(await words(submit(other, { ...other, id: uuidv7() }))).toEqual(["transactions", "transactions"]);
   });
 
+  it("that one does not fit makes room for the first behind it, for the same nonce, that does", async () => {
+    const caps = { gas: 250_000n };
+    const of = (gasLimit: bigint, user = 1) => capped(caps, user, 0, { gasLimit });
+    const acceptances = await submit(of(300_000n), of(260_000n), of(90_000n), of(80_000n), of(100_000n, 2));
+    expect(acceptances.map(wordOf)).toEqual(["gas", "gas", "accepted", "conflict", "accepted"]);
+    expect(acceptances[1]).toMatchObject({ by: { limit: 250_000n, used: 0n, asked: 260_000n } });
+    expect(await used()).toEqual({ transactions: 2n, gas: 190_000n });
+    // Those that would have fitted alone, but not behind what else is taken.
+    expect(await words(submit(of(70_000n, 3), of(60_000n, 3), of(50_000n, 4)))).toEqual([
+      "gas",
+      "gas",
+      "accepted",
+    ]);
+  });
+
   it("is not counted for keys without one, and does not look at theirs", async () => {
     const acceptAll = createAcceptAll(store, place());
     expect(await words(acceptAll([applicantOf(1)]))).toEqual(["accepted"]);

@@ -30,16 +30,40 @@ interface Row {
 
 /**
  * {@link accept} for applicants of one key with daily caps: what is accepted is reserved by the same write, and what
- * does not fit is not accepted. The sum over replicas is exact, because whoever reserves holds the key's row.
+ * does not fit is not accepted. The sum over replicas is exact, because whoever reserves holds the key's row. Of several
+ * with one nonce of a sender, one that does not fit makes way for the first behind it that does, by another write.
  */
 export async function acceptCapped(
-  { pool }: { readonly pool: Queryable },
-  { chain, origin }: { readonly chain: number; readonly origin: string },
+  db: { readonly pool: Queryable },
+  place: Place,
   applicants: readonly CappedApplicant[],
 ): Promise<Acceptance[]> {
+  const decided = await acceptOnce(db, place, applicants);
+  const shadowed = applicants.filter(({ id }) => !decided.has(id));
+  if (shadowed.length > 0) {
+    const again = await acceptCapped(db, place, shadowed);
+    for (const [i, { id }] of shadowed.entries()) decided.set(id, again[i]);
+  }
+  const acceptances = applicants.map(({ id }) => {
+    const acceptance = decided.get(id);
+    if (acceptance === undefined) throw new Error("an applicant got no answer");
+    return acceptance;
+  });
+  await letRead(db, applicants, acceptances);
+  return acceptances;
+}
+
+type Place = { readonly chain: number; readonly origin: string };
+
+/** By id; without those that one was in the way of which is out now, and that may fit. There are fewer each time. */
+async function acceptOnce(
+  { pool }: { readonly pool: Queryable },
+  { chain, origin }: Place,
+  applicants: readonly CappedApplicant[],
+): Promise<Map<string, Acceptance | undefined>> {
   // They may differ for a moment when the caps have just changed: the latest hold.
   const last = applicants.at(-1);
-  if (last === undefined) return [];
+  if (last === undefined) return new Map();
   const { keyId, caps } = last;
   const { key_ids: _, ...columns } = columnsOf(applicants);
   const { rows } = await pool.query<Row>(
@@ -63,24 +87,24 @@ export async function acceptCapped(
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
   const open = applicants.filter(({ id }) => !accepted.has(id) && !refused.has(id));
   const rivals = await findRivals({ pool }, chain, open);
-  const stoodInTheWay = new Map(
-    applicants.flatMap((one) => {
-      const row = refused.get(one.id);
-      return row ? [[placeOf(one), row] as const] : [];
-    }),
-  );
-  const acceptances = applicants.map((applicant): Acceptance => {
-    // Another of this write had its sender's nonce, and was refused: this one was in its shadow.
-    const row =
-      refused.get(applicant.id) ??
-      (rivals.has(applicant.id) || accepted.has(applicant.id)
-        ? undefined
-        : stoodInTheWay.get(placeOf(applicant)));
-    if (row) return { kind: "capped", by: reachedOf(row, applicant) };
-    return acceptanceOf(applicant, accepted, rivals);
-  });
-  await letRead({ pool }, applicants, acceptances);
-  return acceptances;
+  const inTheWay = new Map<string, Row>();
+  for (const one of applicants) {
+    const row = refused.get(one.id);
+    if (row) inTheWay.set(placeOf(one), row);
+  }
+  const decided = new Map<string, Acceptance | undefined>();
+  for (const one of applicants) {
+    const isOpen = !accepted.has(one.id) && !rivals.has(one.id);
+    const row = refused.get(one.id) ?? (isOpen ? inTheWay.get(placeOf(one)) : undefined);
+    if (row === undefined) {
+      decided.set(one.id, acceptanceOf(one, accepted, rivals));
+      continue;
+    }
+    const by = reachedOf(row, { ...one, caps });
+    // What is used only grows meanwhile, so the same cap is in the way of what is beyond it now.
+    if (refused.has(one.id) || by.used + by.asked > by.limit) decided.set(one.id, { kind: "capped", by });
+  }
+  return decided;
 }
 
 function placeOf({ sender, senderNonce }: Applicant): string {
