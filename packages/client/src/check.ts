@@ -14,7 +14,7 @@ export interface CheckOptions {
 
 /**
  * The dry run of a submit: says of each signed transaction (0x hex), in their order, whether it would be taken now,
- * and if not, which rule refuses it. Nothing is submitted; it draws on the key's rate as a submit does.
+ * and if not, which rule refuses it. Nothing is submitted or counted; checks have a rate of their own.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
  */
 export function check(

@@ -13,8 +13,9 @@ export interface CheckRouteDependencies {
 }
 
 /**
- * `POST /v1/check`: one NDJSON line a transaction, all of them together: what they say is known at the same time. It
- * draws on the key's rate as a submit does, because it costs the node as much.
+ * `POST /v1/check`: one NDJSON line a transaction, all of them together: what they say is known at the same time. It costs
+ * the node as much as a submit, so it has a rate, the same as that of submits; and it counts for nothing, so that rate
+ * is one of its own.
  */
 export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDependencies): void {
   const { checker, authenticator, limiter } = dependencies;
@@ -31,7 +32,8 @@ export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDepe
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      const taken = await limiter.take(caller, transactions.length);
+      const checks = { keyId: `check ${caller.keyId}`, limits: caller.limits };
+      const taken = await limiter.take(checks, transactions.length);
       setRateLimit(reply, taken.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
         taken.giveBack();

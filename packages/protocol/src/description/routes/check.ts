@@ -9,7 +9,7 @@ export const CHECK: RouteDescription = {
     "The dry run of a submit: the same body, a line for each transaction, in their order, and nothing is accepted, queued or sent. A line says whether the transaction would be taken now, or which rule refuses it: its form, the rules of the chain, what the waivers and this key may send, what the chain says of the sender, its nonce and its balance, and the key's daily caps.",
     "Transactions of one sender are looked at together, in the order of their nonces: a nonce counts as filled by what is under way, and by what the same request holds and would be taken. One ahead of its turn is `NONCE_GAP`, where a submit would wait a while for the one before it. Their `value` adds up against the balance.",
     "With `simulate=true` each call that would be taken is run alone on the latest block, from its sender and with its gas limit. Whether it reverts is told beside the line's `success`, which says that it would be taken.",
-    "A check draws on the key's rate as a submit does, and on nothing else. What is true now may not be when the transaction is submitted.",
+    "A check counts for nothing: it has a rate of its own, as high as that of submits. What is true now may not be when the transaction is submitted.",
   ],
   parameters: [
     {
