@@ -15,6 +15,7 @@ import {
 import { findSubmissions } from "./store/lookup.js";
 import type { Queryable, Store } from "./store/Store.js";
 import { hasLostRace, inTransaction } from "./store/transaction.js";
+import { createTurns } from "./turns.js";
 
 /**
  * Requests that their clients have named (D18). What becomes of a transaction is decided once, in one transaction of the
@@ -73,7 +74,7 @@ const AT_ONCE = 4;
 const TRIES = 3;
 
 export function createIdempotency({ store, keptMs, place }: IdempotencyDependencies): Idempotency {
-  const inTurn = atMost(AT_ONCE);
+  const turns = createTurns(AT_ONCE, Number.POSITIVE_INFINITY);
   const decideOnce = (request: KeyedRequest, { ids, from, to }: Part, write: Write) =>
     inTransaction(store, async (db): Promise<Decided> => {
       const known = await holdKeyedRequest(db, request, ids, keptMs);
@@ -102,7 +103,7 @@ export function createIdempotency({ store, keptMs, place }: IdempotencyDependenc
     async decide(request, part, write) {
       for (let tries = 1; ; tries++) {
         try {
-          return await inTurn(() => decideOnce(request, part, write));
+          return await turns.run(() => decideOnce(request, part, write));
         } catch (error) {
           const isRace = hasLostRace(error);
           if (!isRace && !(error instanceof RivalGoneError)) throw error;
@@ -161,21 +162,4 @@ function withDecided(known: Decisions, entries: readonly Entry[], decided: numbe
 function busy(cause: unknown): ProtocolError {
   const message = "another request with the same name or transactions is being written; come again";
   return new ProtocolError("STORE_UNAVAILABLE", message, {}, { cause });
-}
-
-/** Runs so many at once; the others wait for their turn, in order. */
-function atMost(most: number): <T>(run: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (run) => {
-    if (running < most) running++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
 }
