@@ -1,10 +1,9 @@
 // npm run bench:abuse: what attacks cost the service, and a good client beside them. See --help.
-import { setMaxListeners } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
-import { setUp } from "../../scripts/setup.mjs";
+import { inFolder } from "../inFolder.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { printHead, printRun, problemsOf } from "./report.mjs";
@@ -14,27 +13,13 @@ const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
 /** After an attack, until what it held is gone. */
 const REST_MS = 1_500;
 
-async function main(options) {
-  const interrupted = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
-  const { signal } = interrupted;
-  // Every program listens to it.
-  setMaxListeners(0, signal);
-  await setUp({ signal });
-  const folder = await mkdtemp(join(tmpdir(), "gas-waiver-abuse-"));
-  try {
-    const runs = await measure(options, { folder, signal });
+const main = (options) =>
+  inFolder("gas-waiver-abuse-", async (place) => {
+    const runs = await measure(options, place);
     const problems = runs.flatMap(problemsOf);
     await report(options, runs, problems);
     return problems.length === 0 ? 0 : 1;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    console.error("interrupted");
-    return 1;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 async function measure({ only, seconds }, { folder, signal }) {
   console.log(

@@ -1,10 +1,9 @@
 // npm run bench: how fast the service is, beside relays as samples have them. See --help.
-import { setMaxListeners } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
-import { setUp } from "../../scripts/setup.mjs";
+import { inFolder } from "../inFolder.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
@@ -18,25 +17,11 @@ const ACCEPTING_ONLY = ["node", "finished"];
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
-async function main(options) {
-  const interrupted = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
-  const { signal } = interrupted;
-  // Every program listens to it.
-  setMaxListeners(0, signal);
-  await setUp({ signal });
-  const folder = await mkdtemp(join(tmpdir(), "gas-waiver-bench-"));
-  try {
-    await report(options, await measure(options, { folder, signal }));
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    console.error("interrupted");
-    return 1;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-  return 0;
-}
+const main = (options) =>
+  inFolder("gas-waiver-bench-", async (place) => {
+    await report(options, await measure(options, place));
+    return 0;
+  });
 
 async function report({ json, ...options }, results) {
   const { rounds, seconds, finished } = options;
