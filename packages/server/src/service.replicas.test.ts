@@ -82,10 +82,16 @@ describe("what one replica takes and another executes", () => {
     await first.submit([innerOf(1)], INCLUDED);
     const second = services.own(await first.again({ waiverKeys: [SECOND_KEY] }));
     await second.until("select from lanes having count(owner) = 2");
-    await first.query("update lanes set state = 'stopped' where owner = $1", [(await leaseOf(first)).owner]);
+    const [{ renewed } = { renewed: "" }] = await first.query<{ renewed: string }>(
+      `update lanes set state = 'stopped' where waiver = $1
+       returning (now() + interval '500 milliseconds')::text as renewed`,
+      [Buffer.from(WAIVER.slice(2), "hex")],
+    );
+    // The lane itself hears of it when it renews its lease: till then it takes work, and could leave it half done.
+    await first.until("select from lanes where state = 'stopped' and lease_until > $1", [renewed]);
     const lines = await first.submit([innerOf(2), innerOf(3)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-    expect(first.node.chain.nonceOf(WAIVER) + first.node.chain.nonceOf(SECOND_WAIVER)).toBe(3n);
+    expect(first.node.chain.nonceOf(SECOND_WAIVER)).toBe(2n);
   });
 });
 
