@@ -14,6 +14,8 @@ export interface KeptLease {
   current(): Lease | undefined;
   /** It is somebody else's: ask for it at once. */
   lose(): void;
+  /** What the lane may do was changed: ask before anything else begins. */
+  recheck(): void;
   /** The lease, taken if it can be. */
   hold(): Promise<Lease | undefined>;
   /** Renews it no more, and hands it over. */
@@ -33,30 +35,46 @@ export function keepLease(
 ): KeptLease {
   let held: Lease | undefined;
   let takeAt = Number.NEGATIVE_INFINITY;
-  let renewing: Promise<void> = Promise.resolve();
+  let changes = 0;
   const renewMs = options.leaseMs / 3;
-  const take = async () => {
+  const ask = async () => {
+    const before = changes;
     held = await takeLease(store, lane, options.leaseMs);
-    takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
+    // An answer that may be older than what was heard meanwhile is not the last word.
+    if (changes === before) takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
+  };
+  let asking: Promise<void> | undefined;
+  // One at a time: a late answer must not undo a later one, nor take the lease again after the end.
+  const take = () => {
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+  const askAtOnce = () => {
+    changes++;
+    takeAt = Number.NEGATIVE_INFINITY;
   };
   const timer = setInterval(() => {
     if (held === undefined || performance.now() < takeAt) return;
-    renewing = take().catch((error: unknown) => logFailure(log, error, "lease"));
+    take().catch((error: unknown) => logFailure(log, error, "lease"));
   }, renewMs / 2);
   return {
     current: () => held,
     lose() {
       held = undefined;
-      takeAt = Number.NEGATIVE_INFINITY;
+      askAtOnce();
     },
+    recheck: askAtOnce,
     async hold(): Promise<Lease | undefined> {
-      if (performance.now() >= takeAt) await take();
+      while (performance.now() >= takeAt) await take();
       return held;
     },
     /** Renews it no more, and hands it over. */
     async end(): Promise<void> {
       clearInterval(timer);
-      await renewing;
+      // What fails here was told when it was asked for.
+      await asking?.catch(() => {});
       if (held === undefined) return;
       await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lease"));
     },

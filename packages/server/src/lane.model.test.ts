@@ -248,6 +248,7 @@ class Model {
       chainRef: this.#chainRef,
       replica: randomUUID(),
       doubts: createDoubts(() => this.#nowMs),
+      onStopped: () => {},
     };
     const delivery = createDelivery(context, { succeed: async () => {}, fail: async () => {} });
     return {

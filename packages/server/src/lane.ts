@@ -38,6 +38,8 @@ export interface LaneDependencies {
 /** The same, and what one lane remembers. */
 export interface LaneContext extends LaneDependencies {
   readonly doubts: Doubts;
+  /** The lane has stopped itself: it knows before anything else begins. */
+  readonly onStopped: () => void;
 }
 
 /** One waiver key's lane: the only place that gives out its nonces. */
@@ -74,7 +76,8 @@ const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane {
   const waiver = privateKeyToAddress(waiverKey);
   const log = given.log.child({ waiver: bytesToHex(waiver) });
-  const dependencies: LaneContext = { ...given, log, doubts: createDoubts() };
+  const onStopped = () => lease.recheck();
+  const dependencies: LaneContext = { ...given, log, doubts: createDoubts(), onStopped };
   const { options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
   const shown = shownBreaker(breaker, waiver, dependencies);

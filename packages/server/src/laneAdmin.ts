@@ -98,6 +98,7 @@ async function settleFindings(
     log: createLog("silent"),
     options: { reorgDepth: 0 },
     doubts: createDoubts(),
+    onStopped: () => {},
   };
   const suspects = findings.map(({ suspect }) => suspect);
   try {

@@ -51,7 +51,8 @@ describe("a waiver's key that something else uses", () => {
   });
 
   it("the second time: the lane stops, says why, and sends nothing; opened again, it counts anew", async () => {
-    const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 300 };
+    // The lease is not renewed in this test: the lane itself has to know that it has stopped.
+    const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
     const service = await services.start(changes, { automine: false });
     await lose(service, 1);
     await service.until(uses(1));
@@ -66,10 +67,12 @@ describe("a waiver's key that something else uses", () => {
     const ran = service.node.chain.executed.length;
     expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
     expect(service.node.chain.executed).toHaveLength(ran);
+    await service.server.close();
 
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
     await admin.set(hexToBytes(WAIVER), "open");
     await admin.close();
+    services.own(await service.again());
     await service.until("select from submissions having bool_and(state = 'included')");
     expect(await service.query(uses(0))).toHaveLength(1);
     expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });

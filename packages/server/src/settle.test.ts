@@ -77,6 +77,7 @@ describe("what the chain says of a submission", () => {
       log: silent,
       options: { reorgDepth: 0 },
       doubts: createDoubts(() => nowMs),
+      onStopped: () => {},
     };
   });
   afterEach(() => store.close());

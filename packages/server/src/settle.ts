@@ -74,6 +74,8 @@ export interface SettleContext {
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly doubts: Doubts;
+  /** The lane was stopped here. */
+  readonly onStopped: () => void;
 }
 
 /**
@@ -213,7 +215,7 @@ async function requeueDisplaced(
 async function countForeign(
   held: Lane,
   used: readonly bigint[],
-  { store, log }: SettleContext,
+  { store, log, onStopped }: SettleContext,
 ): Promise<void> {
   const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);
@@ -221,5 +223,6 @@ async function countForeign(
   if (uses < FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
   await setLaneState(store, held.chain, held.waiver, "stopped", reason);
+  onStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }
