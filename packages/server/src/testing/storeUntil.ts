@@ -9,6 +9,12 @@ const TRIGGERS = ["lanes", "unfinished", "finished"].map(
 const FUNCTION = `create or replace function tell_tests() returns trigger language plpgsql as
   $$ begin notify told_to_tests; return null; end $$`;
 
+/**
+ * Statement by statement: whoever waits for one table's lock holds no other, so that no write of the service can wait for
+ * it in a circle. And one after the other: two at once cannot replace the same function.
+ */
+const PREPARE = ["select pg_advisory_lock(4711)", FUNCTION, ...TRIGGERS, "select pg_advisory_unlock(4711)"];
+
 /** Resolves with the rows of the query as soon as it has any: looked at now, and after every write of the service. */
 export async function storeUntil<T extends pg.QueryResultRow>(
   databaseUrl: string,
@@ -19,7 +25,7 @@ export async function storeUntil<T extends pg.QueryResultRow>(
   await client.connect();
   try {
     await client.query("listen told_to_tests");
-    await client.query(`begin; ${[FUNCTION, ...TRIGGERS].join("; ")}; commit`);
+    for (const statement of PREPARE) await client.query(statement);
     for (;;) {
       const told = once(client, "notification");
       const { rows } = await client.query<T>(sql, [...parameters]);
