@@ -72,6 +72,8 @@ describe("news between replicas", () => {
     const [first, second, third] = [await replica(), await replica(), await replica()];
     const notice: Notice = { state: "included", reverted: true };
     first.notices.tellResults([{ origin: second.name, id: "a", notice }]);
+    // Two statements may overtake each other.
+    expect(await second.until(1)).toEqual([["a", notice]]);
     first.notices.tellWork([second.name, second.name]);
     expect(await second.until(2)).toEqual([["a", notice], "work"]);
     second.notices.tellWork([third.name]);

@@ -61,7 +61,7 @@ describe("two services with the same key and different databases", () => {
 
 describe("a clock that jumps by an hour", () => {
   it.each([1, -1])("on the service's machine (%i h): leases, waiting lines and order hold", async (hours) => {
-    const service = await services.start({ requestTimeoutMs: 5_000, leaseMs: 300 }, { automine: false });
+    const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
     const lease = "select owner, epoch from lanes";
     const before = await service.query(lease);

@@ -14,14 +14,16 @@ afterEach(async () => {
 });
 
 /** A service on two nodes of one chain: the first is preferred. */
-async function onTwoNodes(): Promise<{ service: TestService; first: ScriptedNode; spare: ScriptedNode }> {
+async function onTwoNodes(
+  rpcTimeoutMs = 20_000,
+): Promise<{ service: TestService; first: ScriptedNode; spare: ScriptedNode }> {
   const before = await services.start();
   const first = before.node;
   const spare = await ScriptedNode.start({ chain: first.chain });
   spares.push(spare);
   await before.server.close();
   const rpcUrl = [first.url, spare.url];
-  const changes = { rpcUrl, rpcTimeoutMs: 200, requestTimeoutMs: 20_000 };
+  const changes = { rpcUrl, rpcTimeoutMs, requestTimeoutMs: 20_000 };
   return { service: services.own(await before.again(changes)), first, spare };
 }
 
@@ -54,7 +56,7 @@ describe("two nodes", () => {
   ] as const)(
     "a batch that the first %s, and then was gone: each runs once, by the same bytes",
     async (_, how) => {
-      const { service, first, spare } = await onTwoNodes();
+      const { service, first, spare } = await onTwoNodes(200);
       first.script = ({ raws }) => {
         if (raws.length === 0) return undefined;
         // From now on nothing but bad answers comes from it.
@@ -82,7 +84,7 @@ describe("two services with the same key and different stores", () => {
       const before = node.sent.length;
       // Its wrapper has the same nonce: the pool has one already.
       await second.post(JSON.stringify({ transactions: [innerOf(100 + user)] }));
-      expect(node.sent.length).toBeGreaterThan(before);
+      await node.until(({ sent }) => sent.length > before);
       node.mine();
       expect((await mine).map(outcomeOf)).toEqual(["success"]);
       await second.until(`select from lanes where foreign_uses = ${user}`);

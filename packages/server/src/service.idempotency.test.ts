@@ -81,15 +81,16 @@ describe("a request that comes again under its name", () => {
   });
 
   it("needs no room in the queue, and counts for the rate", async () => {
-    const limits = { queueCapacity: 1, keyQueueShare: 1, ratePerSecond: 1, rateBurst: 3, maxBatchSize: 2 };
+    const limits = { queueCapacity: 20, keyQueueShare: 1, ratePerSecond: 1, rateBurst: 41, maxBatchSize: 20 };
     const service = await services.start({ ...limits, requestTimeoutMs: 200 });
     await service.node.close();
-    const [first] = await service.submit([innerOf(1)], named("a"));
-    const full = await service.post(JSON.stringify({ transactions: [innerOf(2)] }), named("b"));
+    const batch = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
+    const [first] = await service.submit(batch, named("a"));
+    const full = await service.post(JSON.stringify({ transactions: [innerOf(30)] }), named("b"));
     expect(full.status).toBe(503);
-    const [second] = await service.submit([innerOf(1)], named("a"));
+    const [second] = await service.submit(batch, named("a"));
     expect(second?.id).toBe(first?.id);
-    const reply = await service.post(JSON.stringify({ transactions: [innerOf(1), "0x"] }), named("a"));
+    const reply = await service.post(JSON.stringify({ transactions: batch }), named("a"));
     expect(reply.status).toBe(429);
   });
 });
@@ -116,9 +117,10 @@ describe("a name", () => {
   });
 
   it("is free where the request was refused whole", async () => {
-    const service = await services.start({ ratePerSecond: 1, rateBurst: 2, maxBatchSize: 2 });
-    await service.submit(["0x", "0x"]);
-    const refused = await service.post(JSON.stringify({ transactions: [innerOf(1), "0x"] }), named("a"));
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 20, maxBatchSize: 20 });
+    const transactions = [innerOf(1), ...Array(19).fill("0x")];
+    await service.submit(Array(20).fill("0x"));
+    const refused = await service.post(JSON.stringify({ transactions }), named("a"));
     expect(refused.status).toBe(429);
     const empty = await service.post('{"transactions":[]}', named("a"));
     expect(empty.status).toBe(400);
@@ -139,9 +141,9 @@ describe("a name", () => {
     const service = await services.start({ idempotencyMs: 60_000 });
     const batch = [innerOf(1), "0x"];
     const first = await service.submit(batch, named("a"));
-    await service.query("update keyed_requests set created_at = created_at - interval '59 seconds'");
+    await service.query("update keyed_requests set created_at = created_at - interval '30 seconds'");
     expect(await service.submit(batch, named("a"))).toEqual(first);
-    await service.query("update keyed_requests set created_at = created_at - interval '2 seconds'");
+    await service.query("update keyed_requests set created_at = created_at - interval '31 seconds'");
     const later = await service.submit(["0x"], named("a"));
     expect(idsOf(later)).not.toContain(first[1]?.id);
     expect(await service.submit(["0x"], named("a"))).toEqual(later);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type TestService, testServices } from "./testing/TestService.js";
+import { GOOD_HEADERS, type TestService, testServices } from "./testing/TestService.js";
 import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "./testing/user.js";
 
 const services = testServices();
@@ -53,6 +53,8 @@ describe("the metrics", () => {
     // One that finds the store like this when it starts.
     const next = services.own(await service.again());
     await next.submit([innerOf(4)]);
+    // It has looked at its lanes when this is answered.
+    await next.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
     const metrics = await (await metered(next))();
     const of = (metric: string) =>
       [WAIVER, SECOND_WAIVER].map(

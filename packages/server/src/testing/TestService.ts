@@ -15,7 +15,10 @@ import { APPROVE, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 export const API_KEY = "gw_test_first_secret-of-the-first";
 export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
 
-/** A service that hides nothing behind a limit, and waits for nothing longer than a test would. */
+/**
+ * A service that hides nothing behind a limit, and asks often. A machine that is busy for some seconds does not look
+ * like a node that is silent: a test of silence sets `rpcTimeoutMs`.
+ */
 export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial<ServerOptions> = {}) {
   return {
     chainId: CHAIN_ID,
@@ -28,7 +31,7 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     databaseUrl,
     ratePerSecond: 100_000,
     rateBurst: 100_000,
-    rpcTimeoutMs: 1_000,
+    rpcTimeoutMs: 10_000,
     pollIntervalMs: 20,
     leaseMs: 500,
     logLevel: "silent",
