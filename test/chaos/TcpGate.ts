@@ -56,7 +56,7 @@ export class TcpGate {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((socket) => this.#pass(socket));
+    const server = createServer({ noDelay: true }, (socket) => this.#pass(socket));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;

@@ -20,7 +20,7 @@ export class TestPostgres {
 
   private constructor(folder: string) {
     this.#folder = folder;
-    this.#door = createServer((socket) => this.#pass(socket));
+    this.#door = createServer({ noDelay: true }, (socket) => this.#pass(socket));
   }
 
   static async start(): Promise<TestPostgres> {
