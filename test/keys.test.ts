@@ -101,7 +101,8 @@ describe("gas-waiver keys, beside two replicas", () => {
     const since = performance.now();
     const codes = (await Promise.all(closed.map(({ closing }) => closing))).map(([code]) => code);
     expect(codes).toEqual([1008, 1008]);
-    expect(performance.now() - since).toBeLessThan(1_000);
+    // And what a busy machine adds.
+    expect(performance.now() - since).toBeLessThan(5_000);
     for (const url of urls) {
       const answer = await fetch(`${url}/v1/ready`, { headers: bearer(key) });
       expect(answer.status).toBe(401);

@@ -42,7 +42,7 @@ function countedResults(): Results & { listening(): number } {
   };
 }
 
-function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 5_000) {
+function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 60_000) {
   const results = countedResults();
   const closing = new AbortController();
   const lines = awaitLines({
@@ -95,7 +95,7 @@ describe("the lines of a request", () => {
       store,
       results,
       metrics,
-      ...{ options: { requestTimeoutMs: 5_000 }, wait: "broadcast" },
+      ...{ options: { requestTimeoutMs: 60_000 }, wait: "broadcast" },
       closing: closing.signal,
     });
     const got = all(more.stream());

@@ -13,7 +13,7 @@ const HEIGHT = { method: "eth_blockNumber", params: [] };
 const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
 
 /** Nodes that count what they are asked, and the door to them. */
-async function behindOneDoor(count: number, rpcTimeoutMs = 1_000) {
+async function behindOneDoor(count: number, rpcTimeoutMs = 20_000) {
   const asked: string[][] = [];
   const scripts: (Misbehaviour | undefined)[] = [];
   for (let i = 0; i < count; i++) {
@@ -49,6 +49,8 @@ const BAD: readonly (readonly [string, Misbehaviour])[] = [
   ["a reset", { kind: "reset", carriedOut: false }],
   ["silence", { kind: "silence", carriedOut: false }],
 ];
+/** Only what says nothing is given up after a time. */
+const patienceWith = ({ kind }: Misbehaviour) => (kind === "silence" ? 500 : undefined);
 const RATE_LIMITED: readonly (readonly [string, Misbehaviour])[] = [
   ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
   [
@@ -69,7 +71,7 @@ describe("a read", () => {
   });
 
   it.each([...BAD, ...RATE_LIMITED])("goes on to the next node after %s", async (_, bad) => {
-    const { rpc, scripts, counts, healthy } = await behindOneDoor(2, 100);
+    const { rpc, scripts, counts, healthy } = await behindOneDoor(2, patienceWith(bad));
     scripts[0] = bad;
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 1]);
@@ -102,7 +104,7 @@ describe("a read", () => {
 
 describe("a send", () => {
   it.each(BAD)("is not repeated after %s: the node may have it", async (_, bad) => {
-    const { rpc, scripts, counts } = await behindOneDoor(2, 100);
+    const { rpc, scripts, counts } = await behindOneDoor(2, patienceWith(bad));
     scripts[0] = bad;
     expect((await rpc.send([SEND, SEND])).map(kindOf)).toEqual(Array(2).fill("unavailable, sent: unknown"));
     expect(counts()).toEqual([2, 0]);

@@ -93,7 +93,7 @@ describe("connections that ask for nothing", () => {
 
 describe("a request that does not end", () => {
   it("a head is cut with 408", async () => {
-    const service = await services.start({ headTimeoutMs: 200 });
+    const service = await services.start({ headTimeoutMs: 1_000 });
     const slow = rawTo(service, [...HEAD, "X-More: a"]);
     await expectServed(service);
     const reply = await replyFrom(slow);
@@ -101,7 +101,7 @@ describe("a request that does not end", () => {
   });
 
   it("a body that comes a byte at a time is cut with 408, and what it held is free again", async () => {
-    const limits = { headTimeoutMs: 200, bodyTimeoutMs: 200, maxBodyBytes: 60_000, maxHeldBytes: 65_536 };
+    const limits = { headTimeoutMs: 1_000, bodyTimeoutMs: 1_000, maxBodyBytes: 60_000, maxHeldBytes: 65_536 };
     const service = await services.start(limits);
     const slow = rawTo(service, [...HEAD, "Content-Length: 50000", "", ""], "{");
     const dripping = setInterval(() => slow.write(" "), 20);
@@ -115,12 +115,12 @@ describe("a request that does not end", () => {
   });
 
   it("a frame closes its WebSocket with 1008", async () => {
-    const service = await services.start({ headTimeoutMs: 200, bodyTimeoutMs: 200 });
+    const service = await services.start({ headTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
     const slow = await TestSocket.open(service);
     slow.socket.send('{"id":1,', { fin: false });
     const why = once(slow.socket, "close");
     expect(await slow.closed).toBe(CLOSE_CODES.keyRevoked);
-    expect(String((await why)[1])).toContain("within 0.2 seconds");
+    expect(String((await why)[1])).toContain("within 1 seconds");
     await expectServed(service);
   });
 });

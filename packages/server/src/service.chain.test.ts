@@ -14,7 +14,7 @@ describe("a node that is away", () => {
     expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
     await service.node.open();
     await service.node.until(({ chain }) => chain.executed.length === 1);
-    const patient = services.own(await service.again({ requestTimeoutMs: 5_000 }));
+    const patient = services.own(await service.again({ requestTimeoutMs: 20_000 }));
     const [again] = await patient.submit([innerOf(1)], { query: "?wait=included" });
     expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);

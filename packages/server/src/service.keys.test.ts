@@ -96,13 +96,14 @@ describe("a key of the store", () => {
   });
 
   it("has its own rate, and the fields that say so", async () => {
-    const { service, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 2 } });
-    const first = await service.post(bodyOf(innerOf(1), innerOf(2)), bearing(key));
+    const { service, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 100 } });
+    const many = (count: number) => bodyOf(...Array(count).fill("0x"));
+    const first = await service.post(many(100), bearing(key));
     expect(first.headers).toMatchObject({
-      "ratelimit-policy": '"transactions";q=2;w=2',
-      ratelimit: '"transactions";r=0;t=2',
+      "ratelimit-policy": '"transactions";q=100;w=100',
+      ratelimit: '"transactions";r=0;t=100',
     });
-    expect((await service.post(bodyOf(innerOf(3)), bearing(key))).status).toBe(429);
+    expect((await service.post(many(50), bearing(key))).status).toBe(429);
   });
 
   it.each([
@@ -189,7 +190,8 @@ describe("a key that is revoked", () => {
     await admin.revoke("tests", id);
     expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
     const ended = await Promise.all(texts);
-    expect(performance.now() - since).toBeLessThan(1_000);
+    // And what a busy machine adds.
+    expect(performance.now() - since).toBeLessThan(5_000);
     for (const text of ended) {
       expect(text).toMatch(/^[^\n]*\n$/);
       expect(parseResultLine(JSON.parse(text))).toMatchObject({ index: 0, success: false });

@@ -171,10 +171,10 @@ describe("limits of a WebSocket", () => {
   });
 
   it("the key's rate holds over WebSocket and POST together", async () => {
-    const service = await services.start({ ratePerSecond: 1, rateBurst: 2, maxBatchSize: 2 });
-    await service.submit([innerOf(1)]);
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 100, maxBatchSize: 100 });
+    await service.submit([innerOf(1), ...Array(49).fill("0x")]);
     const client = await TestSocket.open(service);
-    client.send({ id: 1, transactions: [innerOf(2), innerOf(3)] });
+    client.send({ id: 1, transactions: [innerOf(2), ...Array(99).fill("0x")] });
     expect(reasonOf(await client.next())).toBe("RATE_EXCEEDED");
     expect(await service.rows()).toHaveLength(1);
     client.socket.close();
@@ -241,7 +241,7 @@ describe("the handshake", () => {
 
 describe("the end of the service", () => {
   it("answers the lines that wait, then closes with 1012; what comes meanwhile is refused", async () => {
-    const service = await services.start({}, { automine: false });
+    const service = await services.start({ shutdownMs: 20_000 }, { automine: false });
     const client = await TestSocket.open(service);
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });
     await service.until("select 1 from submissions where state = 'broadcast'");

@@ -184,6 +184,8 @@ describe("the bank in the store", () => {
   });
 
   it("lets two replicas have together what one would have, and not a tenth less", async () => {
+    // However long the bank takes, nobody decides alone.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
     // A token in a hundred seconds: what is counted is the burst.
     const caller = keyWith(0.01, 1_000);
     const replicas = [replica(createTokenBank(store)), replica(createTokenBank(store))];
