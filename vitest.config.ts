@@ -10,8 +10,8 @@ export default defineConfig({
     environment: "node",
     // One more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     reporters: ["default", "./scripts/countingReporter.mjs"],
   },
 });

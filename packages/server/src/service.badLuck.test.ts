@@ -28,9 +28,8 @@ describe("two services with the same key and different databases", () => {
     for (const conflict of [1, 2]) {
       // The winner's wrapper has the nonce; the loser does not know, and signs one under the same.
       await winner.submit([innerOf(conflict)]);
-      const sent = node.sent.length;
       await loser.submit([innerOf(10 + conflict)]);
-      await node.until((now) => now.sent.length > sent);
+      await loser.until("select from submissions where state = 'signed'");
       node.mine();
       await loser.until("select from lanes where foreign_uses = $1", [conflict]);
       if (conflict === 1) {

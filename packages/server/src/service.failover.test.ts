@@ -87,10 +87,9 @@ describe("two services with the same key and different stores", () => {
     for (const user of [1, 2]) {
       const mine = first.submit([innerOf(user)], INCLUDED);
       await node.until(({ chain }) => chain.waiting.length === 1);
-      const before = node.sent.length;
       // Its wrapper has the same nonce: the pool has one already.
       await second.post(JSON.stringify({ transactions: [innerOf(100 + user)] }));
-      await node.until(({ sent }) => sent.length > before);
+      await second.until("select from submissions where state = 'signed'");
       node.mine();
       expect((await mine).map(outcomeOf)).toEqual(["success"]);
       await second.until(`select from lanes where foreign_uses = ${user}`);

@@ -17,7 +17,7 @@ export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
 
 /**
  * A service that hides nothing behind a limit, and asks often. A machine that is busy for some seconds does not look
- * like a node that is silent: a test of silence sets `rpcTimeoutMs`.
+ * like a node that is silent, or that forgets: a test of that sets `rpcTimeoutMs`, or `resendAfterMs`.
  */
 export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial<ServerOptions> = {}) {
   return {
@@ -32,6 +32,7 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     ratePerSecond: 100_000,
     rateBurst: 100_000,
     rpcTimeoutMs: 10_000,
+    resendAfterMs: 600_000,
     pollIntervalMs: 20,
     leaseMs: 500,
     logLevel: "silent",
