@@ -1,14 +1,13 @@
-export * from "./accounts.js";
 export type { SealedBlock } from "./chain/block.js";
 export type { Dropped } from "./chain/pool.js";
 export { POOL_KINDS, type PoolKind } from "./chain/poolKind.js";
 export { NODE_REASONS, type NodeReason, RefusedError } from "./chain/refusal.js";
-export * from "./constants.js";
 export { TestToken, WaiverRegistry } from "./contracts/artifacts.js";
 export { createDevnet, type Devnet } from "./createDevnet.js";
 export type { FaultSettings } from "./faults/FaultSettings.js";
 export { InvalidChangeError } from "./faults/Governance.js";
 export { InvalidFaultsError, parseFaults } from "./faults/readFaultSettings.js";
+export * from "./known.js";
 export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
 export { RPC_CODES, RpcError } from "./rpc/errors.js";
 export type { ListeningAt } from "./rpc/server.js";

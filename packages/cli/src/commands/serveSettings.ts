@@ -1,4 +1,5 @@
 import { DEFAULTS } from "@gas-waiver/server";
+import { origins } from "../settings/origins.js";
 import {
   adminTokens,
   allowedTargets,
@@ -7,7 +8,6 @@ import {
   keyFile,
   LOG_LEVELS,
   logLevel,
-  origins,
   policySource,
   port,
   privateKeys,

@@ -1,4 +1,4 @@
-import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet";
+import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/known";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { fileOf, given, privateKeys, url, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/Setting.js";

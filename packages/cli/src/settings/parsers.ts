@@ -8,7 +8,6 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import type { AdminToken } from "@gas-waiver/server";
-import { isOrigin } from "@gas-waiver/server";
 import { InvalidValueError } from "./Setting.js";
 
 export function text(value: string): string {
@@ -84,16 +83,6 @@ export function urls(...protocols: readonly string[]): (value: string) => string
   return (value) => entriesOf(value).map(one);
 }
 
-/** Web origins, separated by commas, `loopback`, or `*`. */
-export function origins(value: string): string[] {
-  const entries = entriesOf(value);
-  const bad = entries.find((entry) => !isOrigin(entry));
-  if (bad === undefined && entries.length > 0) return entries;
-  throw new InvalidValueError(
-    "is not a list of origins such as https://app.example.com (no path, no slash at the end), loopback or *",
-  );
-}
-
 /** An address that nothing but this machine can reach. */
 export function loopbackHost(value: string): string {
   if (value === "localhost" || value === "::1") return value;
@@ -124,7 +113,7 @@ export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
 }
 
 /** Entries between commas or line ends. */
-function entriesOf(list: string): string[] {
+export function entriesOf(list: string): string[] {
   return list
     .split(/[,\r\n]/)
     .map((entry) => entry.trim())

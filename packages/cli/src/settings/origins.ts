@@ -1,0 +1,13 @@
+import { isOrigin } from "@gas-waiver/server";
+import { entriesOf } from "./parsers.js";
+import { InvalidValueError } from "./Setting.js";
+
+/** Web origins, separated by commas, `loopback`, or `*`. Apart from the others: it brings the whole service with it. */
+export function origins(value: string): string[] {
+  const entries = entriesOf(value);
+  const bad = entries.find((entry) => !isOrigin(entry));
+  if (bad === undefined && entries.length > 0) return entries;
+  throw new InvalidValueError(
+    "is not a list of origins such as https://app.example.com (no path, no slash at the end), loopback or *",
+  );
+}
