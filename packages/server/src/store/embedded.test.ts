@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { StartError } from "../errors.js";
 import { runProgram } from "../testing/child.js";
 import { silent } from "../testing/TestPostgres.js";
@@ -11,6 +11,9 @@ import { openStore } from "./Store.js";
 
 const folders: string[] = [];
 const running: EmbeddedPostgres[] = [];
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 afterAll(async () => {
   for (const server of running) await server.stop();
   for (const folder of folders) await rm(folder, { recursive: true, force: true });
@@ -68,6 +71,10 @@ describe("the embedded PostgreSQL", () => {
   });
 
   it("is nobody else's: a second start on the folder is refused by one sentence", async () => {
+    // The seconds in which the one before might still end.
+    const { now } = Date;
+    const start = now();
+    vi.spyOn(Date, "now").mockImplementation(() => start + 20 * (now() - start));
     const second = startEmbeddedPostgres(folder, silent);
     await expect(second).rejects.toThrow(StartError);
     await expect(second).rejects.toThrow(
