@@ -1,4 +1,3 @@
-import { decodeInnerTx, hashTransaction, signWrapperTx } from "@gas-waiver/protocol";
 import { askNonces, type ChainNonces } from "./chainNonces.js";
 import type { LaneContext } from "./lane.js";
 import { spareNotMissing } from "./notMissing.js";
@@ -30,7 +29,7 @@ export async function assign(
   limit: number,
   dependencies: LaneContext,
 ): Promise<Assigned> {
-  const { store, chain, options } = dependencies;
+  const { store, chain, options, signer } = dependencies;
   const nothing = { signed: [], again: false };
   const expected = dependencies.expected.take(held.waiver);
   // The chain's answer for those who are expected comes while the store is asked.
@@ -69,7 +68,15 @@ export async function assign(
   const placed =
     placeBehind(look, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
   if (placed === undefined) return { signed: [], again: true };
-  const signed = placed.map((place) => sign(place, waiverKey, options));
+  const toWrap = placed.map(({ submission, waiverNonce }) => ({
+    innerRaw: submission.innerRaw,
+    waiverNonce,
+  }));
+  const wrappers = await signer.sign(toWrap, waiverKey);
+  const signed = wrappers.flatMap((wrapper, i): Signed[] => {
+    const place = placed[i];
+    return place ? [{ ...place, ...wrapper, id: place.submission.id }] : [];
+  });
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
 }
@@ -83,17 +90,6 @@ function isReady({ late, early, failed }: Plan): boolean {
 }
 
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };
-
-function sign(
-  { submission, waiverNonce }: Placed,
-  waiverKey: Uint8Array,
-  { verificationGas }: { readonly verificationGas: bigint },
-): Signed {
-  const inner = decodeInnerTx(submission.innerRaw);
-  const wrapper = signWrapperTx(inner, waiverKey, { nonce: waiverNonce, verificationGas });
-  const { id } = submission;
-  return { id, submission, waiverNonce, wrapperRaw: wrapper.raw, wrapperHash: hashTransaction(wrapper) };
-}
 
 function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed): UnderWay {
   const { id, innerHash, sender, senderNonce } = submission;

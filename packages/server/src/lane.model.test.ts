@@ -14,6 +14,7 @@ import { createMetrics } from "./metrics.js";
 import { resolveOptions } from "./options.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 import { createDoubts } from "./settle.js";
+import { createSigner } from "./signing/Signer.js";
 import { accept, RivalGoneError } from "./store/accept.js";
 import { adoptChain } from "./store/chains.js";
 import { type Lane, LaneLostError, registerLane, takeLease } from "./store/lease.js";
@@ -245,6 +246,7 @@ class Model {
       options: OPTIONS,
       routing: { unusable: () => undefined, differs: () => false, carrierOf: () => "here", tellWork() {} },
       expected: this.#expected,
+      signer: createSigner({ options: OPTIONS, log: silent }),
       chainRef: this.#chainRef,
       replica: randomUUID(),
       doubts: createDoubts(() => this.#nowMs),

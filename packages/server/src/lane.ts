@@ -12,6 +12,7 @@ import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
 import type { Routing } from "./routing.js";
 import { createDoubts, type Doubts } from "./settle.js";
+import type { Signer } from "./signing/Signer.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
 import { type Lane as HeldLane, LaneLostError, type Lease } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
@@ -29,6 +30,7 @@ export interface LaneDependencies {
   readonly options: ResolvedOptions;
   readonly routing: Routing;
   readonly expected: Pick<ExpectedSenders, "take">;
+  readonly signer: Pick<Signer, "sign">;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */

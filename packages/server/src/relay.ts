@@ -18,6 +18,7 @@ import { createPolicySource } from "./policySource.js";
 import type { Registry } from "./registry.js";
 import { createResults } from "./results.js";
 import { createRouting } from "./routing.js";
+import { createSigner } from "./signing/Signer.js";
 import type { LaneStatus } from "./store/lanes.js";
 import { registerLane } from "./store/lease.js";
 import { storeNow } from "./store/queue.js";
@@ -67,6 +68,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   };
   const expected = createExpectedSenders();
   const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
+  const signer = createSigner({ options, log });
   const lanes = createLaneSet({
     store,
     chain,
@@ -76,6 +78,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     options,
     routing,
     expected,
+    signer,
     chainRef,
     replica,
   });
@@ -137,6 +140,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
       await policies.close();
       await board.close();
       results.close();
+      await signer.close();
       await notices.close();
     },
   };

@@ -1,0 +1,26 @@
+// The signing thread: signs what it is sent, one request after the other.
+import { parentPort } from "node:worker_threads";
+import { pack, READY, type SignAnswer, type SignRequest, toWrapOf } from "./messages.js";
+import { signWrappers } from "./wrappers.js";
+
+const port = parentPort;
+if (port === null) throw new Error("this program is a thread of the service");
+
+function answerTo(request: SignRequest): SignAnswer {
+  try {
+    const signed = signWrappers(toWrapOf(request), request);
+    const wrappers = pack(signed.map(({ wrapperRaw }) => wrapperRaw));
+    return { id: request.id, wrappers, hashes: pack(signed.map(({ wrapperHash }) => wrapperHash)) };
+  } catch (error) {
+    return { id: request.id, error: (error as Error).message };
+  }
+}
+
+port.on("message", (request: SignRequest) => {
+  const answer = answerTo(request);
+  port.postMessage(
+    answer,
+    "error" in answer ? [] : [answer.wrappers.bytes.buffer, answer.hashes.bytes.buffer],
+  );
+});
+port.postMessage(READY);
