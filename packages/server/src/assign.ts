@@ -18,7 +18,7 @@ const EARLY_MS = 250;
 export interface Assigned {
   /** Signed and stored, in the order of their waiver nonces: to be sent. */
   readonly signed: readonly UnderWay[];
-  /** Something else was done that may have made room for more. */
+  /** More may be queued, or room was made for it. Else there is nothing to look for until there is news. */
   readonly again: boolean;
 }
 
@@ -78,7 +78,8 @@ export async function assign(
     return place ? [{ ...place, ...wrapper, id: place.submission.id }] : [];
   });
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
-  return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: false };
+  const seen = look.senders.reduce((count, { queued }) => count + queued.length, 0);
+  return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: seen >= limit };
 }
 
 /**

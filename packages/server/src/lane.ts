@@ -116,9 +116,8 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     sending = delivery.send(lane, signed);
     // The next step, or the rest, begins at once; a failure is seen when the step after waits for it.
     sending.catch(() => pause.wake());
-    if (signed.length > 0) return breaker.state === "closed" ? 0 : await sending.then(() => 0);
-    await sending;
-    if (state === "draining") await retireIfDone(lane, dependencies);
+    if (signed.length === 0 || breaker.state !== "closed") await sending;
+    if (signed.length === 0 && state === "draining") await retireIfDone(lane, dependencies);
     return again ? 0 : IDLE_MS;
   };
   const work = async () => {
