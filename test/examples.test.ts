@@ -4,9 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
-import chromium from "@sparticuz/chromium";
-import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasBrowser, launchBrowser } from "../packages/server/src/testing/browser.js";
 import { freshFolder } from "./freshFolder.js";
 import { Program, root } from "./Program.js";
 import { account, connect, tokensOf } from "./user.js";
@@ -178,11 +177,8 @@ describe("the browser's example", () => {
     expect(answer.status).toBe(403);
   });
 
-  // The package holds a Chromium for this platform only.
-  const hasChromium = process.platform === "linux" && process.arch === "x64";
-  it.skipIf(!hasChromium)("sends from a page in a real browser", async () => {
-    const executablePath = await chromium.executablePath();
-    const browser = await playwright.launch({ executablePath, args: chromium.args });
+  it.skipIf(!hasBrowser)("sends from a page in a real browser", async () => {
+    const browser = await launchBrowser();
     try {
       const tab = await browser.newPage();
       await tab.goto(page);

@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import chromium from "@sparticuz/chromium";
-import { type Browser, chromium as playwright } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isAllowedOrigin, isOrigin } from "./origins.js";
+import { hasBrowser, launchBrowser } from "./testing/browser.js";
 import { API_KEY, GOOD_HEADERS, testServices } from "./testing/TestService.js";
 
 const PAGE = "https://app.example.com";
@@ -114,18 +114,14 @@ describe("a service for all origins", () => {
   });
 });
 
-// The package holds a Chromium for this platform only.
-describe.skipIf(process.platform !== "linux" || process.arch !== "x64")("a real browser", () => {
+describe.skipIf(!hasBrowser)("a real browser", () => {
   const open = services.shared({ corsOrigins: ["loopback"] });
   const shut = services.shared();
   let browser: Browser;
   const pages = createServer((_request, response) => response.end("<!doctype html><title>page</title>"));
   beforeAll(async () => {
-    browser = await playwright.launch({
-      executablePath: await chromium.executablePath(),
-      // Its own list switches off what is looked at here.
-      args: chromium.args.filter((one) => one !== "--disable-web-security"),
-    });
+    // That switches off what is looked at here.
+    browser = await launchBrowser(["--disable-web-security"]);
     await once(pages.listen(0, "127.0.0.1"), "listening");
   });
   afterAll(async () => {

@@ -1,8 +1,7 @@
 import { CLOSE_CODES, REASONS, ROUTES } from "@gas-waiver/protocol";
 import { SCHEMAS } from "@gas-waiver/protocol/description";
-import chromium from "@sparticuz/chromium";
-import { chromium as playwright } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { hasBrowser, launchBrowser } from "../testing/browser.js";
 import { testServices } from "../testing/TestService.js";
 import { html } from "./html.js";
 import { renderPage } from "./page.js";
@@ -47,11 +46,8 @@ describe("the page", () => {
     expect([name, Buffer.from(data, "base64").toString()]).toEqual(Object.entries(documents)[0]);
   });
 
-  // The package holds a Chromium for this platform only.
-  const hasChromium = process.platform === "linux" && process.arch === "x64";
-  it.skipIf(!hasChromium)("fits a phone and a desk, in a real browser under its own policy", async () => {
-    const executablePath = await chromium.executablePath();
-    const browser = await playwright.launch({ executablePath, args: chromium.args });
+  it.skipIf(!hasBrowser)("fits a phone and a desk, in a real browser under its own policy", async () => {
+    const browser = await launchBrowser();
     try {
       const tab = await browser.newPage();
       const requests: string[] = [];
