@@ -48,8 +48,15 @@ export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
     state === "open" && owner !== undefined && !broken && unusable(waiver) === undefined;
   const pause = createPause();
   let closed = false;
+  let looks = 0;
+  let seen = 0;
   const refresh = async () => {
-    lanes = await laneStatuses(store, chainRef);
+    const look = ++looks;
+    const fresh = await laneStatuses(store, chainRef);
+    // One that began earlier may come later, and knows less.
+    if (look < seen) return;
+    seen = look;
+    lanes = fresh;
     given = new Map();
   };
   const loop = async () => {

@@ -237,7 +237,8 @@ async function spawnServer(place: ServerPlace): Promise<{ server: RunningServer 
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       output = (output + text).slice(-8_192);
       if (/\b(ERROR|FATAL|PANIC):/.test(text)) place.log.debug({ postgres: text.trim() }, "PostgreSQL said");
-      if (text.includes("database system is ready to accept connections")) resolve("ready");
+      // What it says may come in pieces.
+      if (output.includes("database system is ready to accept connections")) resolve("ready");
     });
   });
   if ((await Promise.race([ready, ended])) === "ready") return { server: { process: child, ended } };
