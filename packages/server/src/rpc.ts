@@ -152,10 +152,11 @@ function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "r
       underWay.add(sent);
       const late = () => sent.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
       const timer = setTimeout(late, rpcTimeoutMs);
+      let whole = false;
       sent.once("close", () => {
         clearTimeout(timer);
         underWay.delete(sent);
-        reject(new Error("the connection was closed before the answer was whole"));
+        if (!whole) reject(new Error("the connection was closed before the answer was whole"));
       });
       let answered = false;
       sent.on("error", (error) =>
@@ -165,9 +166,10 @@ function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "r
         answered = true;
         const parts: Buffer[] = [];
         response.on("data", (part: Buffer) => parts.push(part));
-        response.once("end", () =>
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
-        );
+        response.once("end", () => {
+          whole = true;
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
+        });
         response.once("error", reject);
       });
       sent.end(body);
