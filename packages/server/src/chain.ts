@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { isObject, type Rpc, type RpcCall, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { partsOf } from "./parts.js";
+import { isObject, MOST_CALLS, type Rpc, type RpcCall, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 export interface Receipt {
   readonly blockNumber: bigint;
@@ -21,6 +22,9 @@ export interface Survey {
   readonly nonceAfter: bigint;
 }
 
+/** What {@link Chain.survey} may be asked for at once: addresses and hashes. */
+export const MOST_SURVEYED = MOST_CALLS - 1;
+
 /** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
 export interface Chain {
   /** What the node is: `genesisHash` tells it from another chain with the same id. */
@@ -39,12 +43,16 @@ export interface Chain {
   /**
    * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
    * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
-   * moved on came by another way. In the order of the addresses and hashes.
+   * moved on came by another way. In the order of the addresses and hashes; of both together at most
+   * {@link MOST_SURVEYED}, because more than one request has more than one moment.
    */
   survey(addresses: readonly [Uint8Array, ...Uint8Array[]], hashes: readonly Uint8Array[]): Promise<Survey>;
   /** Does the node know these transactions, in its pool or in a block? In the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
-  /** Sends signed bytes in one batch, in order. Never throws, never repeats: each has its own outcome. */
+  /**
+   * Sends signed bytes in order, a hundred at once; none after a hundred that may not have arrived. Never throws, never
+   * repeats: each has its own outcome.
+   */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }
 
@@ -64,9 +72,6 @@ const balanceCall = (address: Uint8Array): RpcCall => ({
   params: [bytesToHex(address), "latest"],
 });
 
-/** Calls in one request to the node, where there may be more than a batch of ours has: nodes bound theirs. */
-const CALLS_AT_ONCE = 100;
-
 const receiptCall = (hash: Uint8Array): RpcCall => ({
   method: "eth_getTransactionReceipt",
   params: [bytesToHex(hash)],
@@ -74,7 +79,9 @@ const receiptCall = (hash: Uint8Array): RpcCall => ({
 
 /** The chain behind its nodes. */
 export function createChain(rpc: Rpc): Chain {
-  const results = async (calls: readonly RpcCall[]) => (await rpc.read(calls)).map(resultOf);
+  const read = async (calls: readonly RpcCall[]) =>
+    (await Promise.all(partsOf(calls, MOST_CALLS).map((part) => rpc.read(part)))).flat();
+  const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
   return {
     async identity() {
       const [chainId, genesis] = await results([
@@ -98,15 +105,11 @@ export function createChain(rpc: Rpc): Chain {
     },
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
-      const answers: unknown[] = [];
-      for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
-        answers.push(...(await results(calls.slice(at, at + CALLS_AT_ONCE))));
-      }
-      const values = answers.map(quantity);
+      const values = (await results(calls)).map(quantity);
       return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
     },
     call: (requests) =>
-      rpc.read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
+      read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
     async receipts(hashes) {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },
@@ -125,9 +128,22 @@ export function createChain(rpc: Rpc): Chain {
       const answers = await results(hashes.map((hash) => ({ method, params: [bytesToHex(hash)] })));
       return answers.map((answer) => answer !== null);
     },
-    sendRawTransactions: (raws) =>
-      rpc.send(raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }))),
+    async sendRawTransactions(raws) {
+      const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
+      const outcomes: RpcOutcome[] = [];
+      for (const part of partsOf(calls, MOST_CALLS)) {
+        const last = outcomes.at(-1);
+        const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
+        outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));
+      }
+      return outcomes;
+    },
   };
+}
+
+/** What would have followed something that was lost stays for the next time. */
+function notSent({ message }: Error): RpcOutcome {
+  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }
 
 function receiptOf(value: unknown): Receipt | undefined {

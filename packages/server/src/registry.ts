@@ -11,7 +11,16 @@ import {
   readPolicyVersion,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { partsOf } from "./parts.js";
+import {
+  isObject,
+  MOST_CALLS,
+  type Rpc,
+  type RpcCall,
+  RpcError,
+  type RpcOutcome,
+  RpcUnavailableError,
+} from "./rpc.js";
 
 /** A block by which something was read. */
 export interface BlockRef {
@@ -49,8 +58,6 @@ export class RegistryUnreadableError extends Error {
   override readonly name = "RegistryUnreadableError";
 }
 
-/** Calls in one request to the node: nodes bound their batches. */
-const CALLS_AT_ONCE = 100;
 /** Blocks that are searched for events; after a longer gap everything is read again. */
 const MAX_GAP = 500n;
 
@@ -111,9 +118,7 @@ export function createRegistry(rpc: Rpc): Registry {
 /** In requests of bounded size. @throws RpcUnavailableError for the first call that no node answered. */
 async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
-  for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
-    outcomes.push(...(await rpc.read(calls.slice(at, at + CALLS_AT_ONCE))));
-  }
+  for (const part of partsOf(calls, MOST_CALLS)) outcomes.push(...(await rpc.read(part)));
   for (const outcome of outcomes) {
     if ("error" in outcome && !(outcome.error instanceof RpcError)) throw outcome.error;
   }

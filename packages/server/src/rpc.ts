@@ -2,6 +2,9 @@ import http, { type ClientRequest } from "node:http";
 import https from "node:https";
 import { urlToHttpOptions } from "node:url";
 
+/** Calls in one batch: Erigon and Bor refuse more, unless they are told otherwise. */
+export const MOST_CALLS = 100;
+
 /** One call of a JSON-RPC batch. */
 export interface RpcCall {
   readonly method: string;

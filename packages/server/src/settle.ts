@@ -1,6 +1,7 @@
-import type { Chain, Receipt } from "./chain.js";
+import { type Chain, MOST_SURVEYED, type Receipt } from "./chain.js";
 import type { Logger } from "./log.js";
 import type { ResolvedOptions } from "./options.js";
+import { partsOf } from "./parts.js";
 import type { Results } from "./results.js";
 import { saveFailed, saveIncluded, saveRequeued } from "./store/advance.js";
 import { countForeignUses, setLaneState } from "./store/lanes.js";
@@ -78,6 +79,10 @@ export interface SettleContext {
   readonly onStopped: () => void;
 }
 
+/** Suspects of which one question beside the waiver's nonce is asked at once, and of which two are. */
+export const WITH_RECEIPT = MOST_SURVEYED - 1;
+const WITHOUT_RECEIPT = Math.floor(WITH_RECEIPT / 2);
+
 /**
  * What became of the suspects, in their order. Most have a receipt, and that says it all; of the others one node is asked
  * at one moment for everything.
@@ -87,18 +92,28 @@ export async function fatesOf(
   suspects: readonly Suspect[],
   { chain }: Pick<SettleContext, "chain">,
 ): Promise<Fate[]> {
-  if (suspects.length === 0) return [];
+  const parts = partsOf(suspects, WITH_RECEIPT);
+  const fates = (await Promise.all(parts.map((part) => fatesByReceipt(waiver, part, chain)))).flat();
+  const others: Fate[] = [];
+  for (const part of partsOf(
+    suspects.filter((_, i) => fates[i] === undefined),
+    WITHOUT_RECEIPT,
+  )) {
+    others.push(...(await fatesWithoutReceipt(waiver, part, chain)));
+  }
+  return fates.map((fate) => fate ?? others.shift() ?? { kind: "open" });
+}
+
+async function fatesByReceipt(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  chain: Chain,
+): Promise<(Fate | undefined)[]> {
   const { receipts, nonceAfter } = await chain.survey(
     [waiver],
     suspects.map((s) => s.innerHash),
   );
-  const fates = suspects.map((suspect, i) => includedBy(receipts[i], suspect, nonceAfter));
-  const others = await fatesWithoutReceipt(
-    waiver,
-    suspects.filter((_, i) => fates[i] === undefined),
-    chain,
-  );
-  return fates.map((fate) => fate ?? others.shift() ?? { kind: "open" });
+  return suspects.map((suspect, i) => includedBy(receipts[i], suspect, nonceAfter));
 }
 
 async function fatesWithoutReceipt(
@@ -106,7 +121,6 @@ async function fatesWithoutReceipt(
   suspects: readonly Suspect[],
   chain: Chain,
 ): Promise<Fate[]> {
-  if (suspects.length === 0) return [];
   const { nonces, receipts, nonceAfter } = await chain.survey(
     [waiver, ...suspects.map((s) => s.sender)],
     suspects.map((s) => s.innerHash),

@@ -8,6 +8,7 @@ import {
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
 import type { Chain } from "./chain.js";
+import { partsOf } from "./parts.js";
 import { RpcError, type RpcOutcome } from "./rpc.js";
 
 /** Calls in one request to the node: each may take as long as its gas lets it. */
@@ -24,8 +25,8 @@ export async function simulate(
   transactions: readonly ValidInnerTx[],
 ): Promise<Simulation[]> {
   const simulations: Simulation[] = [];
-  for (let at = 0; at < transactions.length; at += CALLS_AT_ONCE) {
-    const outcomes = await chain.call(transactions.slice(at, at + CALLS_AT_ONCE).map(requestOf));
+  for (const part of partsOf(transactions, CALLS_AT_ONCE)) {
+    const outcomes = await chain.call(part.map(requestOf));
     for (const outcome of outcomes) simulations.push(simulationOf(outcome));
   }
   return simulations;

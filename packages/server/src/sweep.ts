@@ -1,5 +1,5 @@
 import type { LaneContext } from "./lane.js";
-import { type Fate, fatesOf, type Suspect, settle } from "./settle.js";
+import { type Fate, fatesOf, type Suspect, settle, WITH_RECEIPT } from "./settle.js";
 import type { Lane } from "./store/lease.js";
 import { activeSubmissions } from "./store/underWay.js";
 import { forgetWithdrawn } from "./store/withdrawn.js";
@@ -11,7 +11,7 @@ export interface Finding {
 }
 
 /** Submissions that are held against the chain at once. */
-const BATCH = 200;
+const BATCH = 2 * WITH_RECEIPT;
 
 /** Holds everything that the lane has not finished against the chain; changes nothing. */
 export async function examine(

@@ -1,7 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { type Delivery, UndeliveredError } from "./deliver.js";
 import type { LaneContext } from "./lane.js";
-import { settle } from "./settle.js";
+import { settle, WITH_RECEIPT } from "./settle.js";
 import { saveFinal, saveReorged, saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import { notFinal, passedBelow, type UnderWay, type Unsettled, underWay } from "./store/underWay.js";
@@ -13,8 +13,8 @@ export interface Watcher {
   look(held: Lane): Promise<void>;
 }
 
-/** Submissions that are asked for at once. */
-const BATCH = 200;
+/** Submissions that are settled at once: two requests to the node. */
+const BATCH = 2 * WITH_RECEIPT;
 /** Blocks that pass the lane's lowest wrapper over before it is sent again: the pool may have forgotten it. */
 const PASSED_OVER = 2n;
 

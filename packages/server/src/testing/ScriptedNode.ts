@@ -2,6 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { MOST_CALLS } from "../rpc.js";
 import { HeadFeed } from "./HeadFeed.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./ModelChain.js";
 
@@ -34,6 +35,13 @@ export type Misbehaviour =
   | { readonly kind: "error"; readonly of: (raw: Hex) => NodeError | undefined }
   /** As usual, but not before this. */
   | { readonly kind: "later"; readonly after: Promise<unknown> };
+
+/** As Erigon answers a batch with more calls than it lets through. */
+const TOO_LARGE = {
+  kind: "answer",
+  status: 200,
+  body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"batch limit 100 exceeded"}}',
+} as const;
 
 export type Script = (arrival: Arrival) => Misbehaviour | undefined;
 
@@ -154,7 +162,7 @@ export class ScriptedNode {
     );
     this.sent.push(...raws);
     const arrival: Arrival = { methods: calls.map(({ method }) => method), raws };
-    const misbehaviour = this.script?.(arrival);
+    const misbehaviour = calls.length > MOST_CALLS ? TOO_LARGE : this.script?.(arrival);
     this.#events.emit("arrival", arrival);
     this.#events.emit("news");
     if (misbehaviour?.kind === "later") await misbehaviour.after;
