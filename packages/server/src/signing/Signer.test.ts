@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { silent } from "../testing/TestPostgres.js";
@@ -56,6 +59,22 @@ describe("the signing thread", () => {
     await expect(signed).rejects.toThrow("the signing thread has ended");
     await ended;
     expect(ends).toBe(1);
+    await expect(thread.sign(toWrap(1), HOW)).rejects.toThrow("the signing thread has ended");
+  });
+
+  it("that ends with its first word does not start, however late the word is heard", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
+    const program = join(folder, "program.cjs");
+    await writeFile(
+      program,
+      "require('node:worker_threads').parentPort.postMessage('ready'); setImmediate(() => process.exit(1));",
+    );
+    const starting = startSigningThread(() => {}, program);
+    // This thread is busy meanwhile: both the word and the end are there when it looks.
+    const pass = new Int32Array(new SharedArrayBuffer(4));
+    Atomics.wait(pass, 0, 0, 500);
+    await expect(starting).rejects.toThrow("the signing thread has ended");
+    await rm(folder, { recursive: true });
   });
 });
 
@@ -110,6 +129,16 @@ describe("the signer", () => {
     expect(await signer.sign(toWrap(10), WAIVER_KEY)).toHaveLength(10);
     expect(starts).toHaveLength(1);
     await signer.close();
+  });
+
+  it("signs itself what its thread did not, and tells what cannot be signed at all", async () => {
+    const { signer, starts, thread, settled } = signing();
+    await signer.sign(toWrap(10), WAIVER_KEY);
+    starts[0]?.come({ ...thread, sign: () => Promise.reject(new Error("the signing thread has ended")) });
+    await settled();
+    expect(texts(await signer.sign(toWrap(10), WAIVER_KEY))).toEqual(texts(signWrappers(toWrap(10), HOW)));
+    const broken = Array(10).fill({ innerRaw: hexToBytes("0x01"), waiverNonce: 0n });
+    await expect(signer.sign(broken, WAIVER_KEY)).rejects.toThrow("transaction");
   });
 
   it("starts another one when its thread has ended", async () => {

@@ -20,7 +20,7 @@ const WORTH_A_THREAD = 10;
 
 /**
  * Signs few wrappers here and many in a thread, which leaves this one to requests. The thread is started for the first
- * many; until it is there, and where it cannot be had, all are signed here.
+ * many; until it is there, where it cannot be had, and what it leaves undone is signed here.
  */
 export function createSigner({ options, log, start = startSigningThread }: SignerDependencies): Signer {
   let thread: SigningThread | undefined;
@@ -33,18 +33,23 @@ export function createSigner({ options, log, start = startSigningThread }: Signe
     try {
       thread = await start(onEnd);
     } catch (error) {
-      log.warn(
-        { err: (error as Error).message },
-        "the signing thread does not start: all is signed without it",
-      );
+      warn(error, "the signing thread does not start: all is signed without it");
     }
   };
+  const warn = (error: unknown, what: string) => log.warn({ err: (error as Error).message }, what);
   return {
     async sign(toWrap, waiverKey) {
       const how = { waiverKey, verificationGas: options.verificationGas };
-      if (toWrap.length < WORTH_A_THREAD) return signWrappers(toWrap, how);
-      starting ??= begin();
-      return thread ? await thread.sign(toWrap, how) : signWrappers(toWrap, how);
+      if (toWrap.length >= WORTH_A_THREAD) {
+        starting ??= begin();
+        try {
+          if (thread) return await thread.sign(toWrap, how);
+        } catch (error) {
+          // The same bytes come of it here, or the reason why none do.
+          warn(error, "the signing thread did not sign");
+        }
+      }
+      return signWrappers(toWrap, how);
     },
     async close() {
       await starting;

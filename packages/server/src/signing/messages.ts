@@ -42,7 +42,7 @@ export function unpack({ bytes, lengths }: Packed): Uint8Array[] {
 }
 
 export function toWrapOf({ inners, nonces }: SignRequest): ToWrap[] {
-  return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: nonces[i] ?? 0n }));
+  return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: the(nonces[i]) }));
 }
 
 export function wrappersOf({
@@ -55,6 +55,12 @@ export function wrappersOf({
   const wrapperHashes = unpack(hashes);
   return unpack(wrappers).map((wrapperRaw, i) => ({
     wrapperRaw,
-    wrapperHash: wrapperHashes[i] ?? new Uint8Array(0),
+    wrapperHash: the(wrapperHashes[i]),
   }));
+}
+
+/** Both sides send lists of one length. */
+function the<T>(element: T | undefined): T {
+  if (element === undefined) throw new Error("a message of the signing thread is incomplete");
+  return element;
 }
