@@ -23,6 +23,7 @@ import type { LaneStatus } from "./store/lanes.js";
 import { registerLane } from "./store/lease.js";
 import { storeNow } from "./store/queue.js";
 import type { Store } from "./store/Store.js";
+import { vacuumInTime } from "./vacuum.js";
 
 export interface RelayParts {
   readonly options: ResolvedOptions;
@@ -95,6 +96,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   });
   const forgetting = forgetOldRequests({ store, keptMs: options.idempotencyMs, log });
   const oldCaps = forgetOldCapsInTime({ store, log });
+  const vacuum = vacuumInTime({ store, log });
   const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
   const onHead = () => {
     policies.look();
@@ -137,6 +139,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
       oldCaps.close();
       expiry.close();
       forgetting.close();
+      await vacuum.close();
       await policies.close();
       await board.close();
       results.close();

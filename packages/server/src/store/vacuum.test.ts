@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { applicantOf, laneIn } from "../testing/submissions.js";
+import { TestPostgres } from "../testing/TestPostgres.js";
+import { accept } from "./accept.js";
+import { saveFailed } from "./advance.js";
+import type { Store } from "./Store.js";
+import { vacuumUnfinished } from "./vacuum.js";
+
+let postgres: TestPostgres;
+let store: Store;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+  store = await postgres.openStore();
+});
+afterAll(async () => {
+  await store?.close();
+  await postgres?.end();
+});
+
+it("the dead rows of what is under way are cleared away, as soon as there are many", async () => {
+  const lane = await laneIn(store);
+  const applicants = Array.from({ length: 30 }, (_, i) => applicantOf(i + 1));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
+  const failed = applicants.map(({ id }) => ({ id, reason: "NODE_REFUSED" as const, message: "no" }));
+  await saveFailed(store, lane, failed);
+  // The database counts a moment later, or when it is told to.
+  await store.pool.query("select pg_stat_force_next_flush()");
+  expect(await vacuumUnfinished(store, 31)).toBe(false);
+  expect(await vacuumUnfinished(store, 30)).toBe(true);
+  expect(await vacuumUnfinished(store, 1)).toBe(false);
+});
