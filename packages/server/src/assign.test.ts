@@ -42,7 +42,7 @@ describe("a step of the lane", () => {
     await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, again } = await assign(lane, WAIVER_KEY, 2, context);
+      const { signed, again } = await assign(lane, WAIVER_KEY, { limit: 2 }, context);
       steps.push([signed.map(({ waiverNonce }) => waiverNonce), again]);
     }
     expect(steps).toEqual([
@@ -51,5 +51,11 @@ describe("a step of the lane", () => {
       [[4n], false],
       [[], false],
     ]);
+  });
+
+  it("that can only put off what it saw does not look again at once, however much there is", async () => {
+    const early = [6, 7, 8].map((user) => applicantOf(user, 1));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
+    expect(await assign(lane, WAIVER_KEY, { limit: 2 }, context)).toEqual({ signed: [], again: false });
   });
 });

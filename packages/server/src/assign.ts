@@ -18,15 +18,22 @@ const EARLY_MS = 250;
 export interface Assigned {
   /** Signed and stored, in the order of their waiver nonces: to be sent. */
   readonly signed: readonly UnderWay[];
-  /** More may be queued, or room was made for it. Else there is nothing to look for until there is news. */
+  /** More may be ready, or room was made for it. Else a look at once would find nothing. */
   readonly again: boolean;
+}
+
+export interface AssignOptions {
+  /** So many submissions at most. */
+  readonly limit: number;
+  /** The last look did not see all that was queued: then it is of no use to guess who comes. */
+  readonly behind?: boolean;
 }
 
 /** Gives at most `limit` queued submissions their waiver nonces and wrappers, in one write. */
 export async function assign(
   held: Lane,
   waiverKey: Uint8Array,
-  limit: number,
+  { limit, behind = false }: AssignOptions,
   dependencies: LaneContext,
 ): Promise<Assigned> {
   const { store, chain, options, signer } = dependencies;
@@ -35,7 +42,7 @@ export async function assign(
   // The chain's answer for those who are expected comes while the store is asked.
   const [look, early] = await Promise.all([
     lookAtLane(store, held, limit),
-    expected.length > 0 ? askNonces(chain, held.waiver, expected) : undefined,
+    expected.length > 0 && !behind ? askNonces(chain, held.waiver, expected) : undefined,
   ]);
   const { taken } = look;
   const senders = await reroute(held, look.senders, dependencies);
@@ -73,13 +80,17 @@ export async function assign(
     waiverNonce,
   }));
   const wrappers = await signer.sign(toWrap, waiverKey);
-  const signed = wrappers.flatMap((wrapper, i): Signed[] => {
-    const place = placed[i];
-    return place ? [{ ...place, ...wrapper, id: place.submission.id }] : [];
+  const signed = placed.map((place, i): Signed => {
+    const wrapper = wrappers[i];
+    if (wrapper === undefined) throw new Error("something was not signed");
+    return { ...place, ...wrapper, id: place.submission.id };
   });
   const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
   const seen = look.senders.reduce((count, { queued }) => count + queued.length, 0);
-  return { signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay), again: seen >= limit };
+  return {
+    signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay),
+    again: saved.size > 0 && seen >= limit,
+  };
 }
 
 /**

@@ -331,7 +331,7 @@ class Model {
           await delivery.send(held, left);
           worker.doubtful = false;
         }
-        const { signed } = await assign(held, WAIVER_KEY, 4, context);
+        const { signed } = await assign(held, WAIVER_KEY, { limit: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
       } else if (event.kind === "look") await watcher.look(held);
       else if (event.kind === "sweep") await sweep(held, context);

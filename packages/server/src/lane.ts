@@ -11,6 +11,7 @@ import type { ResolvedOptions } from "./options.js";
 import { createPause } from "./pause.js";
 import type { Results } from "./results.js";
 import type { Routing } from "./routing.js";
+import { MOST_CALLS } from "./rpc.js";
 import { createDoubts, type Doubts } from "./settle.js";
 import type { Signer } from "./signing/Signer.js";
 import { setBreaker, setLaneState } from "./store/lanes.js";
@@ -40,7 +41,7 @@ export interface LaneDependencies {
 /** The same, and what one lane remembers. */
 export interface LaneContext extends LaneDependencies {
   readonly doubts: Doubts;
-  /** The lane has stopped itself: it knows before anything else begins. */
+  /** The lane has stopped itself: it knows before its next step. */
   readonly onStopped: () => void;
 }
 
@@ -56,8 +57,8 @@ export interface Lane {
   stop(): Promise<void>;
 }
 
-/** Submissions in one step. */
-const BATCH = 100;
+/** Submissions in one step: the nonces of their senders and of the waiver are one request to the node. */
+const BATCH = MOST_CALLS - 1;
 /** How long the lane rests without news. */
 const IDLE_MS = 250;
 const MAX_BACKOFF_MS = 1_000;
@@ -78,7 +79,10 @@ const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane {
   const waiver = privateKeyToAddress(waiverKey);
   const log = given.log.child({ waiver: bytesToHex(waiver) });
-  const onStopped = () => lease.recheck();
+  const onStopped = () => {
+    lease.recheck();
+    pause.wake();
+  };
   const dependencies: LaneContext = { ...given, log, doubts: createDoubts(), onStopped };
   const { options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
@@ -92,6 +96,8 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   let doubtful = true;
   // The policies have closed the lane; not its breaker's failures, which only a probe ends.
   let shut = false;
+  // More was queued than the last step saw.
+  let behind = false;
   let sending: Promise<void> = Promise.resolve();
 
   /** One step; returns how long to rest. */
@@ -111,7 +117,8 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     shut = false;
     if (breaker.state === "open") return IDLE_MS;
     const limit = breaker.state === "probing" ? 1 : BATCH;
-    const { signed, again } = await assign(lane, waiverKey, limit, dependencies);
+    const { signed, again } = await assign(lane, waiverKey, { limit, behind }, dependencies);
+    behind = again;
     await sending;
     sending = delivery.send(lane, signed);
     // The next step, or the rest, begins at once; a failure is seen when the step after waits for it.
