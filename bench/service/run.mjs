@@ -7,7 +7,7 @@ import { inFolder } from "../inFolder.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
-import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP } from "./shape.mjs";
+import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
 /** More than any contestant takes in a second. */
 const MOST_PER_SECOND = 6_000;
@@ -36,7 +36,7 @@ async function report({ json, ...options }, results) {
       finished,
       saturation: SATURATION,
       rates: RATES,
-      warmUp: WARM_UP,
+      warmUp: [WARM_UP, WARM_UP_OFFER],
       blockMs: BLOCK_MS,
     },
     ...results,
@@ -53,8 +53,8 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
   const place = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
   progress("signing the load …");
   const rates = RATES.reduce((sum, rate) => sum + rate, 0);
-  const count =
-    WARM_UP.transactions + PROFILED.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
+  const warmUp = WARM_UP.transactions + WARM_UP_OFFER.perSecond * WARM_UP_OFFER.seconds;
+  const count = warmUp + PROFILED.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
   await runToEnd(programOf("sign"), [place.load, String(count)], { signal });
   const runs = {};
   const ceiling = [];
@@ -120,6 +120,7 @@ async function phases({ program, load, seconds, isService }) {
   for (const { batch, connections } of SATURATION) {
     saturation[batch] = await run("saturate", { batch, connections, seconds });
   }
+  await run("offer", WARM_UP_OFFER);
   const rates = {};
   for (const perSecond of RATES) rates[perSecond] = await run("offer", { perSecond, seconds });
   const { rssMb } = await program.ask("usage");
