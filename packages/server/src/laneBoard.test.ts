@@ -32,16 +32,23 @@ afterEach(async () => {
   await store.close();
 });
 
-/** A board that has looked. */
-async function board({
+function opened({
   own = [FIRST],
   unusable = (_waiver: Uint8Array): string | undefined => undefined,
   tellWork = (_owners: readonly string[]) => {},
-} = {}) {
-  const opened = openLaneBoard({ store, chainRef, log: silent, ownWaivers: () => own, unusable, tellWork });
-  boards.push(opened);
-  await opened.refresh();
-  return opened;
+  from = store,
+} = {}): LaneBoard {
+  const options = { store: from, chainRef, log: silent, ownWaivers: () => own, unusable, tellWork };
+  const one = openLaneBoard(options);
+  boards.push(one);
+  return one;
+}
+
+/** A board that has looked. */
+async function board(options?: Parameters<typeof opened>[0]): Promise<LaneBoard> {
+  const one = opened(options);
+  await one.refresh();
+  return one;
 }
 
 const work = (waiver: Uint8Array, owner = randomUUID()) =>
@@ -155,5 +162,27 @@ describe("what is queued in a lane that does not work", () => {
     await store.pool.query("update lanes set lease_until = now() - interval '1 second'");
     await seen.refresh();
     expect(seen.ownerOf(FIRST)).toBeUndefined();
+  });
+});
+
+describe("a look that began before another and is answered after it", () => {
+  it("is not what the board goes by: it knows less", async () => {
+    const answers: ((owner: string) => void)[] = [];
+    const query = () =>
+      new Promise((resolve) => {
+        answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
+      });
+    const late = { pool: { query } } as unknown as Store;
+    // It looks by itself when it is opened: the first of the two.
+    const seen = opened({ from: late });
+    const looked = seen.refresh();
+    answers[1]?.("who has it now");
+    await looked;
+    // The board ends with the look that it is at.
+    const closed = seen.close();
+    answers[0]?.("who had it before");
+    await closed;
+    expect(answers).toHaveLength(2);
+    expect(seen.ownerOf(FIRST)).toBe("who has it now");
   });
 });
