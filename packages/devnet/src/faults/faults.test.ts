@@ -34,13 +34,10 @@ const post = (body: unknown, signal?: AbortSignal) =>
   fetch(url, { method: "POST", body: JSON.stringify(body), ...(signal && { signal }) });
 const send = (nonce = 0n) => request("eth_sendRawTransaction", wrap(signInner(0, { nonce }), { nonce }));
 
-/** How long a test waits for an answer that does not come: a busy node has taken by then what it takes. */
-const PATIENCE_MS = 1_000;
-
 /** How an exchange ended, in a word. */
-async function ending(body: unknown, patienceMs?: number): Promise<string> {
+async function ending(body: unknown, signal?: AbortSignal): Promise<string> {
   try {
-    const response = await post(body, patienceMs === undefined ? undefined : AbortSignal.timeout(patienceMs));
+    const response = await post(body, signal);
     const text = await response.text();
     try {
       const { error } = JSON.parse(text);
@@ -54,20 +51,31 @@ async function ending(body: unknown, patienceMs?: number): Promise<string> {
   }
 }
 
+/** How long a test waits for an answer that shall not come, once the node has what was asked. */
+const PATIENCE_MS = 200;
+
+/** How a send ended that this fault meets, and that is given up if no answer comes. */
+async function endingBy(fault: string): Promise<string> {
+  const patience = new AbortController();
+  const ended = ending(send(), patience.signal);
+  while ((await status()).faults.struck[fault] === undefined) await new Promise(setImmediate);
+  setTimeout(() => patience.abort(), PATIENCE_MS);
+  return ended;
+}
+
 describe("an exchange that fails", () => {
   const endings = {
-    drop: "TimeoutError",
+    drop: "AbortError",
     reset: "ECONNRESET",
     http500: "500 internal server error",
     http429: "429 too many requests",
     garbage: expect.stringMatching(/^200 <html>/),
     empty: "200 ",
   } as const;
-  const patienceFor = (expected: unknown) => (expected === endings.drop ? PATIENCE_MS : undefined);
 
   it.each(Object.entries(endings))("%s: the node has not seen it", async (name, expected) => {
     await set({ [name]: 1 });
-    expect(await ending(send(), patienceFor(expected))).toEqual(expected);
+    expect(await endingBy(name)).toEqual(expected);
     expect(await waiting()).toBe(0);
     await node.rpc("devnet_clearFaults");
     expect(await ending(send())).toBe("answer");
@@ -81,7 +89,7 @@ describe("an exchange that fails", () => {
     ["afterEmpty", endings.empty],
   ])("%s: the node has it", async (name, expected) => {
     await set({ [name]: 1 });
-    expect(await ending(send(), patienceFor(expected))).toEqual(expected);
+    expect(await endingBy(name)).toEqual(expected);
     expect(await waiting()).toBe(1);
     await set({});
     expect(await ending(send())).toMatch(/^error -32000: already known/);
@@ -269,7 +277,7 @@ describe("the controls", () => {
 
   it("show everything in devnet_status", async () => {
     await set({ drop: 0.5, seed: 9, nonceTooLow: 3 });
-    await ending(send(), PATIENCE_MS);
+    await endingBy("drop");
     expect(await status()).toEqual({
       chainId: 2201,
       genesis: expect.stringMatching(/^0x/),
