@@ -1,4 +1,4 @@
-import { TEST_TOKEN } from "../../packages/devnet/dist/index.js";
+import { TEST_TOKEN } from "../../packages/devnet/dist/known.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
 import { CHAIN_ID, userKey } from "../service/shape.mjs";
 
