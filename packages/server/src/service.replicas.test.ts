@@ -96,7 +96,7 @@ describe("what one replica takes and another executes", () => {
 
 describe("an owner whose node is slow", () => {
   it("keeps its lane: the lease is renewed while a call is under way", async () => {
-    const [first, second] = await two({ leaseMs: 3_000, rpcTimeoutMs: 20_000 });
+    const [first, second] = await two({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
     const before = await leaseOf(first);
     let release: () => void = () => {};
     first.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
@@ -104,7 +104,7 @@ describe("an owner whose node is slow", () => {
     await first.node.until(({ sent }) => sent.length === 2);
     const [{ due } = { due: "" }] = await first.query<{ due: string }>(
       // It is renewed after a third, or a half: twice, then.
-      "select (lease_until + interval '1.6 seconds')::text as due from lanes",
+      "select (lease_until + interval '3.2 seconds')::text as due from lanes",
     );
     await first.until("select from lanes where lease_until > $1", [due]);
     expect(await leaseOf(first)).toEqual(before);
