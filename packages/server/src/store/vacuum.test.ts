@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { applicantOf, laneIn } from "../testing/submissions.js";
 import { TestPostgres } from "../testing/TestPostgres.js";
+import { restAfter } from "../vacuum.js";
 import { accept } from "./accept.js";
 import { saveFailed } from "./advance.js";
 import type { Store } from "./Store.js";
@@ -29,4 +30,8 @@ it("the dead rows of what is under way are cleared away, as soon as there are ma
   expect(await vacuumUnfinished(store, 31)).toBe(false);
   expect(await vacuumUnfinished(store, 30)).toBe(true);
   expect(await vacuumUnfinished(store, 1)).toBe(false);
+});
+
+it("a vacuum that takes long rests longer: it has a tenth of the time at most", () => {
+  expect([0, 100, 1_000].map(restAfter)).toEqual([1_000, 1_000, 9_000]);
 });
