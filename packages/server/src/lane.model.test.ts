@@ -483,6 +483,22 @@ const EXAMPLES: [Event[]][] = [
       { kind: "assign", owner: 0, answers: ["strange"] },
     ],
   ],
+  [
+    [
+      // A wrapper that was taken back carries its transaction after all, and the second one stays in the pool.
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "revoke" },
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "accept", user: 1, how: "ahead" },
+      { kind: "assign", owner: 0, answers: ["good"] },
+      { kind: "send", owner: 0, answers: ["good", "poolFull"] },
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "wait", ms: 2_500 },
+      { kind: "accept", user: 1, how: "next" },
+      { kind: "wait", ms: 60 },
+      { kind: "accept", user: 1, how: "next" },
+    ],
+  ],
 ];
 const PARAMETERS = {
   seed: Number(MODEL_SEED),

@@ -46,15 +46,18 @@ export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]):
 }
 
 /**
- * Before its nonce is given to another: the wrapper that a submission had. It may land after all, in a pool that
- * was thought to have lost it, and then it was ours that used the nonce.
+ * Before its nonce is given to another: the wrapper that a submission had. It may land after all, in a pool that was
+ * thought to have lost it, and then it was ours that used the nonce; or stand in the way of the next one.
+ * @param ids of the submissions, as a query.
  */
-const WITHDRAWN = `, withdrawing as (
+const withdrawing = (ids: string) => `, withdrawing as (
   insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash)
   select chain, waiver, waiver_nonce, wrapper_hash from unfinished
-  where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD}
+  where id in (${ids}) and state in ('signed', 'broadcast') and ${IS_HELD}
   on conflict do nothing
 )`;
+
+const WITHDRAWN = withdrawing("select unnest($5::uuid[])");
 
 /**
  * signed or broadcast → queued: their wrappers surely will not land. Their waiver nonces are free again; they
@@ -110,7 +113,12 @@ const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], 
   as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
 const IN_A_BLOCK = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${IS_HELD}`;
 
-const INCLUDED_FOR_NOW = ` update unfinished s
+/** The wrappers of those that another one carried. */
+const SPARE = withdrawing(
+  "select submission from unnest($5::uuid[], $10::boolean[]) as n (submission, other_wrapper) where other_wrapper",
+);
+
+const INCLUDED_FOR_NOW = `${SPARE} update unfinished s
   set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas, reverted = n.has_reverted,
       broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
       waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
@@ -118,7 +126,7 @@ const INCLUDED_FOR_NOW = ` update unfinished s
       wrapper_raw = case when not n.other_wrapper then wrapper_raw end
   from ${INCLUSIONS} where ${IN_A_BLOCK} returning id, origin`;
 
-const INCLUDED_FOR_GOOD = finishing(`using ${INCLUSIONS} where ${IN_A_BLOCK} returning s.*, n.*`, {
+const INCLUDED_FOR_GOOD = `${SPARE}${finishing(`using ${INCLUSIONS} where ${IN_A_BLOCK} returning s.*, n.*`, {
   state: "'included'",
   waiver_nonce: "case when not other_wrapper then waiver_nonce end",
   wrapper_hash: "case when not other_wrapper then wrapper_hash end",
@@ -128,7 +136,7 @@ const INCLUDED_FOR_GOOD = finishing(`using ${INCLUSIONS} where ${IN_A_BLOCK} ret
   reverted: "has_reverted",
   broadcast_at: "coalesce(broadcast_at, now())",
   included_at: "now()",
-});
+})}`;
 
 /**
  * included → broadcast: a reorg took the block away, and the wrapper can land again; or → queued, if it was a wrapper
