@@ -4,6 +4,7 @@ import { assign } from "./assign.js";
 import type { LaneContext } from "./lane.js";
 import { createSigner } from "./signing/Signer.js";
 import { accept } from "./store/accept.js";
+import type { SavedSigned } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import type { Store } from "./store/Store.js";
 import { applicantOf, laneIn } from "./testing/submissions.js";
@@ -26,6 +27,7 @@ beforeAll(async () => {
     chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
     options: OPTIONS,
     results: { publish() {} },
+    delivered: { along: (_: Lane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]) },
     routing: { differs: () => false },
     expected: { take: () => [] },
     signer: createSigner({ options: OPTIONS, log: silent }),

@@ -36,7 +36,7 @@ export async function assign(
   { limit, behind = false }: AssignOptions,
   dependencies: LaneContext,
 ): Promise<Assigned> {
-  const { store, chain, options, signer } = dependencies;
+  const { store, chain, options, signer, delivered } = dependencies;
   const nothing = { signed: [], again: false };
   const expected = dependencies.expected.take(held.waiver);
   // The chain's answer for those who are expected comes while the store is asked.
@@ -75,6 +75,7 @@ export async function assign(
   const placed =
     placeBehind(look, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
   if (placed === undefined) return { signed: [], again: true };
+  if (placed.length === 0) return nothing;
   const toWrap = placed.map(({ submission, waiverNonce }) => ({
     innerRaw: submission.innerRaw,
     waiverNonce,
@@ -85,7 +86,8 @@ export async function assign(
     if (wrapper === undefined) throw new Error("something was not signed");
     return { ...place, ...wrapper, id: place.submission.id };
   });
-  const saved = new Set((await saveSigned(store, held, signed)).map(({ id }) => id));
+  const moved = await delivered.along(held, (wrappers) => saveSigned(store, held, signed, wrappers));
+  const saved = new Set(moved.signed.map(({ id }) => id));
   const seen = look.senders.reduce((count, { queued }) => count + queued.length, 0);
   return {
     signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay),

@@ -137,6 +137,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     keys,
     policy,
     checker,
+    delivered: relay.delivered,
   });
   const metricsApp = createMetricsApp(metrics);
   const adminApp = createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log });

@@ -2,7 +2,7 @@ import { bytesEqual } from "@gas-waiver/protocol";
 import { meaningOf, type SendMeaning } from "./broadcast.js";
 import type { LaneContext } from "./lane.js";
 import { fail, settle } from "./settle.js";
-import { saveBroadcast, saveRequeued } from "./store/advance.js";
+import { saveRequeued } from "./store/advance.js";
 import type { Lane } from "./store/lease.js";
 import { type UnderWay, underWay } from "./store/underWay.js";
 import { withdrawnUnder } from "./store/withdrawn.js";
@@ -94,13 +94,16 @@ async function save(
   breaker: LaneBreaker,
   senders: Senders,
 ): Promise<void> {
-  const { store, results, metrics } = dependencies;
+  const { store, metrics, delivered } = dependencies;
   for (const { meaning } of answered) metrics.sent(meaning.kind);
   const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
   const { stranded, waiting } = await senders.sort(answered);
-  const taken = idsOf("accepted").filter((id) => !stranded.has(id) && !waiting.has(id));
-  results.publish(await saveBroadcast(store, held, taken), () => ({ state: "broadcast" }));
+  const taken = of("accepted").map(({ submission }) => submission);
+  delivered.add(
+    held,
+    taken.filter(({ id }) => !stranded.has(id) && !waiting.has(id)),
+  );
   await saveRequeued(store, held, [...stranded], REQUEUE_MS["inner too early"]);
   await failRefused(held, of("refused"), dependencies);
   for (const kind of ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const) {
@@ -138,13 +141,13 @@ async function save(
 async function saveKnown(
   held: Lane,
   used: readonly UnderWay[],
-  { store, chain, results }: LaneContext,
+  { chain, delivered }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (used.length === 0) return new Set();
   const known = await chain.knowsTransactions(used.map(({ wrapperHash }) => wrapperHash));
-  const ids = used.filter((_, i) => known[i]).map(({ id }) => id);
-  results.publish(await saveBroadcast(store, held, ids), () => ({ state: "broadcast" }));
-  return new Set(ids);
+  const there = used.filter((_, i) => known[i]);
+  delivered.add(held, there);
+  return new Set(there.map(({ id }) => id));
 }
 
 /**

@@ -8,10 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assign } from "./assign.js";
 import { createChain } from "./chain.js";
 import { createDelivery, type Delivery, UndeliveredError } from "./deliver.js";
+import { createDelivered } from "./delivered.js";
 import { createExpectedSenders } from "./expectedSenders.js";
 import type { LaneContext } from "./lane.js";
 import { createMetrics } from "./metrics.js";
 import { resolveOptions } from "./options.js";
+import type { Results } from "./results.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 import { createDoubts } from "./settle.js";
 import { createSigner } from "./signing/Signer.js";
@@ -59,6 +61,8 @@ type Event =
   | { readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] }
   /** The same, and the process dies before it hears the answer. */
   | { readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] }
+  /** What the node took is known in the store, before a later step would have said so. */
+  | { readonly kind: "store"; readonly owner: number }
   | { readonly kind: "crash"; readonly owner: number }
   /** The lease has run out, and this one takes the lane; whoever had it does not know. */
   | { readonly kind: "takeOver"; readonly owner: number }
@@ -92,6 +96,7 @@ const EVENT: fc.Arbitrary<Event> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers }) },
   { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("crash"), owner }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("takeOver"), owner }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("look", "look", "sweep"), owner }) },
@@ -210,6 +215,7 @@ class Model {
     for (let i = 0; i < 60; i++) {
       await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
       await this.happen({ kind: "send", owner: 0, answers: ["good"] });
+      await this.happen({ kind: "store", owner: 0 });
       await this.happen({ kind: "block" });
       await this.happen({ kind: i % 3 === 0 ? "sweep" : "look", owner: 0 });
       await this.happen({ kind: "wait", ms: 2_500 });
@@ -228,19 +234,21 @@ class Model {
     const read = async (calls: readonly RpcCall[]) => calls.map((call) => this.#read(call));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
     const chain = createChain({ read, send, health: () => [] });
+    const results: Results = {
+      publish(moved, noticeOf) {
+        for (const { id } of moved) this.hear(id, noticeOf(id));
+      },
+      hear: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
+      subscribe: () => () => {},
+      waiting: 0,
+      close() {},
+    };
     const context: LaneContext = {
       store: this.#store,
       chain,
-      results: {
-        publish: (moved, noticeOf) => {
-          for (const { id } of moved)
-            this.told.set(id, (this.told.get(id) ?? new Set()).add(noticeOf(id).state));
-        },
-        subscribe: () => () => {},
-        hear() {},
-        waiting: 0,
-        close() {},
-      },
+      results,
+      // Only when it is told to.
+      delivered: createDelivered({ store: this.#store, results, log: silent, soonMs: 3_600_000 }),
       metrics: METRICS,
       log: silent,
       options: OPTIONS,
@@ -333,7 +341,8 @@ class Model {
         }
         const { signed } = await assign(held, WAIVER_KEY, { limit: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
-      } else if (event.kind === "look") await watcher.look(held);
+      } else if (event.kind === "store") await context.delivered.store();
+      else if (event.kind === "look") await watcher.look(held);
       else if (event.kind === "sweep") await sweep(held, context);
       else await delivery.send(held, worker.outbox.shift() ?? []);
     } finally {

@@ -3,6 +3,7 @@ import { assign } from "./assign.js";
 import { createBreaker } from "./breaker.js";
 import type { Chain } from "./chain.js";
 import { createDelivery, type LaneBreaker } from "./deliver.js";
+import type { Delivered } from "./delivered.js";
 import type { ExpectedSenders } from "./expectedSenders.js";
 import { keepLease, logFailure } from "./keepLease.js";
 import type { Logger } from "./log.js";
@@ -32,6 +33,7 @@ export interface LaneDependencies {
   readonly routing: Routing;
   readonly expected: Pick<ExpectedSenders, "take">;
   readonly signer: Pick<Signer, "sign">;
+  readonly delivered: Delivered;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
@@ -104,6 +106,8 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   const step = async ({ lane, state }: Lease): Promise<number> => {
     if (state === "stopped") return IDLE_MS;
     if (doubtful) {
+      // What is known to be delivered need not be sent again.
+      await dependencies.delivered.store();
       await delivery.sendSigned(lane);
       doubtful = false;
     }
@@ -181,6 +185,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       pause.end();
       watchPause.end();
       await loops;
+      await dependencies.delivered.store();
       await lease.end();
     },
   };

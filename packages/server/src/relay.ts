@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
 import type { Chain } from "./chain.js";
+import { createDelivered } from "./delivered.js";
 import { createExpectedSenders } from "./expectedSenders.js";
 import { expireOldWork } from "./expiry.js";
 import { forgetOldRequests } from "./forgetRequests.js";
@@ -70,6 +71,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   const expected = createExpectedSenders();
   const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
   const signer = createSigner({ options, log });
+  const delivered = createDelivered({ store, results, log });
   const lanes = createLaneSet({
     store,
     chain,
@@ -80,6 +82,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     routing,
     expected,
     signer,
+    delivered,
     chainRef,
     replica,
   });
@@ -122,6 +125,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     intake,
     lanes,
     metrics,
+    delivered,
     policies,
     /** All whose lanes may take work, and whether they do. */
     waivers: () =>
@@ -136,6 +140,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     },
     async close() {
       heads?.close();
+      delivered.close();
       oldCaps.close();
       expiry.close();
       forgetting.close();

@@ -18,7 +18,7 @@ export interface Results {
   publish(moved: readonly Moved[], noticeOf: (id: string) => Notice): void;
   /** Calls the listener for news of these ids, maybe more than once for the same, until the returned function is called. */
   subscribe(ids: readonly string[], listener: Listener): () => void;
-  /** News of this replica's submissions that another one told. */
+  /** Tells who waits on this replica: what another one told, or what the store is to learn yet. */
   hear(id: string, notice: Notice): void;
   /** How many submissions are waited for. */
   readonly waiting: number;

@@ -2,6 +2,7 @@ import { type Health, ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { limitsOfService } from "../caller.js";
 import type { Checker } from "../check.js";
+import type { Delivered } from "../delivered.js";
 import type { Intake } from "../intake.js";
 import type { KeyPolicyDependencies } from "../keyPolicy.js";
 import type { KeyDirectory } from "../keys/directory.js";
@@ -38,6 +39,7 @@ export interface AppDependencies {
   readonly keys: KeyDirectory;
   readonly policy: KeyPolicyDependencies;
   readonly checker: Checker;
+  readonly delivered: Pick<Delivered, "store">;
 }
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
@@ -53,6 +55,7 @@ export function createApp({
   keys,
   policy,
   checker,
+  delivered,
 }: AppDependencies): FastifyInstance {
   const memory = new BodyMemory(options.maxHeldBytes, options.maxBodyBytes);
   const app = createBaseApp({
@@ -77,6 +80,6 @@ export function createApp({
   registerSocket(app, { intake, options, authenticator, limiter, memory, log, metrics });
   registerCheck(app, { checker, authenticator, limiter });
   registerPolicy(app, { authenticator, policy });
-  registerSubmissions(app, { store, chainRef, authenticator });
+  registerSubmissions(app, { store, chainRef, authenticator, delivered });
   return app;
 }

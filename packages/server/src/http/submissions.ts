@@ -12,6 +12,7 @@ import {
 import type { FastifyInstance, onRequestAsyncHookHandler } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../caller.js";
+import type { Delivered } from "../delivered.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../store/list.js";
 import { findSubmissionsOf } from "../store/readers.js";
 import type { Store } from "../store/Store.js";
@@ -25,13 +26,15 @@ export interface SubmissionsDependencies {
   readonly store: Store;
   readonly chainRef: number;
   readonly authenticator: Authenticator;
+  /** Who was told of a broadcast finds it in the record. */
+  readonly delivered: Pick<Delivered, "store">;
 }
 
 const compress = promisify(gzip);
 
 /** What became of submissions (D15, D17): one by its id, or a list. A key sees only its own. */
 export function registerSubmissions(app: FastifyInstance, dependencies: SubmissionsDependencies): void {
-  const { store, chainRef, authenticator } = dependencies;
+  const { store, chainRef, authenticator, delivered } = dependencies;
   const authenticate: onRequestAsyncHookHandler = async (request) => {
     request.caller = authenticator.authenticate(request.headers.authorization);
   };
@@ -42,6 +45,7 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     handler: async (request) => {
       const { id } = request.params;
       const { keyId } = request.caller;
+      await delivered.store();
       const [submission] = isUuid(id) ? await storeErrors(() => findSubmissionsOf(store, keyId, [id])) : [];
       if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
@@ -55,6 +59,7 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     onRequest: authenticate,
     handler: async (request, reply) => {
       const filter = filterOf(parseSubmissionsQuery(request.query), request.caller, chainRef);
+      await delivered.store();
       const { submissions, next } = await storeErrors(() => listSubmissions(store, filter));
       const page: SubmissionPage = {
         submissions: submissions.map(recordOf),

@@ -15,33 +15,61 @@ export interface SignedSubmission {
   readonly wrapperRaw: Uint8Array;
 }
 
-/** queued → signed: the nonces and the signed bytes in one write, before anything is sent. */
-export function saveSigned(store: Store, lane: Lane, signed: readonly SignedSubmission[]): Promise<Moved[]> {
-  return writeAsOwner(
+/** What a node has taken, by the bytes that it took: a submission may have been signed anew since. */
+type Broadcast = Pick<SignedSubmission, "id" | "wrapperHash">;
+
+/** The submissions that took a step each. */
+export interface SavedSigned {
+  readonly signed: readonly Moved[];
+  readonly broadcast: readonly Moved[];
+}
+
+const BROADCAST = (ids: number) => `update unfinished s set state = 'broadcast', broadcast_at = now()
+  from unnest($${ids}::uuid[], $${ids + 1}::bytea[]) as b (submission, hash)
+  where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${IS_HELD}
+  returning s.id, s.origin, s.state`;
+
+/**
+ * queued → signed: the nonces and the signed bytes in one write, before anything is sent; with it the step
+ * signed → broadcast of `broadcast`, as {@link saveBroadcast} has it.
+ */
+export async function saveSigned(
+  store: Store,
+  lane: Lane,
+  signed: readonly SignedSubmission[],
+  broadcast: readonly Broadcast[] = [],
+): Promise<SavedSigned> {
+  const moved: (Moved & { readonly state: string })[] = await writeAsOwner(
     store,
     lane,
     signed.map((s) => s.id),
-    ` update unfinished s
-     set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-         signed_at = now(), signings = signings + 1
-     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
-     where s.id = n.submission and s.state = 'queued' and ${IS_HELD} returning id, origin`,
+    `, broadcast as (${BROADCAST(9)}), signed as (
+       update unfinished s
+       set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
+           signed_at = now(), signings = signings + 1
+       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
+       where s.id = n.submission and s.state = 'queued' and ${IS_HELD} returning s.id, s.origin, s.state
+     ) select * from signed union all select * from broadcast`,
     [
       signed.map((s) => s.waiverNonce.toString()),
       byteaArray(signed.map((s) => s.wrapperHash)),
       byteaArray(signed.map((s) => s.wrapperRaw)),
+      broadcast.map((b) => b.id),
+      byteaArray(broadcast.map((b) => b.wrapperHash)),
     ],
   );
+  const of = (state: string) => moved.filter((one) => one.state === state);
+  return { signed: of("signed"), broadcast: of("broadcast") };
 }
 
 /** signed → broadcast: a node took them; or broadcast ones were taken again. */
-export function saveBroadcast(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
+export function saveBroadcast(store: Store, lane: Lane, broadcast: readonly Broadcast[]): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
-    ids,
-    ` update unfinished set state = 'broadcast', broadcast_at = now()
-     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD} returning id, origin`,
+    broadcast.map((b) => b.id),
+    ` ${BROADCAST(5)}`,
+    [byteaArray(broadcast.map((b) => b.wrapperHash))],
   );
 }
 

@@ -95,17 +95,15 @@ export const IS_HELD = "exists (select from held)";
  * returns `id, origin`.
  * @throws {@link LaneLostError} if nothing could be changed because the lane is not ours.
  */
-export async function writeAsOwner(
+export async function writeAsOwner<M extends Moved>(
   { pool }: Store,
   lane: Lane,
   ids: readonly string[],
   sql: string,
   parameters: readonly unknown[] = [],
-): Promise<Moved[]> {
+): Promise<M[]> {
   if (ids.length === 0) return [];
-  const { rows } = await pool.query<Moved>(
-    prepared(`with ${HELD}${sql}`, [...heldBy(lane), ids, ...parameters]),
-  );
+  const { rows } = await pool.query<M>(prepared(`with ${HELD}${sql}`, [...heldBy(lane), ids, ...parameters]));
   if (rows.length === 0) await assertHeld(lane, pool);
   return rows;
 }

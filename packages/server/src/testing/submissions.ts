@@ -50,18 +50,20 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
 
 type Step = (store: Store, lane: Lane, id: string, waiverNonce?: bigint) => Promise<string[]>;
 
-const idsOf = async (moved: Promise<Moved[]>) => (await moved).map(({ id }) => id);
+const idsOf = async (moved: Promise<readonly Moved[]>) => (await moved).map(({ id }) => id);
 
 /** Every step that a lane can take, by the state that it leads to. */
 export const STEPS: Readonly<Record<SubmissionState, Step>> = {
   queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], 0)),
   signed: (store, lane, id, waiverNonce = 0n) =>
     idsOf(
-      saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) }]),
+      saveSigned(store, lane, [
+        { id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) },
+      ]).then(({ signed }) => signed),
     ),
   // From `signed` by the node's answer, from `included` by a reorg.
   broadcast: async (store, lane, id) => [
-    ...(await idsOf(saveBroadcast(store, lane, [id]))),
+    ...(await idsOf(saveBroadcast(store, lane, [{ id, wrapperHash: bytes(32, 2) }]))),
     ...(await idsOf(saveReorged(store, lane, [id]))),
   ],
   included: (store, lane, id) =>
