@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import {
   assertInnerTx,
   bytesEqual,
@@ -14,6 +13,7 @@ import { capExceeded } from "./capExceeded.js";
 import type { Idempotency, Taken, Write } from "./idempotency.js";
 import type { Entry, Lines } from "./lines.js";
 import type { Logger } from "./log.js";
+import { createLookTurns } from "./lookTurns.js";
 import type { Acceptance, Applicant } from "./store/accept.js";
 import type { Accept } from "./store/groupAccepts.js";
 import type { KeyedRequest } from "./store/keyedRequests.js";
@@ -65,6 +65,7 @@ const SLICE = { transactions: 25, length: 512 * 1024 };
 
 export function createTaker(dependencies: TakerDependencies): Taker {
   const { acceptAll, idempotency, onAccepted, isRefusing, log } = dependencies;
+  const turns = createLookTurns();
   /** Accepts what can be accepted of what was looked at, and says so in lines. */
   const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
     const { keyed, lines } = batch;
@@ -100,7 +101,7 @@ export function createTaker(dependencies: TakerDependencies): Taker {
   const takeOthers = async (slices: readonly Slice[], batch: Batch) => {
     let refusal: ProtocolError | undefined;
     for (const { from, texts } of slices) {
-      await setImmediate();
+      await turns.take(texts.length);
       if (isRefusing()) refusal ??= shuttingDown();
       if (refusal) {
         batch.lines.add(texts.map((_, i) => notTaken(from + i, batch, refusal)));
@@ -122,6 +123,7 @@ export function createTaker(dependencies: TakerDependencies): Taker {
       const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
       const [first, ...others] = slicesOf(transactions);
       if (first) {
+        await turns.take(first.texts.length);
         const examined = first.texts.map((text) => examine(text, batch));
         await acceptSlice(examined, first.from, batch);
       }
