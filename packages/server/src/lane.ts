@@ -59,8 +59,8 @@ export interface Lane {
   stop(): Promise<void>;
 }
 
-/** Submissions in one step: the nonces of their senders and of the waiver are one request to the node. */
-const BATCH = MOST_CALLS - 1;
+/** Submissions in one step: the nonces of their senders and of the waiver are two requests to the node. */
+const BATCH = 2 * (MOST_CALLS - 1);
 /** How long the lane rests without news. */
 const IDLE_MS = 250;
 const MAX_BACKOFF_MS = 1_000;
