@@ -139,31 +139,30 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
 /** Not fetch: its streams and signals cost as much as everything else that a call does. */
 function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "rpcUrls">): Poster {
   const { Agent, request } = url.startsWith("https:") ? https : http;
-  const agent = new Agent({ keepAlive: true });
-  const target = { ...urlToHttpOptions(new URL(url)), method: "POST", agent };
-  const underWay = new Set<ClientRequest>();
+  // Their sockets are all that knows the calls under way: a set that calls enter and leave has each outlive its time.
+  const agents = { kept: new Agent({ keepAlive: true }), fresh: new Agent() };
+  const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");
   signal.addEventListener("abort", () => {
-    for (const sent of underWay) sent.destroy(closing);
-    agent.destroy();
+    agents.kept.destroy();
+    agents.fresh.destroy();
   });
-  const postOnce = (body: string, fresh: boolean) =>
+  const postOnce = (body: string, agent: http.Agent) =>
     new Promise<HttpAnswer>((resolve, reject) => {
       if (signal.aborted) return reject(closing);
+      const fail = (error: Error) => reject(signal.aborted ? closing : error);
       const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      const sent = request(fresh ? { ...target, headers, agent: false } : { ...target, headers });
-      underWay.add(sent);
+      const sent = request({ ...target, headers, agent });
       const late = () => sent.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
       const timer = setTimeout(late, rpcTimeoutMs);
       let whole = false;
       sent.once("close", () => {
         clearTimeout(timer);
-        underWay.delete(sent);
-        if (!whole) reject(new Error("the connection was closed before the answer was whole"));
+        if (!whole) fail(new Error("the connection was closed before the answer was whole"));
       });
       let answered = false;
       sent.on("error", (error) =>
-        reject(!answered && isStale(sent, error) ? new StaleConnectionError() : error),
+        fail(!answered && isStale(sent, error) ? new StaleConnectionError() : error),
       );
       sent.once("response", (response) => {
         answered = true;
@@ -173,13 +172,13 @@ function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "r
           whole = true;
           resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
         });
-        response.once("error", reject);
+        response.once("error", fail);
       });
       sent.end(body);
     });
   const post: Poster["post"] = (body) =>
-    postOnce(body, false).catch((error) => {
-      if (error instanceof StaleConnectionError) return postOnce(body, true);
+    postOnce(body, agents.kept).catch((error) => {
+      if (error instanceof StaleConnectionError) return postOnce(body, agents.fresh);
       throw error;
     });
   return { url, post };
