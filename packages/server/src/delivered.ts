@@ -49,7 +49,7 @@ interface Entry {
 
 export function createDelivered({ store, results, log, soonMs = SOON_MS }: DeliveredDependencies): Delivered {
   let waiting: Entry[] = [];
-  const writing = new Set<Promise<unknown>>();
+  let writing: Promise<unknown>[] = [];
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const storeIn = (ms: number) => {
@@ -69,7 +69,7 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
     const entries = takeOut(held.waiver);
     const written = write(entries.map(({ wrapper }) => wrapper));
     if (entries.length === 0) return await written;
-    writing.add(written);
+    writing.push(written);
     try {
       const saved = await written;
       // Once more here; for others this is the first word.
@@ -83,7 +83,7 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
       }
       throw error;
     } finally {
-      writing.delete(written);
+      writing = writing.filter((other) => other !== written);
     }
   };
   const storeAll = async () => {
