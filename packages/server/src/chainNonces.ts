@@ -7,7 +7,7 @@ export interface ChainNonces {
   of(sender: Uint8Array): bigint | undefined;
 }
 
-/** Asks for them in one exchange. */
+/** Asks for them all at once. */
 export async function askNonces(
   chain: Pick<Chain, "nonces">,
   waiver: Uint8Array,

@@ -12,8 +12,8 @@ import type { Failure } from "./submission.js";
 /** Sends stored wrappers and stores what the node's answers mean. */
 export interface Delivery {
   /**
-   * Sends the bytes in the order given, as one batch, and brings the submissions a step on.
-   * @throws {@link UndeliveredError} if some of them are still `signed` afterwards: nothing new may be signed.
+   * Sends the bytes in the order given, a hundred at a time, and brings the submissions a step on.
+   * @throws {@link UndeliveredError} if some of them may not be with a node afterwards: nothing new may be signed.
    */
   send(held: Lane, submissions: readonly UnderWay[]): Promise<void>;
   /**

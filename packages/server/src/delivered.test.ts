@@ -133,6 +133,25 @@ describe("delivered wrappers", () => {
     expect(rest.wrappers).toEqual([]);
   });
 
+  it("of an earlier lease of this process are stored with those of the present one, whichever came last", async () => {
+    const ids: string[] = [];
+    for (const user of [1, 2])
+      ids.push(await submissionIn("signed", store, lane, applicantOf(user), BigInt(user)));
+    await releaseLease(store, lane);
+    const again = await takeLease(store, lane, NEVER_MS);
+    const leases = [again?.lane ?? lane, lane];
+    for (const [i, id] of ids.entries()) delivered.add(leases[i] ?? lane, [{ id, wrapperHash }]);
+    // A write of the lease that is over takes both, and leaves what is not its own.
+    const late = delivered.along(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
+    await expect(late).rejects.toThrow(LaneLostError);
+    await delivered.store();
+    expect(published).toEqual([`${ids[0]} broadcast`]);
+    delivered.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);
+    delivered.add(lane, [{ id: ids[1] ?? "", wrapperHash }]);
+    await delivered.store();
+    expect(await Promise.all(ids.map(stateOf))).toEqual(["broadcast", "broadcast"]);
+  });
+
   it("are not what was signed anew meanwhile: that was not sent yet", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
     delivered.add(lane, [{ id, wrapperHash }]);

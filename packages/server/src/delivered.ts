@@ -59,6 +59,7 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
       void storeAll();
     }, ms).unref();
   };
+  /** Takes out the lane's, also of leases that it had before: a late answer of a node is true all the same. */
   const takeOut = (waiver: Uint8Array): Entry[] => {
     const isOwn = ({ held }: Entry) => bytesEqual(held.waiver, waiver);
     const own = waiting.filter(isOwn);
@@ -76,18 +77,19 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
       results.publish(saved.broadcast, () => BROADCAST);
       return saved;
     } catch (error) {
-      // The lane's next owner finds them signed, and sends them again.
-      if (!(error instanceof LaneLostError)) {
-        waiting.push(...entries);
-        storeIn(LATER_MS);
-      }
+      // What was delivered under this lease or before it, whoever took the lane next found signed, and sent again.
+      const isLost = ({ held: { epoch } }: Entry) => error instanceof LaneLostError && epoch <= held.epoch;
+      waiting.push(...entries.filter((entry) => !isLost(entry)));
+      if (waiting.length > 0) storeIn(LATER_MS);
       throw error;
     } finally {
       writing = writing.filter((other) => other !== written);
     }
   };
   const storeAll = async () => {
-    const lanes = new Map(waiting.map(({ held }) => [bytesToHex(held.waiver), held]));
+    const byEpoch = waiting.map(({ held }) => held).sort((a, b) => Number(a.epoch - b.epoch));
+    // Of a lane's leases the latest.
+    const lanes = new Map(byEpoch.map((held) => [bytesToHex(held.waiver), held]));
     const writes = [...lanes.values()].map((held) =>
       along(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
     );

@@ -335,6 +335,7 @@ class Model {
     try {
       if (event.kind === "assign") {
         if (worker.doubtful) {
+          await context.delivered.store();
           const left = await underWay(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
           await delivery.send(held, left);
           worker.doubtful = false;

@@ -73,7 +73,7 @@ const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
  * 1. after the start, a takeover or a failure: send what is signed, the same bytes; nothing new before all of it
  *    is delivered;
  * 2. take what is queued, give it the lowest free nonces, sign, store: while the batch before is on the wire;
- * 3. send it, in nonce order, as one batch.
+ * 3. send it, in nonce order, a hundred at a time.
  *
  * The watcher runs beside it and settles what blocks hold. Both write through guarded transitions, so neither can
  * undo what the other did.

@@ -4,27 +4,27 @@ export interface LookTurns {
   take(transactions: number): Promise<void>;
 }
 
-/** Transactions that are looked at before others have their turn: about a millisecond. */
-const MOST = 10;
+/** Transactions of a turn of the event loop, about a millisecond; what a request asks for is not divided. */
+const SHARE = 10;
 
 /**
  * To look at a transaction takes the processor for as long as an answer of the database takes to come. Requests that come
  * together are looked at one after the other, and between two of them the event loop turns: else a lane, which waits for
  * one answer after the other, would wait behind all of them each time.
  */
-export function createLookTurns(most = MOST): LookTurns {
+export function createLookTurns(share = SHARE): LookTurns {
   const waiting: { readonly transactions: number; readonly begin: () => void }[] = [];
-  let left = most;
+  let left = share;
   let turning = false;
   const turn = () => {
-    left = most;
+    left = share;
     while (left > 0) {
       const next = waiting.shift();
       if (next === undefined) break;
       left -= next.transactions;
       next.begin();
     }
-    turning = left < most;
+    turning = left < share;
     if (turning) setImmediate(turn);
   };
   return {

@@ -4,7 +4,7 @@ import { findSubmissions } from "./store/lookup.js";
 import type { Store } from "./store/Store.js";
 import type { Failure, Submission } from "./submission.js";
 
-/** News of a submission, told after it was committed. */
+/** News of a submission: of a broadcast as soon as the node has taken it, of the rest after it was committed. */
 export type Notice =
   | { readonly state: "broadcast" }
   | { readonly state: "included"; readonly reverted: boolean }

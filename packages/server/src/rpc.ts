@@ -139,7 +139,8 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
 /** Not fetch: its streams and signals cost as much as everything else that a call does. */
 function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "rpcUrls">): Poster {
   const { Agent, request } = url.startsWith("https:") ? https : http;
-  // Their sockets are all that knows the calls under way: a set that calls enter and leave has each outlive its time.
+  // Their sockets are all that knows the calls under way. A set that each call enters and leaves is made anew now and
+  // then, and in V8 the old one holds the new: a call left 3 KB for the next large collection so, 1 KB without.
   const agents = { kept: new Agent({ keepAlive: true }), fresh: new Agent() };
   const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");

@@ -153,6 +153,7 @@ describe("a full disk under PostgreSQL", () => {
   it("refuses requests with UNAVAILABLE, loses nothing that was accepted, and recovers by itself", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
+    // The line may have come before the store knew.
     await service.until("select from submissions where state = 'broadcast'");
     await fill(service);
     const refused = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));

@@ -1,5 +1,6 @@
 // What a line tells and what the store knows: the line comes first.
 import pg from "pg";
+import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, outcomeOf, testServices } from "./testing/TestService.js";
 import { innerOf } from "./testing/user.js";
@@ -25,11 +26,18 @@ describe("a submission that the node has taken", () => {
     const [line] = await service.submit([innerOf(1)]);
     expect(outcomeOf(line)).toBe("success");
     expect((await service.rows()).map(({ state }) => state)).toEqual(["signed"]);
-    const asked = ["/v1/submissions", `/v1/submissions/${line?.id}`].map((path) =>
-      service.call("GET", path, undefined, GOOD_HEADERS),
-    );
+    const get = (path: string) => service.call("GET", path, undefined, GOOD_HEADERS);
+    let answered = 0;
+    const asked = ["/v1/submissions", `/v1/submissions/${line?.id}`].map(async (path) => {
+      const { text } = await get(path);
+      answered++;
+      return JSON.parse(text);
+    });
+    // As long as those would have taken, and longer.
+    for (let i = 0; i < 3; i++) expect((await get(`/v1/submissions/${uuidv7()}`)).status).toBe(404);
+    expect(answered).toBe(0);
     await release();
-    const answers = (await Promise.all(asked)).map(({ text }) => JSON.parse(text));
+    const answers = await Promise.all(asked);
     expect([answers[0].submissions[0].state, answers[1].state]).toEqual(["broadcast", "broadcast"]);
   });
 

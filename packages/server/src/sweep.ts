@@ -35,7 +35,8 @@ export async function examine(
 
 /** Reconciles store and chain: on start and now and then, whatever was missed on the way. */
 export async function sweep(held: Lane, dependencies: LaneContext): Promise<Finding[]> {
-  await forgetWithdrawn(dependencies.store, held);
+  const [chainNonce = 0n] = await dependencies.chain.nonces([held.waiver]);
+  await forgetWithdrawn(dependencies.store, held, chainNonce);
   const findings = await examine(held, dependencies);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};

@@ -124,6 +124,7 @@ export function createTaker(dependencies: TakerDependencies): Taker {
       const [first, ...others] = slicesOf(transactions);
       if (first) {
         await turns.take(first.texts.length);
+        if (isRefusing()) throw shuttingDown();
         const examined = first.texts.map((text) => examine(text, batch));
         await acceptSlice(examined, first.from, batch);
       }

@@ -45,8 +45,12 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     handler: async (request) => {
       const { id } = request.params;
       const { keyId } = request.caller;
-      await delivered.store();
-      const [submission] = isUuid(id) ? await storeErrors(() => findSubmissionsOf(store, keyId, [id])) : [];
+      const find = () => storeErrors(() => findSubmissionsOf(store, keyId, [id]));
+      let [submission] = isUuid(id) ? await find() : [];
+      if (submission?.state === "signed") {
+        await delivered.store();
+        [submission] = await find();
+      }
       if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
       }

@@ -11,6 +11,7 @@ import { findSubmissions } from "./lookup.js";
 import { postpone } from "./queue.js";
 import type { Store } from "./Store.js";
 import { takenNonces } from "./underWay.js";
+import { forgetWithdrawn, withdrawnUnder } from "./withdrawn.js";
 
 let postgres: TestPostgres;
 let store: Store;
@@ -100,6 +101,50 @@ describe("a block that goes away", () => {
     const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
     expect(ids.map((id) => states.get(id))).toEqual(["broadcast", "queued", "queued", "included"]);
     expect(await takenNonces(store, lane)).toMatchObject([{ id: ours, waiverNonce: 1n }]);
+  });
+});
+
+describe("a submission that another wrapper carried", () => {
+  const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
+  const none = { id: "", ...block, foreign: false };
+
+  it("leaves its own wrapper behind as withdrawn, whether its block is final or not", async () => {
+    const [first, second, third] = [
+      await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
+      await submissionIn("signed", store, lane, applicantOf(2), 5n),
+      await submissionIn("broadcast", store, lane, applicantOf(3), 6n),
+    ];
+    await saveIncluded(store, lane, [{ ...none, id: first, foreign: true }], false);
+    await saveIncluded(
+      store,
+      lane,
+      [
+        { ...none, id: second, foreign: true },
+        { ...none, id: third },
+      ],
+      true,
+    );
+    const withdrawn = await withdrawnUnder(store, lane, [4n, 5n, 6n]);
+    expect(withdrawn.map(({ waiverNonce }) => waiverNonce).sort()).toEqual([4n, 5n]);
+  });
+
+  it("is remembered until its nonce is used on the chain, and nothing below it is under way", async () => {
+    const ids = [
+      await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
+      await submissionIn("broadcast", store, lane, applicantOf(2), 5n),
+    ];
+    await submissionIn("broadcast", store, lane, applicantOf(3), 6n);
+    await saveIncluded(
+      store,
+      lane,
+      ids.map((id) => ({ ...none, id, foreign: true })),
+      true,
+    );
+    const left = async (chainNonce: bigint) => {
+      await forgetWithdrawn(store, lane, chainNonce);
+      return (await withdrawnUnder(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
+    };
+    expect([await left(4n), await left(5n), await left(6n)]).toEqual([[4n, 5n], [5n], []]);
   });
 });
 

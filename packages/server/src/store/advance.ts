@@ -39,6 +39,7 @@ export async function saveSigned(
   signed: readonly SignedSubmission[],
   broadcast: readonly Broadcast[] = [],
 ): Promise<SavedSigned> {
+  if (signed.length === 0) return { signed: [], broadcast: await saveBroadcast(store, lane, broadcast) };
   const moved: (Moved & { readonly state: string })[] = await writeAsOwner(
     store,
     lane,

@@ -26,12 +26,20 @@ export async function withdrawnUnder(
   }));
 }
 
-/** Forgets what is below everything that the lane has under way: nothing can be displaced by it any more. */
-export async function forgetWithdrawn({ pool }: Store, lane: Pick<Lane, "chain" | "waiver">): Promise<void> {
+/**
+ * Forgets what is below everything that the lane has under way, and used on the chain: nothing can be displaced by it
+ * any more, and it stands in nothing's way.
+ * @param chainNonce the waiver's next nonce.
+ */
+export async function forgetWithdrawn(
+  { pool }: Store,
+  lane: Pick<Lane, "chain" | "waiver">,
+  chainNonce: bigint,
+): Promise<void> {
   await pool.query(
-    `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < (
+    `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < least($3, (
        select min(waiver_nonce) from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast'))`,
-    [lane.chain, toBuffer(lane.waiver)],
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')))`,
+    [lane.chain, toBuffer(lane.waiver), chainNonce.toString()],
   );
 }
