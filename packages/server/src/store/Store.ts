@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import pg from "pg";
+import pg, { type QueryConfig } from "pg";
 import { StartError } from "../errors.js";
 import type { Logger } from "../log.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./embedded.js";
 import { migrate } from "./migrate.js";
+import { ANSWER_MS, cutSilent } from "./silence.js";
 
 /** A connection to run queries on: the pool, or one client inside a transaction. */
 export type Queryable = Pick<pg.Pool, "query">;
@@ -82,9 +83,10 @@ export async function connectStore(
   const pool = new pg.Pool({
     ...connection,
     max: 10,
-    query_timeout: 10_000,
-    onConnect: (client) => client.query(CONNECTION_SETTINGS),
+    onConnect: (client) =>
+      client.query({ text: CONNECTION_SETTINGS, query_timeout: ANSWER_MS } as QueryConfig),
   });
+  cutSilent(pool);
   // A connection that is lost inside a transaction says so to the query, or to the next; unheard, it would end us.
   pool.on("connect", (client) => client.on("error", () => {}));
   let closing = false;

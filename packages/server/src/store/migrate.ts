@@ -1,12 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
-import type { QueryConfig } from "pg";
 import { StartError } from "../errors.js";
+import { allowSilence } from "./silence.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** Keeps two replicas from migrating at once. */
 const MIGRATION_LOCK = 0x6761_7377;
 
+/** Rows may have to be moved, many; and another replica may be at it. */
 const MIGRATION_MS = 3_600_000;
 
 /**
@@ -16,6 +17,7 @@ const MIGRATION_MS = 3_600_000;
 export async function migrate(pool: pg.Pool): Promise<void> {
   const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
   const client = await pool.connect();
+  allowSilence(client, MIGRATION_MS);
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     await client.query(
@@ -32,9 +34,7 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     }
     for (const file of files.filter((name) => !applied.has(numberOf(name)))) {
       await client.query("begin");
-      // Rows may have to be moved, many.
-      const text = await readFile(new URL(file, FOLDER), "utf8");
-      await client.query({ text, query_timeout: MIGRATION_MS } as QueryConfig);
+      await client.query(await readFile(new URL(file, FOLDER), "utf8"));
       await client.query("insert into migrations (number) values ($1)", [numberOf(file)]);
       await client.query("commit");
     }
@@ -44,6 +44,7 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     client.release(true);
     throw error;
   }
+  allowSilence(client);
   client.release();
 }
 
