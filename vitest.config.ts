@@ -6,7 +6,7 @@ export default defineConfig({
   // No more conditions than these: they reach Node as well, where "import" would turn a require into an ES module.
   ssr: { resolve: { conditions: ["source", "node"] } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
     // One more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 2,

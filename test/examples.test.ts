@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser } from "../packages/server/src/testing/browser.js";
+import { hasBrowser, launchBrowser } from "../packages/server/test/support/browser.js";
 import { freshFolder } from "./freshFolder.js";
 import { Program, root } from "./Program.js";
 import { account, connect, tokensOf } from "./user.js";

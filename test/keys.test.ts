@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { TestPostgres } from "../packages/server/src/testing/TestPostgres.js";
+import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
 import { freshFolder } from "./freshFolder.js";
 import { Program } from "./Program.js";
 import { startService } from "./Service.js";

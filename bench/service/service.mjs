@@ -5,7 +5,7 @@ import pg from "pg";
 import { TEST_TOKEN } from "../../packages/devnet/dist/known.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
-import { embeddedConnection } from "../../packages/server/dist/store/embedded.js";
+import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { present } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";

@@ -5,7 +5,7 @@ import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
 import pg from "pg";
-import { TestPostgres } from "../../packages/server/src/testing/TestPostgres.js";
+import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { Chain } from "./Chain.js";
 import { CAPS } from "./caps.js";
 import { Process } from "./Process.js";

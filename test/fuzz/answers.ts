@@ -1,4 +1,4 @@
-import type { Description } from "../../packages/server/src/testing/Description.js";
+import type { Description } from "../../packages/server/test/support/description.js";
 import type { Probe } from "./Probe.js";
 
 /** An answer of HTTP as it came. */

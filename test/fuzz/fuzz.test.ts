@@ -1,6 +1,6 @@
 // A short run of what `npm run fuzz` does for as long as one likes.
 import { describe, expect, it } from "vitest";
-import { theDescription } from "../../packages/server/src/testing/Description.js";
+import { theDescription } from "../../packages/server/test/support/description.js";
 import { problemsOf } from "./answers.js";
 import { probeOf, runFuzz } from "./runFuzz.js";
 import { smallest } from "./smallest.js";

@@ -1,4 +1,4 @@
-import { theDescription } from "../../packages/server/src/testing/Description.js";
+import { theDescription } from "../../packages/server/test/support/description.js";
 import { Random } from "../chaos/Random.js";
 import { problemsOf } from "./answers.js";
 import { socketProbe } from "./frames.js";

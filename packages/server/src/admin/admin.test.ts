@@ -1,7 +1,7 @@
 // The operators' API (D25), over HTTP.
 import { describe, expect, it } from "vitest";
-import { TestService, testServices } from "../testing/TestService.js";
-import { innerOf } from "../testing/user.js";
+import { TestService, testServices } from "../../test/support/testService.js";
+import { innerOf } from "../../test/support/user.js";
 import { ADMIN_ROUTES } from "./routes.js";
 
 const TOKEN = "an-operators-token-of-32-characters-and-more";

@@ -1,8 +1,8 @@
 import { CLOSE_CODES, REASONS, ROUTES } from "@gas-waiver/protocol";
 import { SCHEMAS } from "@gas-waiver/protocol/description";
 import { describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser } from "../testing/browser.js";
-import { testServices } from "../testing/TestService.js";
+import { hasBrowser, launchBrowser } from "../../test/support/browser.js";
+import { testServices } from "../../test/support/testService.js";
 import { html } from "./html.js";
 import { renderPage } from "./page.js";
 

@@ -1,6 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { LIMITS, NO_KEYS } from "../testing/callers.js";
+import { LIMITS, NO_KEYS } from "../../test/support/callers.js";
 import { createAuthenticator } from "./auth.js";
 
 const KEYS = ["gw_test_a_first-secret", "gw_test_b_other-secret"] as const;

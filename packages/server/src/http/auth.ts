@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller, KeyLimits } from "../caller.js";
 import { hashOfKey } from "../keys/apiKey.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import type { Grant } from "../keys/HeldKey.js";
+import type { Grant } from "../keys/heldKey.js";
+import type { Caller, KeyLimits } from "../model/caller.js";
 
 /** Finds out who calls by the `Authorization` header. */
 export interface Authenticator {

@@ -1,15 +1,15 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
-import type { Logger } from "../log.js";
-import type { Metrics } from "../metrics.js";
-import { DEFAULTS } from "../options.js";
-import type { BodyMemory } from "./BodyMemory.js";
-import { leaveNoAnswerEmpty } from "./emptyAnswers.js";
+import type { Logger } from "../model/log.js";
+import type { Metrics } from "../model/metrics.js";
+import { DEFAULTS } from "../model/options.js";
+import { takeJsonBodies } from "./body/jsonBody.js";
+import { OpenAnswers } from "./body/pendingResponses.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
-import { takeJsonBodies } from "./jsonBody.js";
-import { OpenAnswers } from "./OpenAnswers.js";
+import type { BodyMemory } from "./limits/bodyMemory.js";
+import { closeSilentConnections } from "./limits/silentConnections.js";
+import { leaveNoAnswerEmpty } from "./missingHost.js";
 import { methodsOf, pathOf, type Route } from "./paths.js";
-import { closeSilentConnections } from "./silentConnections.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;

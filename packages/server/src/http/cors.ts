@@ -1,6 +1,6 @@
 import { HEADERS, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ANY_ORIGIN, isAllowedOrigin } from "../origins.js";
+import { ANY_ORIGIN, isAllowedOrigin } from "../model/origins.js";
 import { methodsOf, pathOf } from "./paths.js";
 import { addVary } from "./vary.js";
 

@@ -2,11 +2,11 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import type { KeyLimits } from "../caller.js";
-import type { Logger } from "../log.js";
-import type { Metrics } from "../metrics.js";
-import { RateExceededError, type RateState } from "./limit.js";
-import type { OpenAnswers } from "./OpenAnswers.js";
+import type { KeyLimits } from "../model/caller.js";
+import type { Logger } from "../model/log.js";
+import type { Metrics } from "../model/metrics.js";
+import type { OpenAnswers } from "./body/pendingResponses.js";
+import { RateExceededError, type RateState } from "./limits/localRateLimiter.js";
 
 /** When a request that was refused for want of room, or of the store, may be tried again. */
 const RETRY_AFTER_SECONDS = 1;

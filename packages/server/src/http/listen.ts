@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { StartError } from "../errors.js";
+import { StartError } from "../model/errors.js";
 
 /** Opens a port; 0 takes a free one. @throws {@link StartError} with one sentence if it cannot be had. */
 export async function listen(

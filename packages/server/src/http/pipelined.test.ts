@@ -2,10 +2,10 @@
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
-import { callerOf } from "../testing/callers.js";
-import { BodyMemory } from "./BodyMemory.js";
+import { callerOf } from "../../test/support/callers.js";
 import { createBaseApp } from "./base.js";
-import { sendChunks } from "./sendChunks.js";
+import { sendChunks } from "./body/sendChunks.js";
+import { BodyMemory } from "./limits/bodyMemory.js";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Caller, KeyLimits } from "../caller.js";
-import type { Logger } from "../log.js";
+import type { Caller, KeyLimits } from "../model/caller.js";
+import type { Logger } from "../model/log.js";
 import { keysSince, type StoredKey } from "../store/apiKeys.js";
-import { isStoreUnavailable, type Store } from "../store/Store.js";
+import { isStoreUnavailable, type Store } from "../store/store.js";
 import { keyIdIn } from "./apiKey.js";
-import { type Grant, HeldKey, NOBODYS_HASH, unknownKey } from "./HeldKey.js";
+import { type Grant, HeldKey, NOBODYS_HASH, unknownKey } from "./heldKey.js";
 
 /** The keys of the store, held in memory: who calls is known without a query, also while the store is away. */
 export interface KeyDirectory {

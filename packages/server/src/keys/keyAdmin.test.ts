@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Store } from "../store/Store.js";
-import { LIMITS } from "../testing/callers.js";
-import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { LIMITS } from "../../test/support/callers.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import type { Store } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
 import { type KeyDirectory, openKeyDirectory } from "./directory.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";

@@ -1,4 +1,5 @@
 import { describe, ProtocolError } from "@gas-waiver/protocol";
+import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
 import {
   changingKeys,
   findKey,
@@ -18,8 +19,8 @@ import {
   recordChange,
 } from "../store/keyAudit.js";
 import { storeNow } from "../store/queue.js";
-import type { Queryable, Store } from "../store/Store.js";
-import { createTurns, TooManyWaitingError } from "../turns.js";
+import type { Queryable, Store } from "../store/store.js";
+import { createTurns, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import {
   type AuditRecord,
@@ -29,7 +30,6 @@ import {
   type KeyUse,
   keyRecordOf,
 } from "./keyRecord.js";
-import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "./terms.js";
 
 /**
  * What an operator can do with API keys (D25). A change binds on every replica within a second, and leaves an entry

@@ -1,6 +1,6 @@
+import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
 import type { StoredKey } from "../store/apiKeys.js";
 import type { AuditEntry } from "../store/keyAudit.js";
-import { type KeyTermsJson, termsToJson } from "./terms.js";
 
 /** Whether a key is good, by the database's clock. `not-understood`: what is set for it, so it is refused. */
 export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";

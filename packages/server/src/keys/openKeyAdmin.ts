@@ -1,6 +1,6 @@
-import { createLog } from "../log.js";
+import { createLog } from "../model/log.js";
 import { storeNow } from "../store/queue.js";
-import { connectStore, type StorePlace, storeConnection } from "../store/Store.js";
+import { connectStore, type StorePlace, storeConnection } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
 /** The keys of a service, from outside of it. */

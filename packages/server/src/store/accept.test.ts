@@ -1,12 +1,12 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
-import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import { type Acceptance, type Applicant, accept } from "./accept.js";
 import { saveIncluded } from "./advance.js";
 import type { Lane } from "./lease.js";
-import { openStore, type Store } from "./Store.js";
+import { openStore, type Store } from "./store.js";
 
 let postgres: TestPostgres;
 let databaseUrl: string;

@@ -1,10 +1,10 @@
-import type { KeyCaps } from "../caller.js";
-import type { Submission } from "../submission.js";
+import type { KeyCaps } from "../model/caller.js";
+import type { Submission } from "../model/submission.js";
 import type { CapReached } from "./acceptCapped.js";
 import { byteaArray, prepared } from "./parameters.js";
 import { letRead } from "./readers.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 /** An InnerTx that keeps every rule and asks to be taken. */
 export interface Applicant {

@@ -1,7 +1,7 @@
 import { type Acceptance, type Applicant, accept } from "./accept.js";
 import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
-import type { Queryable, Store } from "./Store.js";
+import type { Queryable, Store } from "./store.js";
 
 type Place = Parameters<typeof accept>[1];
 

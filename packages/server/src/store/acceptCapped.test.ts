@@ -1,16 +1,16 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { KeyCaps } from "../caller.js";
-import { applicantOf, laneIn, STEPS } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
-import type { Changes } from "../testing/user.js";
+import { applicantOf, laneIn, STEPS } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
+import type { Changes } from "../../test/support/user.js";
+import type { KeyCaps } from "../model/caller.js";
 import type { Acceptance } from "./accept.js";
 import { createAcceptAll } from "./acceptAll.js";
 import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
 import { saveFinal, saveIncluded } from "./advance.js";
 import { capUse, forgetOldCaps } from "./caps.js";
 import type { Lane } from "./lease.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 let postgres: TestPostgres;
 beforeAll(async () => {

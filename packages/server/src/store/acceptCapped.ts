@@ -1,8 +1,8 @@
-import type { KeyCaps } from "../caller.js";
+import type { KeyCaps } from "../model/caller.js";
 import { type Acceptance, type Applicant, acceptanceOf, columnsOf, findRivals } from "./accept.js";
 import { prepared } from "./parameters.js";
 import { letRead } from "./readers.js";
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 /** An applicant of a key with daily caps. */
 export interface CappedApplicant extends Applicant {

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type SubmissionState, TRANSITIONS } from "../submission.js";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
-import { WAIVER } from "../testing/user.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
+import { WAIVER } from "../../test/support/user.js";
+import { type SubmissionState, TRANSITIONS } from "../model/submission.js";
 import { saveIncluded, saveReorged } from "./advance.js";
+import { takenNonces } from "./inFlight.js";
 import { type Lane, LaneLostError, releaseLease, takeLease } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
 import { postpone } from "./queue.js";
-import type { Store } from "./Store.js";
-import { takenNonces } from "./underWay.js";
+import type { Store } from "./store.js";
 import { forgetWithdrawn, withdrawnUnder } from "./withdrawn.js";
 
 let postgres: TestPostgres;

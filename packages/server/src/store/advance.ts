@@ -1,8 +1,8 @@
-import type { Failure, Inclusion } from "../submission.js";
+import type { Failure, Inclusion } from "../model/submission.js";
 import { AS_FAILED, finishing } from "./finish.js";
 import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
 import { byteaArray } from "./parameters.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 // Every step of a submission after it was accepted (see TRANSITIONS), each guarded by the lane's epoch and by the
 // state before. Each returns the submissions that took the step; it throws LaneLostError if the lane is not ours.

@@ -1,8 +1,14 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type pg from "pg";
-import { type KeyTerms, type KeyTermsJson, PERMITS_NOTHING, parseTerms, termsToJson } from "../keys/terms.js";
+import {
+  type KeyTerms,
+  type KeyTermsJson,
+  PERMITS_NOTHING,
+  parseTerms,
+  termsToJson,
+} from "../model/keyTerms.js";
 import { toBuffer } from "./rows.js";
-import type { Queryable, Store } from "./Store.js";
+import type { Queryable, Store } from "./store.js";
 
 /** An API key as the store has it. Times are the database's. */
 export interface StoredKey {

@@ -1,5 +1,5 @@
 import { byteaArray, prepared } from "./parameters.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** What is reserved or used of a day's caps. */
 export interface CapUse {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bytes } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
+import { bytes } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
 import { adoptChain, lastChain } from "./chains.js";
 
 let postgres: TestPostgres;

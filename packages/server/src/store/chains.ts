@@ -1,7 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { AS_FAILED, finishing } from "./finish.js";
 import { toBuffer } from "./rows.js";
-import type { Queryable, Store } from "./Store.js";
+import type { Queryable, Store } from "./store.js";
 
 /** What the node says it is. */
 export interface ChainIdentity {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applicantOf, bytes } from "../testing/submissions.js";
+import { applicantOf, bytes } from "../../test/support/submissions.js";
 import { type Acceptance, type Applicant, RivalGoneError } from "./accept.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 

@@ -1,4 +1,4 @@
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 export const KEY_ACTIONS = ["create", "update", "rotate", "disable", "enable", "revoke"] as const;
 export type KeyAction = (typeof KEY_ACTIONS)[number];

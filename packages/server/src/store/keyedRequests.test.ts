@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bytes } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
+import { bytes } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
 import { findKeyedRequest, forgetKeyedRequests, holdKeyedRequest, saveDecisions } from "./keyedRequests.js";
-import { isStoreUnavailable, type Store } from "./Store.js";
+import { isStoreUnavailable, type Store } from "./store.js";
 import { hasLostRace, inTransaction } from "./transaction.js";
 
 const KEPT_MS = 60_000;

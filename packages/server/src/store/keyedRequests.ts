@@ -1,6 +1,6 @@
 import { isReason, type Reason } from "@gas-waiver/protocol";
 import { toBuffer } from "./rows.js";
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 /** A request that has a name of its client's (D18). */
 export interface KeyedRequest {

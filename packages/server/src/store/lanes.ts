@@ -1,6 +1,6 @@
 import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /**
  * `open`: takes work. `draining`: finishes what its senders have, takes nothing new. `retired`: is over.

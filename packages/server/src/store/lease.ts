@@ -1,7 +1,7 @@
 import type { LaneState } from "./lanes.js";
 import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
-import type { Queryable, Store } from "./Store.js";
+import type { Queryable, Store } from "./store.js";
 
 /** A lane as its owner holds it. Every write of the lane names it, and is refused once the epoch has moved on. */
 export interface Lane {

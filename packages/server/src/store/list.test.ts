@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { QueryConfig } from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SubmissionState } from "../submission.js";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
+import type { SubmissionState } from "../model/submission.js";
 import { accept } from "./accept.js";
 import type { Lane } from "./lease.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./list.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "included", "failed"];
 

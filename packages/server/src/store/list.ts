@@ -1,7 +1,7 @@
 import type { QueryConfig } from "pg";
-import type { Submission, SubmissionState } from "../submission.js";
+import type { Submission, SubmissionState } from "../model/submission.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** Which submissions: those for which all of this holds. */
 export interface ListFilter {

@@ -1,7 +1,7 @@
-import type { Submission } from "../submission.js";
+import type { Submission } from "../model/submission.js";
 import { prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./rows.js";
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 /** The submissions with these ids, in no order; unknown ids are left out. */
 export async function findSubmissions(

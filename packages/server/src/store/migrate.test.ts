@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { StartError } from "../errors.js";
-import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { StartError } from "../model/errors.js";
 import { migrate } from "./migrate.js";
-import { openStore } from "./Store.js";
+import { openStore } from "./store.js";
 
 let postgres: TestPostgres;
 beforeAll(async () => {

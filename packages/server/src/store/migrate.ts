@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
-import { StartError } from "../errors.js";
-import { allowSilence } from "./silence.js";
+import { StartError } from "../model/errors.js";
+import { allowSilence } from "./socketTimeout.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** Keeps two replicas from migrating at once. */

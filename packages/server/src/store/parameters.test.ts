@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { silent, TestPostgres } from "../testing/TestPostgres.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import { byteaArray, prepared } from "./parameters.js";
-import { openStore, type Store } from "./Store.js";
+import { openStore, type Store } from "./store.js";
 
 let postgres: TestPostgres;
 let store: Store;

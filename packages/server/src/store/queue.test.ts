@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { applicantOf, laneIn, submissionIn } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
+import { applicantOf, laneIn, submissionIn } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
 import { accept } from "./accept.js";
+import { lookAtLane } from "./laneSnapshot.js";
 import type { Lane } from "./lease.js";
-import { lookAtLane } from "./look.js";
 import { findSubmissions } from "./lookup.js";
 import { expireQueued, overdueQueued, postpone } from "./queue.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 let postgres: TestPostgres;
 let store: Store;

@@ -1,7 +1,7 @@
 import { AS_FAILED, finishing } from "./finish.js";
 import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
 import { toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** Looks at these again after `afterMs`, not before. */
 export function postpone(

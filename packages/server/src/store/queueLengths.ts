@@ -1,5 +1,5 @@
 import { prepared } from "./parameters.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** How much waits for a broadcast, by API key (D22). */
 export async function queueLengths({ pool }: Store, chain: number): Promise<Map<string, number>> {

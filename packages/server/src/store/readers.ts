@@ -1,8 +1,8 @@
-import type { Submission } from "../submission.js";
+import type { Submission } from "../model/submission.js";
 import type { Acceptance, Applicant } from "./accept.js";
 import { prepared } from "./parameters.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./rows.js";
-import type { Queryable } from "./Store.js";
+import type { Queryable } from "./store.js";
 
 /**
  * Whoever sends an InnerTx that another key has submitted gets the same submission (D18), and so may ask for it: it has

@@ -1,5 +1,5 @@
 import { isReason } from "@gas-waiver/protocol";
-import type { Submission, SubmissionState } from "../submission.js";
+import type { Submission, SubmissionState } from "../model/submission.js";
 
 /** The columns that {@link submissionOf} reads. */
 export const SUBMISSION_COLUMNS =

@@ -1,6 +1,6 @@
-import type { SubmissionState } from "../submission.js";
+import type { SubmissionState } from "../model/submission.js";
 import { byteaArray, prepared } from "./parameters.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** A submission that holds, or has used, a nonce of its sender. */
 export interface SenderWork {

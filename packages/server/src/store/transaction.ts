@@ -1,4 +1,4 @@
-import type { Queryable, Store } from "./Store.js";
+import type { Queryable, Store } from "./store.js";
 
 /**
  * For how long a statement waits for what another transaction holds; and after how long without a word the database

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { applicantOf, laneIn } from "../testing/submissions.js";
-import { TestPostgres } from "../testing/TestPostgres.js";
-import { restAfter } from "../vacuum.js";
+import { applicantOf, laneIn } from "../../test/support/submissions.js";
+import { TestPostgres } from "../../test/support/testPostgres.js";
+import { restAfter } from "../maintenance/vacuum.js";
 import { accept } from "./accept.js";
 import { saveFailed } from "./advance.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 import { vacuumUnfinished } from "./vacuum.js";
 
 let postgres: TestPostgres;

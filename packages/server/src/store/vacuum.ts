@@ -1,5 +1,5 @@
 import { prepared } from "./parameters.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** Dead rows that are worth a vacuum: what a busy second leaves behind. */
 const WORTH_IT = 1_000;

@@ -1,6 +1,6 @@
 import type { Lane } from "./lease.js";
 import { toBuffer } from "./rows.js";
-import type { Store } from "./Store.js";
+import type { Store } from "./store.js";
 
 /** A wrapper that its submission has no more. */
 export interface Withdrawn {

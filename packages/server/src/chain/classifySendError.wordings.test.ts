@@ -1,0 +1,123 @@
+// What nodes say, word for word, and what it means to us: one row a wording.
+import { describe, expect, it } from "vitest";
+import { meaningOf, type SendMeaning } from "./classifySendError.js";
+import { RpcError } from "./rpc.js";
+
+type Kind = SendMeaning["kind"];
+
+const said = (message: string, code = -32_000) => meaningOf({ error: new RpcError(code, message) });
+
+/** The node has these bytes already: success. */
+const ACCEPTED = [
+  ["geth", "already known"],
+  ["geth, old", "known transaction: 0x12"],
+  ["erigon", "ALREADY_EXISTS: already known"],
+  ["erigon", "existing txn with same hash"],
+  ["erigon, old", "existing tx with same hash"],
+  ["nethermind", "AlreadyKnown"],
+  ["anvil", "transaction already imported"],
+  ["CometBFT", "tx already exists in cache"],
+  ["cosmos/evm", "tx already in mempool"],
+];
+/** Something else has the nonce in the pool, and a gas price of 0 replaces nothing. */
+const OCCUPIED = [
+  ["geth", "replacement transaction underpriced"],
+  ["geth", "replacement transaction underpriced: new tx gas fee cap 0 <= 0 queued"],
+  ["erigon", "INTERNAL_ERROR: replacement transaction underpriced"],
+  ["erigon", "could not replace existing tx"],
+  ["nethermind", "ReplacementNotAllowed"],
+  ["anvil", "replacement transaction underpriced"],
+];
+const NONCE_TOO_LOW = [
+  ["geth", "nonce too low: next nonce 5, tx nonce 4"],
+  ["geth", "nonce too low: address 0x12, tx: 4 state: 5"],
+  ["erigon", "nonce too low"],
+  ["nethermind", "OldNonce, Current nonce: 5, nonce of rejected tx: 4"],
+  ["anvil", "nonce too low"],
+  ["cosmos/evm", "invalid nonce; got 4, expected 5: invalid sequence: invalid sequence"],
+  ["cosmos/evm", "invalid nonce; got 9, expected 10: invalid sequence"],
+  ["Cosmos SDK", "account sequence mismatch, expected 10, got 9: incorrect account sequence"],
+];
+const NONCE_GAP = [
+  ["geth", "nonce too high: address 0x12, tx: 6 state: 5"],
+  ["nethermind", "NonceGap, Future nonce. Expected nonce: 5"],
+  ["anvil", "nonce too high"],
+  ["cosmos/evm", "invalid nonce; got 6, expected 5: invalid sequence: invalid sequence"],
+  ["cosmos/evm", "invalid nonce; got 10, expected 9: invalid sequence"],
+  ["Cosmos SDK", "account sequence mismatch, expected 9, got 10: incorrect account sequence"],
+];
+/** Pool full, rate limited: surely not taken, and may be later. */
+const NOT_NOW = [
+  ["geth", "txpool is full"],
+  ["geth", "account limit exceeded: pooled 16 txs"],
+  ["erigon", "pending sub-pool is full"],
+  ["erigon", "baseFee sub-pool is full"],
+  ["erigon", "queued sub-pool is full"],
+  ["anvil", "transaction pool is full"],
+  ["CometBFT", "mempool is full: number of txs 5000 (max: 5000), total txs bytes 1 (max: 2)"],
+  ["a gateway", "rate limit exceeded"],
+  ["a gateway", "Too Many Requests"],
+  ["a gateway", "request limit reached"],
+];
+/** It wants to be paid: it knows nothing of waivers, or not of this one. */
+const UNUSABLE = [
+  ["geth", "transaction underpriced: gas tip cap 0, minimum needed 1"],
+  ["geth", "max fee per gas less than block base fee: address 0x12, maxFeePerGas: 0, baseFee: 7"],
+  ["erigon", "underpriced"],
+  ["erigon", "fee too low"],
+  ["nethermind", "FeeTooLow, FeePerGas needs to be higher than 0"],
+  ["nethermind", "FeeTooLowToCompete"],
+  ["anvil", "max fee per gas less than block base fee"],
+  ["cosmos/evm", "insufficient fee: provided 0, required 1"],
+  ["cosmos/evm", "gas price (0) below the minimum global fee"],
+];
+/** The InnerTx carries a value that its sender does not have. */
+const FUNDS = [
+  ["geth", "insufficient funds for gas * price + value: balance 0, tx cost 1, overshot 1"],
+  ["erigon", "insufficient funds"],
+  ["nethermind", "InsufficientFunds, Account balance: 0, cumulative cost: 1"],
+  ["anvil", "Insufficient funds for gas * price + value"],
+  ["cosmos/evm", "sender balance < tx cost (0 < 1): insufficient funds"],
+];
+/** Refused for a rule in words that we do not know, or something else: looked up, and a refusal when heard again. */
+const DISPUTED = [
+  ["geth", "intrinsic gas too low: gas 1, minimum needed 21000"],
+  ["geth", "exceeds block gas limit"],
+  ["geth", "invalid sender"],
+  ["geth", "oversized data: transaction size 200000, limit 131072"],
+  ["geth", "unknown transaction type"],
+  ["erigon", "gas limit is too high"],
+  ["nethermind", "gas limit reached"],
+  ["nethermind", "FailedToResolveSender"],
+  ["anyone", "internal error"],
+  ["anyone", ""],
+];
+
+const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
+  ["accepted", ACCEPTED],
+  ["occupied", OCCUPIED],
+  ["nonce too low", NONCE_TOO_LOW],
+  ["nonce gap", NONCE_GAP],
+  ["not now", NOT_NOW],
+  ["waiver unusable", UNUSABLE],
+  ["disputed", DISPUTED],
+];
+
+describe.each(TABLE)("%s", (kind, rows) => {
+  it.each(rows)("is what %s means by %j", (_node, message = "") => {
+    expect(said(message).kind).toBe(kind);
+  });
+});
+
+describe("refused for funds", () => {
+  it.each(FUNDS)("is what %s means by %j", (_node, message = "") => {
+    expect(said(message)).toMatchObject({ kind: "refused", reason: "INSUFFICIENT_BALANCE" });
+  });
+});
+
+describe("the code for an exceeded limit", () => {
+  it("is no refusal, whatever the words; but words that are known count more", () => {
+    expect(said("daily request count exceeded", -32_005).kind).toBe("not now");
+    expect(said("already known", -32_005).kind).toBe("accepted");
+  });
+});

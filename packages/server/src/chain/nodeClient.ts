@@ -1,0 +1,173 @@
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { partsOf } from "../util/chunk.js";
+import { isObject, MOST_CALLS, type Rpc, type RpcCall, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+
+export interface Receipt {
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+  readonly gasUsed: bigint;
+  readonly succeeded: boolean;
+}
+
+export interface Account {
+  readonly nonce: bigint;
+  readonly balance: bigint;
+}
+
+/** What a node says of accounts and transactions at one moment. */
+export interface Survey {
+  readonly nonces: readonly bigint[];
+  readonly receipts: readonly (Receipt | undefined)[];
+  /** The first address's nonce, read last. */
+  readonly nonceAfter: bigint;
+}
+
+/** What {@link Chain.survey} may be asked for at once: addresses and hashes. */
+export const MOST_SURVEYED = MOST_CALLS - 1;
+
+/** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
+export interface Chain {
+  /** What the node is: `genesisHash` tells it from another chain with the same id. */
+  identity(): Promise<{ chainId: number; genesisHash: Uint8Array }>;
+  blockNumber(): Promise<bigint>;
+  /** The hashes of the blocks at these heights, in their order; undefined above the head. */
+  blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
+  /** The next nonces by the latest block, in the order of the addresses. */
+  nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
+  /** The next nonces and the balances (wei) by the latest block, in the order of the addresses. */
+  accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
+  /** Runs calls on the state of the latest block, each alone: `eth_call`. In their order. */
+  call(requests: readonly object[]): Promise<RpcOutcome[]>;
+  /** The receipts, in the order of the hashes; undefined for a transaction that is in no block. */
+  receipts(hashes: readonly Uint8Array[]): Promise<(Receipt | undefined)[]>;
+  /**
+   * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
+   * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
+   * moved on came by another way. In the order of the addresses and hashes; of both together at most
+   * {@link MOST_SURVEYED}, because more than one request has more than one moment.
+   */
+  survey(addresses: readonly [Uint8Array, ...Uint8Array[]], hashes: readonly Uint8Array[]): Promise<Survey>;
+  /** Does the node know these transactions, in its pool or in a block? In the order of the hashes. */
+  knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
+  /**
+   * Sends signed bytes in order, a hundred at once; none after a hundred that may not have arrived. Never throws, never
+   * repeats: each has its own outcome.
+   */
+  sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
+}
+
+/** What the outcome says it is, or throws. */
+function resultOf(outcome: RpcOutcome): unknown {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+const nonceCall = (address: Uint8Array): RpcCall => ({
+  method: "eth_getTransactionCount",
+  params: [bytesToHex(address), "latest"],
+});
+
+const balanceCall = (address: Uint8Array): RpcCall => ({
+  method: "eth_getBalance",
+  params: [bytesToHex(address), "latest"],
+});
+
+const receiptCall = (hash: Uint8Array): RpcCall => ({
+  method: "eth_getTransactionReceipt",
+  params: [bytesToHex(hash)],
+});
+
+/** The chain behind its nodes. */
+export function createChain(rpc: Rpc): Chain {
+  const read = async (calls: readonly RpcCall[]) =>
+    (await Promise.all(partsOf(calls, MOST_CALLS).map((part) => rpc.read(part)))).flat();
+  const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
+  return {
+    async identity() {
+      const [chainId, genesis] = await results([
+        { method: "eth_chainId", params: [] },
+        { method: "eth_getBlockByNumber", params: ["0x0", false] },
+      ]);
+      const hash = isObject(genesis) ? genesis.hash : undefined;
+      return { chainId: Number(quantity(chainId)), genesisHash: hash32(hash) };
+    },
+    async blockNumber() {
+      const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
+      return quantity(number);
+    },
+    async blockHashes(numbers) {
+      const method = "eth_getBlockByNumber";
+      const answers = await results(numbers.map((n) => ({ method, params: [`0x${n.toString(16)}`, false] })));
+      return answers.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
+    },
+    async nonces(addresses) {
+      return (await results(addresses.map(nonceCall))).map(quantity);
+    },
+    async accounts(addresses) {
+      const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
+      const values = (await results(calls)).map(quantity);
+      return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
+    },
+    call: (requests) =>
+      read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
+    async receipts(hashes) {
+      return (await results(hashes.map(receiptCall))).map(receiptOf);
+    },
+    async survey(addresses, hashes) {
+      // One batch is answered by one node, in order.
+      const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
+      const answers = await results(calls);
+      return {
+        nonces: answers.slice(0, addresses.length).map(quantity),
+        receipts: answers.slice(addresses.length, -1).map(receiptOf),
+        nonceAfter: quantity(answers.at(-1)),
+      };
+    },
+    async knowsTransactions(hashes) {
+      const method = "eth_getTransactionByHash";
+      const answers = await results(hashes.map((hash) => ({ method, params: [bytesToHex(hash)] })));
+      return answers.map((answer) => answer !== null);
+    },
+    async sendRawTransactions(raws) {
+      const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
+      const outcomes: RpcOutcome[] = [];
+      for (const part of partsOf(calls, MOST_CALLS)) {
+        const last = outcomes.at(-1);
+        const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
+        outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));
+      }
+      return outcomes;
+    },
+  };
+}
+
+/** What would have followed something that was lost stays for the next time. */
+function notSent({ message }: Error): RpcOutcome {
+  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
+}
+
+function receiptOf(value: unknown): Receipt | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) throw malformed("a receipt", value);
+  return {
+    blockNumber: quantity(value.blockNumber),
+    blockHash: hash32(value.blockHash),
+    gasUsed: quantity(value.gasUsed),
+    succeeded: quantity(value.status) === 1n,
+  };
+}
+
+function quantity(value: unknown): bigint {
+  if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
+  return BigInt(value);
+}
+
+function hash32(value: unknown): Uint8Array {
+  if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
+  return hexToBytes(value as Hex);
+}
+
+function malformed(what: string, value: unknown): RpcUnavailableError {
+  const shown = JSON.stringify(value)?.slice(0, 80);
+  return new RpcUnavailableError(`the node answered ${shown} where ${what} was expected`, "unknown");
+}

@@ -1,0 +1,89 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { StartError } from "../model/errors.js";
+import type { Logger } from "../model/log.js";
+import type { ResolvedOptions } from "../model/options.js";
+import { adoptChain, type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
+import type { Store } from "../store/store.js";
+import { restUnless } from "../util/wakeableTimer.js";
+import type { Chain } from "./nodeClient.js";
+import { RpcUnavailableError } from "./rpc.js";
+
+/** The chain that the service serves. */
+export interface ServedChain {
+  /** The store's number of it. */
+  readonly chainRef: number;
+  /** False if the node did not answer, and the chain is the one that the store served last. */
+  readonly confirmed: boolean;
+}
+
+interface Dependencies {
+  readonly chain: Chain;
+  readonly store: Store;
+  readonly options: ResolvedOptions;
+}
+
+/**
+ * Finds out what chain to serve. Another genesis than the store's means a wrong node, or a devnet that began anew.
+ * A node that does not answer keeps only a new store from starting: a known one can accept work meanwhile.
+ * @throws {@link StartError} if the node is on another chain, or does not answer and the store is new.
+ */
+export async function findServedChain(dependencies: Dependencies): Promise<ServedChain> {
+  const { chain, store, options } = dependencies;
+  const last = await lastChain(store);
+  let identity: ChainIdentity;
+  try {
+    identity = await chain.identity();
+  } catch (error) {
+    const message = `the chain's node at ${originOf(options.rpcUrls)} cannot be used: ${(error as Error).message}`;
+    if (last === undefined || !(error instanceof RpcUnavailableError))
+      throw new StartError(message, { cause: error });
+    assertChainId(last.identity, options, "the store");
+    return { chainRef: last.chainRef, confirmed: false };
+  }
+  assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
+  if (last === undefined) return { chainRef: await adoptChain(store, identity), confirmed: true };
+  if (isSameChain(last.identity, identity)) return { chainRef: last.chainRef, confirmed: true };
+  if (options.newChain === "refuse") throw new StartError(otherChain(last.identity, identity));
+  return { chainRef: await adoptChain(store, identity), confirmed: true };
+}
+
+const CONFIRM_EVERY_MS = 1_000;
+
+/** Asks until the node answers. True if it is on the chain that the store knows; false if the service ends first. */
+export async function confirmServedChain(
+  { chain, store }: Dependencies,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    try {
+      const [identity, last] = [await chain.identity(), await lastChain(store)];
+      if (last && isSameChain(last.identity, identity)) return true;
+      log.fatal(
+        { err: last && otherChain(last.identity, identity) },
+        "no lane starts: the node is on another chain",
+      );
+      return false;
+    } catch (error) {
+      log.warn({ err: (error as Error).message }, "the chain's node cannot be used yet");
+    }
+    await restUnless(CONFIRM_EVERY_MS, signal);
+  }
+  return false;
+}
+
+function otherChain(known: ChainIdentity, found: ChainIdentity): string {
+  const shown = ({ chainId, genesisHash }: ChainIdentity) =>
+    `id ${chainId}, genesis ${bytesToHex(genesisHash)}`;
+  return `the node's chain (${shown(found)}) is not the one that the store belongs to (${shown(known)})`;
+}
+
+function assertChainId({ chainId }: ChainIdentity, options: ResolvedOptions, who: string): void {
+  if (chainId === options.chainId) return;
+  throw new StartError(`${who} is on chain ${chainId}, the service is for chain ${options.chainId}`);
+}
+
+/** A node's URL may hold a secret in its path or query. */
+function originOf(urls: readonly string[]): string {
+  return urls.map((url) => new URL(url).origin).join(", ");
+}

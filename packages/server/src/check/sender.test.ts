@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { bytes } from "../../test/support/submissions.js";
+import type { SenderWork } from "../store/senderWork.js";
+import { type Candidate, checkSender, type SenderState } from "./sender.js";
+
+const SENDER = bytes(20, 1);
+const hashOf = (name: number) => bytes(32, name);
+const workOf = (nonce: number, name: number, state: SenderWork["state"] = "queued"): SenderWork => ({
+  sender: SENDER,
+  nonce: BigInt(nonce),
+  innerHash: hashOf(name),
+  state,
+});
+
+/** The reasons by index, for transactions told as [nonce, name, value?]. */
+function reasons(
+  transactions: readonly (readonly [nonce: number, name: number, value?: number])[],
+  state: Partial<SenderState> = {},
+): (string | undefined)[] {
+  const candidates = transactions.map(
+    ([nonce, name, value = 0], index): Candidate => ({
+      index,
+      innerHash: hashOf(name),
+      nonce: BigInt(nonce),
+      value: BigInt(value),
+    }),
+  );
+  const { refused } = checkSender(candidates, { sender: SENDER, nonce: 0n, balance: 0n, work: [], ...state });
+  return candidates.map(({ index }) => refused.get(index)?.reason);
+}
+
+describe("the nonces of a sender's transactions", () => {
+  it("are taken in their order, whatever the order in the request (D20)", () => {
+    expect(
+      reasons([
+        [2, 12],
+        [0, 10],
+        [1, 11],
+      ]),
+    ).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("are too low below the account's next", () => {
+    expect(
+      reasons(
+        [
+          [2, 1],
+          [3, 2],
+        ],
+        { nonce: 3n },
+      ),
+    ).toEqual(["NONCE_TOO_LOW", undefined]);
+  });
+
+  it("go on behind what is under way, in any state, and leave a gap beyond it", () => {
+    const work = [workOf(3, 1, "broadcast"), workOf(4, 2, "queued")];
+    expect(
+      reasons(
+        [
+          [5, 3],
+          [7, 4],
+        ],
+        { nonce: 3n, work },
+      ),
+    ).toEqual([undefined, "NONCE_GAP"]);
+    // What is under way behind a gap fills nothing in front of it.
+    expect(reasons([[5, 3]], { nonce: 3n, work: [workOf(4, 2)] })).toEqual(["NONCE_GAP"]);
+    expect(
+      reasons(
+        [
+          [3, 3],
+          [5, 4],
+        ],
+        { nonce: 3n, work: [workOf(4, 2)] },
+      ),
+    ).toEqual([undefined, undefined]);
+  });
+
+  it("conflict with another transaction under way, and with an earlier one of the request", () => {
+    expect(reasons([[3, 9]], { nonce: 3n, work: [workOf(3, 1, "signed")] })).toEqual(["NONCE_CONFLICT"]);
+    expect(
+      reasons([
+        [0, 1],
+        [0, 2],
+        [0, 1],
+      ]),
+    ).toEqual([undefined, "NONCE_CONFLICT", undefined]);
+  });
+
+  it("are no question for the same transaction again, whatever has become of it (D18)", () => {
+    const work = [workOf(0, 1, "included"), workOf(1, 2, "broadcast")];
+    expect(
+      reasons(
+        [
+          [0, 1],
+          [1, 2],
+        ],
+        { nonce: 1n, work },
+      ),
+    ).toEqual([undefined, undefined]);
+    expect(reasons([[0, 9]], { work })).toEqual(["NONCE_TOO_LOW"]);
+  });
+
+  it("are not filled by what would be refused", () => {
+    expect(
+      reasons([
+        [0, 1, 5],
+        [1, 2],
+      ]),
+    ).toEqual(["INSUFFICIENT_BALANCE", "NONCE_GAP"]);
+  });
+});
+
+describe("a sender's balance", () => {
+  it("covers the values together, in the order of the nonces", () => {
+    expect(
+      reasons(
+        [
+          [1, 2, 4],
+          [0, 1, 6],
+        ],
+        { balance: 9n },
+      ),
+    ).toEqual(["INSUFFICIENT_BALANCE", undefined]);
+    expect(
+      reasons(
+        [
+          [0, 1, 5],
+          [1, 2, 4],
+        ],
+        { balance: 9n },
+      ),
+    ).toEqual([undefined, undefined]);
+  });
+
+  it("is not touched by what is under way already: the same transaction again", () => {
+    expect(
+      reasons(
+        [
+          [0, 1, 100],
+          [1, 2, 9],
+        ],
+        { balance: 9n, work: [workOf(0, 1)] },
+      ),
+    ).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,78 @@
+import { Readable } from "node:stream";
+import { constants, createGunzip, gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { GOOD_HEADERS, testServices } from "../../../test/support/testService.js";
+import { innerOf } from "../../../test/support/user.js";
+import { asksForGzip, gzipEach } from "./gzip.js";
+
+const services = testServices();
+const GZIP = { "accept-encoding": "gzip" };
+
+describe("gzip on the stream of results", () => {
+  it("comes only where it is asked for, and is the same lines", async () => {
+    const service = await services.start();
+    const body = JSON.stringify({ transactions: [innerOf(1)] });
+    const plain = await service.post(body);
+    expect(plain.headers).not.toHaveProperty("content-encoding");
+    expect(plain.headers.vary).toBe("accept-encoding");
+    const compressed = await service.open("POST", "/v1/submit", body, { ...GOOD_HEADERS, ...GZIP });
+    expect(compressed.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
+    expect(gunzipSync(Buffer.concat(await compressed.toArray())).toString()).toBe(plain.text);
+  });
+
+  it("gives a line while the next one is still waited for", async () => {
+    const service = await services.start();
+    let release: () => void = () => {};
+    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const body = JSON.stringify({ transactions: [innerOf(1), "0x12"] });
+    const response = await service.open("POST", "/v1/submit", body, { ...GOOD_HEADERS, ...GZIP });
+    const lines = response
+      .pipe(createGunzip({ flush: constants.Z_SYNC_FLUSH }))
+      .setEncoding("utf8")
+      .iterator();
+    expect(JSON.parse((await lines.next()).value)).toMatchObject({ index: 1, success: false });
+    release();
+    expect(JSON.parse((await lines.next()).value)).toMatchObject({ index: 0, success: true });
+    expect((await lines.next()).done).toBe(true);
+  });
+
+  it("gives a refusal as it is", async () => {
+    const service = await services.start();
+    const reply = await service.post("{}", { headers: GZIP });
+    expect(reply.status).toBe(400);
+    expect(reply.headers).not.toHaveProperty("content-encoding");
+    expect(JSON.parse(reply.text)).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+  });
+});
+
+describe("gzipEach", () => {
+  it("makes one gzip stream of any chunks, whole after each", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 3_000 })), async (chunks) => {
+        const plain = chunks.map((chunk) => Buffer.from(chunk));
+        const made = await Readable.from(gzipEach(Readable.from(plain))).toArray();
+        expect(gunzipSync(Buffer.concat(made))).toEqual(Buffer.concat(plain));
+        plain.forEach((_, i) => {
+          const soFar = Buffer.concat(made.slice(0, i + 1));
+          const options = { finishFlush: constants.Z_SYNC_FLUSH };
+          expect(gunzipSync(soFar, options)).toEqual(Buffer.concat(plain.slice(0, i + 1)));
+        });
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("asksForGzip", () => {
+  it.each(["gzip", "deflate, gzip;q=0.5, br", "GZIP ; q=1", "x-gzip"])("is true for %s", (value) => {
+    expect(asksForGzip(value)).toBe(true);
+  });
+
+  it.each([undefined, "", "identity", "*", "gzip;q=0", "gzip; q=0.000", "gzip;q=x", "br, gzipped"])(
+    "is false for %s",
+    (value) => {
+      expect(asksForGzip(value)).toBe(false);
+    },
+  );
+});

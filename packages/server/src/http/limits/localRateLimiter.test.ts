@@ -1,0 +1,121 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRateLimiter, RateExceededError } from "./localRateLimiter.js";
+
+/** A limiter of 10 a second and 20 at once, on a clock of our own. */
+function limiterAt(rate = 10, rateBurst = 20) {
+  const clock = { ms: 1_000 };
+  const all = createRateLimiter(() => clock.ms);
+  const limits = { ratePerSecond: rate, rateBurst };
+  const limiter = {
+    take: (keyId: string, count: number) => all.take({ keyId, limits }, count),
+    giveBack: (keyId: string, count: number) => all.giveBack({ keyId, limits }, count),
+  };
+  const refusal = (count: number, key = "key") => {
+    try {
+      limiter.take(key, count);
+    } catch (error) {
+      if (error instanceof RateExceededError) return error;
+      throw error;
+    }
+    return undefined;
+  };
+  return { clock, limiter, refusal };
+}
+
+describe("the rate limit of a key (D22)", () => {
+  it("lets a burst through at once, and then no more", () => {
+    const { limiter, refusal } = limiterAt();
+    expect(limiter.take("key", 20)).toEqual({ remaining: 0, resetSeconds: 2 });
+    expect(refusal(1)).toMatchObject({ reason: "RATE_EXCEEDED", retryAfterSeconds: 1 });
+  });
+
+  it("then gives one back every interval", () => {
+    const { clock, limiter, refusal } = limiterAt();
+    limiter.take("key", 20);
+    for (let i = 0; i < 50; i++) {
+      clock.ms += 99;
+      expect(refusal(1)).toBeDefined();
+      clock.ms += 1;
+      expect(refusal(1)).toBeUndefined();
+    }
+  });
+
+  it("is whole again after a pause, and no more than whole", () => {
+    const { clock, limiter } = limiterAt();
+    limiter.take("key", 20);
+    clock.ms += 3_600_000;
+    expect(limiter.take("key", 0)).toEqual({ remaining: 20, resetSeconds: 0 });
+  });
+
+  it("refuses a batch larger than what is left whole, and counts nothing", () => {
+    const { limiter, refusal } = limiterAt();
+    limiter.take("key", 15);
+    expect(refusal(6)).toMatchObject({ state: { remaining: 5 } });
+    expect(limiter.take("key", 5)).toMatchObject({ remaining: 0 });
+  });
+
+  it("holds each key to its own rate, also when it changes", () => {
+    const limiter = createRateLimiter(() => 0);
+    const slow = { keyId: "slow", limits: { ratePerSecond: 1, rateBurst: 2 } };
+    const fast = { keyId: "fast", limits: { ratePerSecond: 100, rateBurst: 500 } };
+    expect(limiter.take(slow, 2)).toEqual({ remaining: 0, resetSeconds: 2 });
+    expect(limiter.take(fast, 400)).toEqual({ remaining: 100, resetSeconds: 4 });
+    expect(() => limiter.take(slow, 1)).toThrow(RateExceededError);
+    const raised = { ...slow, limits: { ratePerSecond: 10, rateBurst: 50 } };
+    // Two are used, whatever they would have cost.
+    expect(limiter.take(raised, 30)).toEqual({ remaining: 18, resetSeconds: 4 });
+  });
+
+  it("does not count one key for another", () => {
+    const { limiter, refusal } = limiterAt();
+    limiter.take("key", 20);
+    expect(refusal(20, "other")).toBeUndefined();
+  });
+
+  it("says after how many whole seconds the same request passes, and not a second more", () => {
+    const request = fc.record({
+      rate: fc.integer({ min: 1, max: 500 }),
+      burst: fc.integer({ min: 1, max: 500 }),
+    });
+    fc.assert(
+      fc.property(request, fc.nat(500), fc.nat(10_000), ({ rate, burst }, used, later) => {
+        const { clock, limiter, refusal } = limiterAt(rate, burst);
+        limiter.take("key", Math.min(used, burst));
+        clock.ms += later / 7;
+        const refused = refusal(burst);
+        if (refused === undefined) return;
+        const start = clock.ms;
+        clock.ms = start + 1_000 * (refused.retryAfterSeconds - 1);
+        if (refused.retryAfterSeconds > 1) expect(refusal(burst)).toBeDefined();
+        clock.ms = start + 1_000 * refused.retryAfterSeconds;
+        expect(refusal(burst)).toBeUndefined();
+      }),
+    );
+  });
+
+  it("never lets more through than burst plus rate times time", () => {
+    const steps = fc.array(fc.record({ pauseMs: fc.nat(400), count: fc.integer({ min: 1, max: 20 }) }));
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { clock, refusal } = limiterAt();
+        const start = clock.ms;
+        let passed = 0;
+        for (const { pauseMs, count } of all) {
+          clock.ms += pauseMs;
+          if (refusal(count) === undefined) passed += count;
+          expect(passed).toBeLessThanOrEqual(20 + (10 * (clock.ms - start)) / 1_000);
+        }
+      }),
+    );
+  });
+
+  it("takes back what was refused for another reason", () => {
+    const { limiter } = limiterAt(10, 5);
+    limiter.take("key", 5);
+    limiter.giveBack("key", 5);
+    expect(limiter.take("key", 5).remaining).toBe(0);
+    limiter.giveBack("nobody", 5);
+    expect(() => limiter.take("key", 1)).toThrow(RateExceededError);
+  });
+});

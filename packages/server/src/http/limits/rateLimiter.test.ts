@@ -1,0 +1,225 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
+import type { Store } from "../../store/store.js";
+import { createTokenBank, type TokenBank } from "../../store/tokenStore.js";
+import { RateExceededError } from "./localRateLimiter.js";
+import { createSharedRateLimiter, type RateLimiter } from "./rateLimiter.js";
+
+const limiters: RateLimiter[] = [];
+afterEach(async () => {
+  for (const limiter of limiters.splice(0)) await limiter.close();
+  vi.useRealTimers();
+});
+
+function replica(bank: TokenBank, now?: () => number): RateLimiter {
+  const limiter = createSharedRateLimiter({ bank, log: silent, ...(now && { now }) });
+  limiters.push(limiter);
+  return limiter;
+}
+
+const keyWith = (ratePerSecond: number, rateBurst: number) => ({
+  keyId: "key",
+  limits: { ratePerSecond, rateBurst },
+});
+
+/** What the limiter says: `undefined` if they pass. */
+async function refusal(limiter: RateLimiter, caller: ReturnType<typeof keyWith>, count: number) {
+  try {
+    await limiter.take(caller, count);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RateExceededError) return error;
+    throw error;
+  }
+}
+
+/** A bank in memory, on the clock of a test, that counts what it is asked. */
+function bankAt(clock: { ms: number }) {
+  let available: number | undefined;
+  let at = clock.ms;
+  let questions = 0;
+  const grow = ({ ratePerSecond, rateBurst }: { ratePerSecond: number; rateBurst: number }) => {
+    const grown = (available ?? rateBurst) + ((clock.ms - at) * ratePerSecond) / 1_000;
+    at = clock.ms;
+    return Math.min(rateBurst, grown);
+  };
+  const bank: TokenBank = {
+    async take({ limits, needs, more }) {
+      questions++;
+      let left = grow(limits);
+      const granted = needs.map((need) => {
+        if (need > left + 1e-6) return false;
+        left -= need;
+        return true;
+      });
+      const extra = Math.min(more, Math.floor(left));
+      available = left - extra;
+      return { granted, extra, available };
+    },
+    async giveBack(_keyId, count) {
+      available = (available ?? 0) + count;
+    },
+  };
+  return { bank, questions: () => questions };
+}
+
+describe("a key's rate over replicas", () => {
+  it.each([
+    ["one by one", 1],
+    ["in small batches", 3],
+    ["in large batches", 60],
+  ])("holds within a tenth, %s, however the requests are spread", async (_, count) => {
+    for (const shares of [[1], [1, 1], [9, 1], [1, 1, 1]]) {
+      vi.useFakeTimers({ toFake: ["setInterval"] });
+      const clock = { ms: 0 };
+      const { bank } = bankAt(clock);
+      const caller = keyWith(100, 200);
+      const replicas = shares.map(() => replica(bank, () => clock.ms));
+      let passed = 0;
+      const stepMs = 20;
+      const seconds = 30;
+      for (let step = 0; step < (seconds * 1_000) / stepMs; step++) {
+        for (const [i, share] of shares.entries()) {
+          // Three times the rate is offered.
+          const offered = (3 * 100 * stepMs * share) / 1_000 / shares.reduce((a, b) => a + b);
+          for (let n = 0; n < Math.max(1, offered / count); n++) {
+            const limiter = replicas[i] as RateLimiter;
+            if ((await refusal(limiter, caller, count)) === undefined) passed += count;
+          }
+        }
+        clock.ms += stepMs;
+        vi.advanceTimersByTime(stepMs);
+      }
+      const most = 200 + 100 * seconds;
+      expect(passed).toBeLessThanOrEqual(most);
+      expect(passed).toBeGreaterThan(0.9 * most);
+      vi.useRealTimers();
+    }
+  });
+
+  it("is not held back by what another replica took in advance and left", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const clock = { ms: 0 };
+    const { bank } = bankAt(clock);
+    const caller = keyWith(1, 1_000);
+    const [first, second] = [replica(bank, () => clock.ms), replica(bank, () => clock.ms)];
+    expect(await refusal(first, caller, 1)).toBeUndefined();
+    // The first has 50 in hand.
+    expect(await refusal(second, caller, 999)).toMatchObject({ state: { remaining: 949 } });
+    clock.ms += 1_000;
+    await vi.advanceTimersByTimeAsync(1_000);
+    clock.ms += 50_000;
+    expect(await refusal(second, caller, 999)).toBeUndefined();
+  });
+
+  it("costs few questions, and none while it is used up or if it is out of reach", async () => {
+    const clock = { ms: 0 };
+    const { bank, questions } = bankAt(clock);
+    const limiter = replica(bank, () => clock.ms);
+    const caller = keyWith(100, 200);
+    for (let i = 0; i < 200; i++) expect(await refusal(limiter, caller, 1)).toBeUndefined();
+    expect(questions()).toBeLessThanOrEqual(20);
+    const before = questions();
+    for (let i = 0; i < 1_000; i++) expect(await refusal(limiter, caller, 1)).toBeDefined();
+    expect(questions()).toBe(before);
+    for (let i = 0; i < 1_000; i++) await limiter.take(keyWith(100_000, 100_000), 1);
+    expect(questions()).toBe(before);
+  });
+
+  it("is asked for once by all who wait at the same time", async () => {
+    const clock = { ms: 0 };
+    const { bank, questions } = bankAt(clock);
+    const limiter = replica(bank, () => clock.ms);
+    const all = await Promise.all(Array.from({ length: 250 }, () => refusal(limiter, keyWith(100, 200), 1)));
+    expect(all.filter((one) => one === undefined)).toHaveLength(200);
+    expect(questions()).toBeLessThanOrEqual(3);
+  });
+
+  it("tells what is left and when a request would pass, by what all replicas have used", async () => {
+    const clock = { ms: 0 };
+    const { bank } = bankAt(clock);
+    const caller = keyWith(10, 20);
+    const [first, second] = [replica(bank, () => clock.ms), replica(bank, () => clock.ms)];
+    expect((await first.take(caller, 12)).state).toEqual({ remaining: 8, resetSeconds: 2 });
+    expect((await second.take(caller, 5)).state).toEqual({ remaining: 3, resetSeconds: 2 });
+    const refused = await refusal(first, caller, 8);
+    expect(refused).toMatchObject({ retryAfterSeconds: 1, state: { remaining: 3, resetSeconds: 2 } });
+    clock.ms += 500;
+    expect(await refusal(first, caller, 8)).toBeUndefined();
+  });
+
+  it("gets back what was refused for another reason, and no more than that", async () => {
+    const clock = { ms: 0 };
+    const { bank } = bankAt(clock);
+    const limiter = replica(bank, () => clock.ms);
+    const taken = await limiter.take(keyWith(10, 20), 20);
+    expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
+    taken.giveBack();
+    expect(await refusal(limiter, keyWith(10, 20), 20)).toBeUndefined();
+    expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
+  });
+
+  it("is each replica's own while the bank does not answer", async () => {
+    const fail = () => Promise.reject(new Error("the store is away"));
+    const limiter = replica({ take: fail, giveBack: fail }, () => 0);
+    for (let i = 0; i < 4; i++) (await limiter.take(keyWith(10, 20), 5)).giveBack();
+    for (let i = 0; i < 4; i++) expect(await refusal(limiter, keyWith(10, 20), 5)).toBeUndefined();
+    expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
+  });
+});
+
+describe("the bank in the store", () => {
+  let postgres: TestPostgres;
+  let store: Store;
+  beforeAll(async () => {
+    postgres = await TestPostgres.start();
+  });
+  afterAll(() => postgres.end());
+  beforeEach(async () => {
+    store = await postgres.openStore();
+  });
+  afterEach(async () => {
+    for (const limiter of limiters.splice(0)) await limiter.close();
+    await store.close();
+  });
+
+  it("lets two replicas have together what one would have, and not a tenth less", async () => {
+    // However long the bank takes, nobody decides alone.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    // A token in a hundred seconds: what is counted is the burst.
+    const caller = keyWith(0.01, 1_000);
+    const replicas = [replica(createTokenBank(store)), replica(createTokenBank(store))];
+    const spend = async (limiter: RateLimiter) => {
+      let passed = 0;
+      for (let refused = 0; refused < 3; ) {
+        const counts = [1, 7, 2, 1, 30];
+        const all = await Promise.all(counts.map((count) => refusal(limiter, caller, count)));
+        passed += counts.reduce((sum, count, i) => sum + (all[i] === undefined ? count : 0), 0);
+        if (all.includes(undefined)) refused = 0;
+        else refused++;
+      }
+      return passed;
+    };
+    // Each has a connection and some tokens: neither is done before the other begins.
+    for (const limiter of replicas) await limiter.take(caller, 1);
+    const [first = 0, second = 0] = await Promise.all(replicas.map(spend));
+    expect(2 + first + second).toBeLessThanOrEqual(1_000);
+    expect(2 + first + second).toBeGreaterThan(900);
+    expect(Math.min(first, second)).toBeGreaterThanOrEqual(50);
+  });
+
+  it("goes by the database's clock, and takes back what is not used", async () => {
+    const bank = createTokenBank(store);
+    const limits = { ratePerSecond: 0.01, rateBurst: 100 };
+    const ask = (needs: number[], more = 0) => bank.take({ keyId: "key", limits, needs, more });
+    expect(await ask([60, 60, 30], 5)).toMatchObject({ granted: [true, false, true], extra: 5 });
+    expect(await ask([6])).toMatchObject({ granted: [false] });
+    await bank.giveBack("key", 5);
+    expect(await ask([10])).toMatchObject({ granted: [true] });
+    // 30 tokens later.
+    await store.pool.query("update key_rates set at = at - interval '3000 seconds'");
+    expect(await ask([31, 30], 5)).toMatchObject({ granted: [false, true], extra: 0 });
+    await store.pool.query("update key_rates set at = at - interval '1 year'");
+    expect((await ask([])).available).toBe(100);
+  });
+});

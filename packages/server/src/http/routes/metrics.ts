@@ -1,0 +1,12 @@
+import { type FastifyInstance, fastify } from "fastify";
+import type { Metrics } from "../../model/metrics.js";
+
+/** `GET /metrics` for Prometheus, on a listener of its own: it is the operator's, not the customers'. */
+export function createMetricsApp({ registry }: Metrics): FastifyInstance {
+  const app = fastify({ forceCloseConnections: true });
+  app.get("/metrics", async (_request, reply) => {
+    reply.type(registry.contentType);
+    return registry.metrics();
+  });
+  return app;
+}

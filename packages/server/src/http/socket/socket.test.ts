@@ -1,0 +1,229 @@
+// The WebSocket in front of an intake that a test makes up.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
+import { fastify } from "fastify";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { LIMITS, NO_KEYS } from "../../../test/support/callers.js";
+import type { Intake } from "../../intake/intake.js";
+import { createLog } from "../../model/log.js";
+import { createMetrics } from "../../model/metrics.js";
+import { createAuthenticator } from "../auth.js";
+import { createErrorHandler } from "../errors.js";
+import { BodyMemory } from "../limits/bodyMemory.js";
+import { registerSocket } from "./socket.js";
+
+const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function appWith(submit: Intake["submit"]) {
+  const log = createLog("silent");
+  const metrics = createMetrics(() => []);
+  const app = fastify();
+  app.decorateRequest("caller");
+  app.setErrorHandler(createErrorHandler(log, metrics));
+  const intake: Intake = {
+    submit,
+    watch: async () => none(),
+    refuse: () => {},
+    refusing: false,
+    end: () => {},
+  };
+  const ending = new AbortController();
+  const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
+  const admit = (authorization: string | undefined) => {
+    const grant = known.admit(authorization);
+    return authorization?.endsWith(KEYS[0]) ? { ...grant, ended: ending.signal } : grant;
+  };
+  registerSocket(app, {
+    intake,
+    log,
+    metrics,
+    limiter: {
+      take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, giveBack: () => {} }),
+      close: async () => {},
+    },
+    authenticator: { admit, authenticate: (text) => admit(text).caller },
+    memory: new BodyMemory(1_000_000, 100_000),
+    options: {
+      maxBodyBytes: 100_000,
+      maxSocketRequests: 100,
+      maxSockets: 10,
+      maxKeySockets: 10,
+      socketPingMs: 60_000,
+      bodyTimeoutMs: 60_000,
+    },
+  });
+  closers.push(() => app.close());
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const open = async (key: string = KEYS[0]) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/submit`, { headers });
+    await once(socket, "open");
+    return socket;
+  };
+  const revoke = () => ending.abort(new ProtocolError("KEY_REVOKED", "the API key was revoked"));
+  return { open, revoke };
+}
+
+async function* none(): AsyncGenerator<ResultLine> {}
+
+const request = (id: number) => JSON.stringify({ id, transactions: ["0x"] });
+
+/** Goes to the service and back. */
+async function roundTrip(socket: WebSocket): Promise<void> {
+  socket.send(JSON.stringify({ id: "there and back", watch: [] }));
+  await once(socket, "message");
+}
+
+describe("a client that does not read", () => {
+  it("is paused: lines are not pulled for it, nothing is read from it, others are served, and it can go on", async () => {
+    let pulled = 0;
+    let submitted = 0;
+    const message = "x".repeat(100_000);
+    // Without an end: whoever pulled without sending would never come back.
+    async function* endless(): AsyncGenerator<ResultLine> {
+      for (let index = 0; ; index++) {
+        pulled++;
+        yield { index, id: "i", success: false, error: { code: "TIMEOUT", message } };
+      }
+    }
+    const { open } = await appWith(async () => {
+      submitted++;
+      return endless();
+    });
+    const slow = await open();
+    const other = await open();
+    slow.pause();
+    slow.send(request(1));
+    for (let before = -1; before < pulled || pulled === 0; ) {
+      before = pulled;
+      for (let i = 0; i < 100; i++) await roundTrip(other);
+    }
+    // What two kernels hold, and no more: 100 kB a line.
+    expect(pulled).toBeLessThan(200);
+    slow.send(request(2));
+    for (let i = 0; i < 100; i++) await roundTrip(other);
+    expect(submitted).toBe(1);
+
+    const stopped = pulled;
+    slow.resume();
+    let lines = 0;
+    while (lines < stopped * 2) {
+      await once(slow, "message");
+      lines++;
+    }
+    expect(pulled).toBeGreaterThan(stopped);
+    slow.terminate();
+    other.terminate();
+  });
+
+  it("and goes away: its lines are no longer waited for", async () => {
+    let left: () => void = () => {};
+    const gone = new Promise<void>((resolve) => {
+      left = resolve;
+    });
+    const waiting: AsyncIterable<ResultLine> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => {}),
+        return: async () => {
+          left();
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+    const { open } = await appWith(async () => waiting);
+    const client = await open();
+    client.send(request(1));
+    await roundTrip(client);
+    client.terminate();
+    await gone;
+  });
+});
+
+describe("a peer", () => {
+  it("that answers no ping is dropped at the next one, and one that does stays", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    closers.push(async () => vi.useRealTimers());
+    const { open } = await appWith(async () => none());
+    const [dead, alive] = [await open(), await open()];
+    dead.pause();
+    for (let round = 0; round < 3; round++) {
+      const pinged = once(alive, "ping");
+      vi.advanceTimersByTime(60_000);
+      await pinged;
+      // Behind its answer to the ping.
+      await roundTrip(alive);
+    }
+    dead.resume();
+    const [code] = await once(dead, "close");
+    expect(code).toBe(1006);
+    alive.terminate();
+  });
+});
+
+describe("a key that is revoked", () => {
+  it("closes its connections with 1008, and no other's", async () => {
+    const { open, revoke } = await appWith(async () => none());
+    const [revoked, other] = [await open(), await open(KEYS[1])];
+    await roundTrip(revoked);
+    revoke();
+    const [code, why] = await once(revoked, "close");
+    expect([code, String(why)]).toEqual([CLOSE_CODES.keyRevoked, "the API key was revoked"]);
+    await roundTrip(other);
+    other.terminate();
+  });
+});
+
+describe("a client whose key was revoked, and who stays", () => {
+  it("gets no further line, is not listened to, and is cut off", async () => {
+    let left: () => void = () => {};
+    const gone = new Promise<void>((resolve) => (left = resolve));
+    let submitted = 0;
+    const end = { done: true, value: undefined } as const;
+    const waiting: AsyncIterator<ResultLine> = {
+      next: () => gone.then(() => end),
+      async return() {
+        left();
+        return end;
+      },
+    };
+    const { open, revoke } = await appWith(async () => {
+      submitted++;
+      return { [Symbol.asyncIterator]: () => waiting };
+    });
+    const client = await open();
+    client.send(request(1));
+    await roundTrip(client);
+    const frames: string[] = [];
+    client.on("message", (data) => frames.push(String(data)));
+    // It neither reads the goodbye nor says its own.
+    client.pause();
+    revoke();
+    await gone;
+    client.send(request(2));
+    client.resume();
+    await once(client, "close");
+    expect({ submitted, frames }).toEqual({ submitted: 1, frames: [] });
+  });
+});
+
+describe("a fault in the service", () => {
+  it("is INTERNAL_ERROR for its request, without the cause, and the connection stays", async () => {
+    const { open } = await appWith(async () => {
+      throw new Error("a secret of the service");
+    });
+    const client = await open();
+    client.send(request(1));
+    const [answer] = await once(client, "message");
+    expect(String(answer)).toContain("INTERNAL_ERROR");
+    expect(String(answer)).not.toContain("secret");
+    await roundTrip(client);
+    client.terminate();
+  });
+});

@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { applicantOf, laneIn } from "../../test/support/submissions.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { WAIVER_KEY } from "../../test/support/user.js";
+import { createSigner } from "../signing/signer.js";
+import { accept } from "../store/accept.js";
+import type { SavedSigned } from "../store/advance.js";
+import type { Lane } from "../store/lease.js";
+import type { Store } from "../store/store.js";
+import { assign } from "./assign.js";
+import type { LaneContext } from "./lane.js";
+
+const OPTIONS = { verificationGas: 50_000n, maxInFlight: 100, nonceGapTimeoutMs: 10_000 };
+
+let postgres: TestPostgres;
+let store: Store;
+let lane: Lane;
+let context: LaneContext;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+  store = await postgres.openStore();
+  lane = await laneIn(store);
+  // What a step of the lane asks: accounts that have sent nothing yet, and no policies that differ.
+  context = {
+    store,
+    chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
+    options: OPTIONS,
+    results: { publish() {} },
+    delivered: { along: (_: Lane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]) },
+    routing: { differs: () => false },
+    expected: { take: () => [] },
+    signer: createSigner({ options: OPTIONS, log: silent }),
+  } as unknown as LaneContext;
+});
+afterAll(async () => {
+  await store?.close();
+  await postgres?.end();
+});
+
+describe("a step of the lane", () => {
+  it("that saw as many as it takes says that there may be more; one that saw fewer, that there is no need to look", async () => {
+    const applicants = [1, 2, 3, 4, 5].map((user) => applicantOf(user));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
+    const steps = [];
+    for (let i = 0; i < 4; i++) {
+      const { signed, again } = await assign(lane, WAIVER_KEY, { limit: 2 }, context);
+      steps.push([signed.map(({ waiverNonce }) => waiverNonce), again]);
+    }
+    expect(steps).toEqual([
+      [[0n, 1n], true],
+      [[2n, 3n], true],
+      [[4n], false],
+      [[], false],
+    ]);
+  });
+
+  it("that can only put off what it saw does not look again at once, however much there is", async () => {
+    const early = [6, 7, 8].map((user) => applicantOf(user, 1));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
+    expect(await assign(lane, WAIVER_KEY, { limit: 2 }, context)).toEqual({ signed: [], again: false });
+  });
+});

@@ -1,0 +1,175 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import type { Notice } from "../results/results.js";
+import { saveRequeued, saveSigned } from "../store/advance.js";
+import { type Lane, LaneLostError, releaseLease, takeLease } from "../store/lease.js";
+import { findSubmissions } from "../store/lookup.js";
+import type { Store } from "../store/store.js";
+import { createDelivered, type Delivered } from "./broadcastBuffer.js";
+
+const NEVER_MS = 3_600_000;
+/** What `submissionIn` signs. */
+const wrapperHash = bytes(32, 2);
+
+let postgres: TestPostgres;
+let store: Store;
+let lane: Lane;
+let heard: string[];
+let published: string[];
+let delivered: Delivered;
+/** Resolves with the first news that is told after the store knows. */
+let stored: Promise<void>;
+
+function create(soonMs: number): Delivered {
+  let tell = () => {};
+  stored = new Promise((resolve) => {
+    tell = resolve;
+  });
+  const hear = (id: string, { state }: Notice) => heard.push(`${id} ${state}`);
+  return createDelivered({
+    store,
+    results: {
+      hear,
+      publish(moved, noticeOf) {
+        published.push(...moved.map(({ id }) => `${id} ${noticeOf(id).state}`));
+        if (moved.length > 0) tell();
+      },
+    },
+    log: silent,
+    soonMs,
+  });
+}
+
+const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0]?.state;
+
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+});
+afterAll(() => postgres?.end());
+beforeEach(async () => {
+  store = await postgres.openStore();
+  lane = await laneIn(store);
+  heard = [];
+  published = [];
+  delivered = create(NEVER_MS);
+});
+afterEach(async () => {
+  delivered.close();
+  await store.close();
+});
+
+describe("delivered wrappers", () => {
+  it("are told here at once, and everywhere once the store knows", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    expect([heard, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
+    await delivered.store();
+    expect([published, await stateOf(id)]).toEqual([[`${id} broadcast`], "broadcast"]);
+  });
+
+  it("are stored soon without anything else to write", async () => {
+    delivered = create(1);
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await stored;
+    expect(await stateOf(id)).toBe("broadcast");
+  });
+
+  it("go along with the lane's next write, and not with another lane's", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
+    const next = await submissionIn("queued", store, lane, applicantOf(2));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await delivered.along({ ...lane, waiver: bytes(20, 9) }, async (wrappers) => {
+      expect(wrappers).toEqual([]);
+      return { broadcast: [] };
+    });
+    const wrapper = { id: next, waiverNonce: 5n, wrapperHash: bytes(32, 5), wrapperRaw: bytes(200, 6) };
+    const saved = await delivered.along(lane, (wrappers) => saveSigned(store, lane, [wrapper], wrappers));
+    expect([saved.signed.map((one) => one.id), saved.broadcast.map((one) => one.id)]).toEqual([[next], [id]]);
+    expect([await stateOf(id), await stateOf(next)]).toEqual(["broadcast", "signed"]);
+    expect(published).toEqual([`${id} broadcast`]);
+  });
+
+  it("are waited for by who asks for the store while a write has them", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    let finish = () => {};
+    const write = new Promise<{ broadcast: [] }>((resolve) => {
+      finish = () => resolve({ broadcast: [] });
+    });
+    const along = delivered.along(lane, () => write);
+    let done = false;
+    const storing = delivered.store().then(() => {
+      done = true;
+    });
+    expect(await stateOf(id)).toBe("signed");
+    expect(done).toBe(false);
+    finish();
+    await Promise.all([along, storing]);
+  });
+
+  it("that could not be stored are stored later", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    const away = () => Promise.reject(new Error("the store is away"));
+    await expect(delivered.along(lane, away)).rejects.toThrow("the store is away");
+    await delivered.store();
+    expect(await stateOf(id)).toBe("broadcast");
+  });
+
+  it("are left to the lane's next owner, who finds them signed and sends them again", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await releaseLease(store, lane);
+    const taken = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
+    await delivered.store();
+    expect([published, await stateOf(id)]).toEqual([[], "signed"]);
+    // Nothing is left of them: a lane that came back would write what is over.
+    const rest = await delivered.along(taken?.lane ?? lane, async (wrappers) => ({
+      wrappers,
+      broadcast: [],
+    }));
+    expect(rest.wrappers).toEqual([]);
+  });
+
+  it("of an earlier lease of this process are stored with those of the present one, whichever came last", async () => {
+    const ids: string[] = [];
+    for (const user of [1, 2])
+      ids.push(await submissionIn("signed", store, lane, applicantOf(user), BigInt(user)));
+    await releaseLease(store, lane);
+    const again = await takeLease(store, lane, NEVER_MS);
+    const leases = [again?.lane ?? lane, lane];
+    for (const [i, id] of ids.entries()) delivered.add(leases[i] ?? lane, [{ id, wrapperHash }]);
+    // A write of the lease that is over takes both, and leaves what is not its own.
+    const late = delivered.along(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
+    await expect(late).rejects.toThrow(LaneLostError);
+    await delivered.store();
+    expect(published).toEqual([`${ids[0]} broadcast`]);
+    delivered.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);
+    delivered.add(lane, [{ id: ids[1] ?? "", wrapperHash }]);
+    await delivered.store();
+    expect(await Promise.all(ids.map(stateOf))).toEqual(["broadcast", "broadcast"]);
+  });
+
+  it("are not what was signed anew meanwhile: that was not sent yet", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await saveRequeued(store, lane, [id], 0);
+    const anew = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
+    const saved = await delivered.along(lane, (wrappers) => saveSigned(store, lane, [anew], wrappers));
+    expect(saved.signed.map((one) => one.id)).toEqual([id]);
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await delivered.store();
+    expect([published, await stateOf(id)]).toEqual([[], "signed"]);
+  });
+
+  it("of a lane that is lost fail its write, as that would fail without them", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    delivered.add(lane, [{ id, wrapperHash }]);
+    await releaseLease(store, lane);
+    const wrapper = { id, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };
+    const write = delivered.along(lane, (wrappers) => saveSigned(store, lane, [wrapper], wrappers));
+    await expect(write).rejects.toThrow(LaneLostError);
+  });
+});

@@ -1,0 +1,73 @@
+// What a lane knows of its lease, on a store whose answers come when they are told to.
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { silent } from "../../test/support/testPostgres.js";
+import type { Store } from "../store/store.js";
+import { keepLease } from "./lease.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const LEASE_MS = 3_000;
+
+/** The lease of a lane, and the questions for it in their order; the handing over is one of them. */
+function kept() {
+  const asked: { readonly kind: "take" | "release"; answer(state: "open" | "stopped"): void }[] = [];
+  const query = (sql: string) =>
+    new Promise((resolve) => {
+      asked.push({
+        kind: sql.includes("'-infinity'") ? "release" : "take",
+        answer: (state) => resolve({ rows: [{ epoch: "1", state }] }),
+      });
+    });
+  const lane = { chain: 1, waiver: new Uint8Array(20), owner: randomUUID() };
+  const store = { pool: { query } } as unknown as Store;
+  const lease = keepLease(lane, { store, log: silent, options: { leaseMs: LEASE_MS } });
+  return { lease, asked, kinds: () => asked.map(({ kind }) => kind) };
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+it("is asked for once at a time, however long the answer takes", async () => {
+  const { lease, asked } = kept();
+  const held = lease.hold();
+  asked[0]?.answer("open");
+  expect((await held)?.state).toBe("open");
+  vi.advanceTimersByTime(4 * LEASE_MS);
+  expect(asked).toHaveLength(2);
+  asked[1]?.answer("open");
+  await turn();
+  vi.advanceTimersByTime(LEASE_MS);
+  expect(asked).toHaveLength(3);
+});
+
+it("is asked for again when the answer may be older than what was heard meanwhile", async () => {
+  const { lease, asked } = kept();
+  const held = lease.hold();
+  lease.recheck();
+  asked[0]?.answer("open");
+  await turn();
+  asked[1]?.answer("stopped");
+  expect((await held)?.state).toBe("stopped");
+  lease.lose();
+  expect(lease.current()).toBeUndefined();
+});
+
+it("is handed over behind the last question, which would take it again", async () => {
+  const { lease, asked, kinds } = kept();
+  const held = lease.hold();
+  asked[0]?.answer("open");
+  await held;
+  vi.advanceTimersByTime(LEASE_MS);
+  const ended = lease.end();
+  await turn();
+  expect(kinds()).toEqual(["take", "take"]);
+  asked[1]?.answer("open");
+  await turn();
+  expect(kinds()).toEqual(["take", "take", "release"]);
+  asked[2]?.answer("open");
+  await ended;
+});

@@ -1,0 +1,75 @@
+import { askNonces } from "../chain/nonces.js";
+import type { QueuedSender, QueuedSubmission } from "../store/laneSnapshot.js";
+import type { Lane } from "../store/lease.js";
+import { heldElsewhere } from "../store/queue.js";
+import type { LaneContext } from "./lane.js";
+import { type Plan, planSender } from "./plan.js";
+
+/**
+ * Nothing has failed for a missing nonce (D20) while a submission with an earlier one is under way in another lane, or
+ * waits for one: where the waivers' policies differ, a sender's transactions have to wait for each other on the chain.
+ * @param senders whose plans these are, in the same order.
+ */
+export async function spareNotMissing(
+  held: Lane,
+  senders: readonly QueuedSender[],
+  plans: readonly Plan[],
+  dependencies: Pick<LaneContext, "store" | "chain" | "options">,
+): Promise<readonly Plan[]> {
+  const failing = failingOf(senders, plans);
+  if (failing.length === 0) return plans;
+  const lowest = await heldElsewhere(dependencies.store, held, {
+    senders: failing.map(({ sender }) => sender),
+    except: failing.flatMap(({ queued }) => queued.map(({ id }) => id)),
+  });
+  const open = plans.map((plan, i) => {
+    const sender = senders[i];
+    const before = sender && lowest.get(Buffer.from(sender.sender).toString("hex"));
+    if (sender === undefined || before === undefined) return plan;
+    return spare(plan, sender.queued, ({ senderNonce }) => before < senderNonce);
+  });
+  return spareUsed(held, senders, open, dependencies);
+}
+
+/**
+ * What was included between the chain's answer and the store's is in neither. So the chain has the last word on what
+ * seems to be missing; what is not goes the next time.
+ */
+async function spareUsed(
+  { waiver }: Lane,
+  senders: readonly QueuedSender[],
+  plans: readonly Plan[],
+  { chain, options }: Pick<LaneContext, "chain" | "options">,
+): Promise<readonly Plan[]> {
+  const failing = failingOf(senders, plans).map(({ sender }) => sender);
+  if (failing.length === 0) return plans;
+  const nonces = await askNonces(chain, waiver, failing);
+  return plans.map((plan, i) => {
+    const sender = senders[i];
+    const next = sender && nonces.of(sender.sender);
+    if (sender === undefined || next === undefined) return plan;
+    const { failed } = planSender(sender.queued, next, sender.underWay, options.nonceGapTimeoutMs);
+    const missing = new Set(failed.map(({ id }) => id));
+    return spare(plan, sender.queued, ({ id }) => !missing.has(id));
+  });
+}
+
+function failingOf(senders: readonly QueuedSender[], plans: readonly Plan[]): QueuedSender[] {
+  return senders.filter((_, i) => (plans[i]?.failed.length ?? 0) > 0);
+}
+
+/** Of what has failed, these are early instead. */
+function spare(
+  plan: Plan,
+  queued: readonly QueuedSubmission[],
+  isSpared: (submission: QueuedSubmission) => boolean,
+): Plan {
+  const failed = new Set(plan.failed.map(({ id }) => id));
+  const spared = queued.filter((submission) => failed.has(submission.id) && isSpared(submission));
+  const ids = new Set(spared.map(({ id }) => id));
+  return {
+    ...plan,
+    early: [...plan.early, ...spared],
+    failed: plan.failed.filter(({ id }) => !ids.has(id)),
+  };
+}

@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import type { Chain, Receipt, Survey } from "../chain/nodeClient.js";
+import type { Notice } from "../results/results.js";
+import { underWay } from "../store/inFlight.js";
+import type { Lane } from "../store/lease.js";
+import { findSubmissions } from "../store/lookup.js";
+import type { Store } from "../store/store.js";
+import { CONFIRM_MS, createDoubts, type SettleContext, type Suspect, settle } from "./reconcile.js";
+
+const A = { id: "a", signings: 1 };
+
+describe("a doubt", () => {
+  function doubtsAt() {
+    const clock = { ms: 0 };
+    return { doubts: createDoubts(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
+  }
+
+  it("counts when the same still holds after a while, not before", () => {
+    const { doubts, pass } = doubtsAt();
+    expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+    pass(CONFIRM_MS - 1);
+    expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+    pass(1);
+    expect(doubts.isConfirmed(A, "displaced")).toBe(true);
+  });
+
+  it.each(["open", "included", "overtaken"] as const)(
+    "begins anew when the chain says %s in between",
+    (other) => {
+      const { doubts, pass } = doubtsAt();
+      doubts.isConfirmed(A, "displaced");
+      pass(CONFIRM_MS);
+      expect(doubts.isConfirmed(A, other)).toBe(false);
+      expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+      pass(CONFIRM_MS);
+      expect(doubts.isConfirmed(A, "displaced")).toBe(true);
+    },
+  );
+
+  it("is about one wrapper: the next one of the same submission is doubted anew", () => {
+    const { doubts, pass } = doubtsAt();
+    doubts.isConfirmed(A, "displaced");
+    pass(CONFIRM_MS);
+    expect(doubts.isConfirmed(A, "displaced")).toBe(true);
+    expect(doubts.isConfirmed({ ...A, signings: 2 }, "displaced")).toBe(false);
+    expect(doubts.isConfirmed({ id: "b", signings: 1 }, "displaced")).toBe(false);
+  });
+});
+
+describe("what the chain says of a submission", () => {
+  let postgres: TestPostgres;
+  let store: Store;
+  let lane: Lane;
+  let nowMs: number;
+  let survey: Survey;
+  let told: Notice[];
+  let context: SettleContext;
+  beforeAll(async () => {
+    postgres = await TestPostgres.start();
+  });
+  afterAll(() => postgres?.end());
+  beforeEach(async () => {
+    store = await postgres.openStore();
+    lane = await laneIn(store);
+    nowMs = 0;
+    told = [];
+    const chain: Pick<Chain, "survey" | "receipts"> = {
+      survey: async () => survey,
+      receipts: async (hashes) => hashes.map(() => undefined),
+    };
+    context = {
+      store,
+      chain: chain as Chain,
+      results: { publish: (moved, noticeOf) => told.push(...moved.map(({ id }) => noticeOf(id))) },
+      log: silent,
+      options: { reorgDepth: 0 },
+      doubts: createDoubts(() => nowMs),
+      onStopped: () => {},
+    };
+  });
+  afterEach(() => store.close());
+
+  const receipt: Receipt = { blockNumber: 7n, blockHash: bytes(32, 7), gasUsed: 1n, succeeded: true };
+  /** The chain's next nonces of waiver and sender, and the InnerTx's receipt. */
+  const says = (waiverNonce: bigint, senderNonce: bigint, found?: Receipt) => {
+    survey = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
+  };
+  const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
+  async function broadcast(): Promise<Suspect> {
+    await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
+    const [suspect] = await underWay(store, lane, { limit: 1 });
+    if (suspect === undefined) throw new Error("nothing is under way");
+    return suspect;
+  }
+
+  it("is included by its receipt, whatever the nonces say, and told", async () => {
+    const suspect = await broadcast();
+    says(0n, 0n, receipt);
+    await settle(lane, [suspect], context);
+    expect(await stateOf(suspect.id)).toMatchObject({ state: "included", blockNumber: 7n, reverted: false });
+    expect(told).toEqual([{ state: "included", reverted: false }]);
+  });
+
+  it("is a receipt that came late, not a failure: the nonce had moved before", async () => {
+    const suspect = await broadcast();
+    says(5n, 1n);
+    await settle(lane, [suspect], context);
+    nowMs += CONFIRM_MS - 1;
+    await settle(lane, [suspect], context);
+    expect(await stateOf(suspect.id)).toMatchObject({ state: "broadcast" });
+    says(5n, 1n, { ...receipt, succeeded: false });
+    nowMs += CONFIRM_MS;
+    await settle(lane, [suspect], context);
+    expect(told).toEqual([{ state: "included", reverted: true }]);
+  });
+
+  it("is NONCE_TOO_LOW when its sender used the nonce for something else, once that is sure", async () => {
+    const suspect = await broadcast();
+    says(5n, 3n);
+    await settle(lane, [suspect], context);
+    expect(told).toEqual([]);
+    nowMs += CONFIRM_MS;
+    await settle(lane, [suspect], context);
+    expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
+  });
+
+  it("is sure at once for one that was never signed", async () => {
+    const id = await submissionIn("queued", store, lane, applicantOf(1));
+    const [row] = await findSubmissions(store, [id]);
+    if (row === undefined) throw new Error("it is not there");
+    says(0n, 3n);
+    await settle(lane, [{ ...row, signings: 0 }], context);
+    expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
+  });
+
+  it("goes back to the queue when another wrapper has its nonce; the lane stops the second time, with the nonces", async () => {
+    const uses = async () =>
+      (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
+    const suspect = await broadcast();
+    says(5n, 0n);
+    await settle(lane, [suspect], context);
+    nowMs += CONFIRM_MS;
+    await settle(lane, [suspect], context);
+    expect(await stateOf(suspect.id)).toMatchObject({ state: "queued" });
+    expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
+    // Said again of what is back in the queue: it counts once.
+    await settle(lane, [suspect], context);
+    expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
+
+    await STEPS.signed(store, lane, suspect.id, 5n);
+    const [again] = await underWay(store, lane, { limit: 1 });
+    if (again === undefined) throw new Error("nothing is under way");
+    says(6n, 0n);
+    await settle(lane, [again], context);
+    expect(await uses()).toMatchObject([{ foreign_uses: 1 }]);
+    nowMs += CONFIRM_MS;
+    await settle(lane, [again], context);
+    expect(await uses()).toMatchObject([{ state: "stopped", reason: expect.stringContaining("nonces 5 ") }]);
+    expect(told).toEqual([]);
+  });
+});

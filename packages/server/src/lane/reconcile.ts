@@ -1,0 +1,242 @@
+import { type Chain, MOST_SURVEYED, type Receipt } from "../chain/nodeClient.js";
+import type { Logger } from "../model/log.js";
+import type { ResolvedOptions } from "../model/options.js";
+import type { Failure } from "../model/submission.js";
+import type { Results } from "../results/results.js";
+import { saveFailed, saveIncluded, saveRequeued } from "../store/advance.js";
+import { countForeignUses, setLaneState } from "../store/lanes.js";
+import type { Lane } from "../store/lease.js";
+import type { Store } from "../store/store.js";
+import { withdrawnUnder } from "../store/withdrawn.js";
+import { partsOf } from "../util/chunk.js";
+
+/** A submission whose fate the chain is to tell. */
+export interface Suspect {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+  /** How often it was signed: 0 if no wrapper can ever have carried it. */
+  readonly signings: number;
+  /** Undefined for a queued one. */
+  readonly waiverNonce?: bigint;
+}
+
+/**
+ * Some nodes tell of a new nonce before they know the receipt that goes with it. So what contradicts a wrapper of
+ * ours must still hold after a while before it counts.
+ */
+export interface Doubts {
+  /**
+   * True if the same, and nothing else, was said of the submission and its present wrapper since at least
+   * {@link CONFIRM_MS} ago. What the chain says of it otherwise ends the doubt.
+   */
+  isConfirmed(suspect: Pick<Suspect, "id" | "signings">, fate: Fate["kind"]): boolean;
+}
+
+export const CONFIRM_MS = 2_000;
+/** Doubts older than this are about submissions that are long settled. */
+const FORGET_MS = 600_000;
+
+export function createDoubts(now: () => number = () => performance.now()): Doubts {
+  const doubts = new Map<string, Pick<Suspect, "signings"> & { fate: Fate["kind"]; since: number }>();
+  return {
+    isConfirmed({ id, signings }, fate) {
+      const at = now();
+      const doubt = doubts.get(id);
+      if (fate === "open" || fate === "included") {
+        doubts.delete(id);
+        return false;
+      }
+      if (doubt?.fate === fate && doubt.signings === signings) return at - doubt.since >= CONFIRM_MS;
+      for (const [other, { since }] of doubts) if (at - since > FORGET_MS) doubts.delete(other);
+      doubts.set(id, { fate, signings, since: at });
+      return false;
+    },
+  };
+}
+
+/** What the chain says of a suspect. */
+export type Fate =
+  /** The InnerTx is in a block; `foreign` if a wrapper under another nonce than the one it has now carried it. */
+  | { readonly kind: "included"; readonly receipt: Receipt; readonly foreign: boolean }
+  /** The sender has used the nonce for another transaction: the InnerTx can never run. */
+  | { readonly kind: "overtaken"; readonly next: bigint }
+  /** The waiver's nonce was used for another wrapper; the InnerTx can still run. */
+  | { readonly kind: "displaced" }
+  | { readonly kind: "open" };
+
+/** What settling needs of a lane. */
+export interface SettleContext {
+  readonly store: Store;
+  readonly chain: Chain;
+  readonly results: Pick<Results, "publish">;
+  /** The lane's: each of its records names the waiver. */
+  readonly log: Logger;
+  readonly options: Pick<ResolvedOptions, "reorgDepth">;
+  readonly doubts: Doubts;
+  /** The lane was stopped here. */
+  readonly onStopped: () => void;
+}
+
+/** Suspects of which one question beside the waiver's nonce is asked at once, and of which two are. */
+export const WITH_RECEIPT = MOST_SURVEYED - 1;
+const WITHOUT_RECEIPT = Math.floor(WITH_RECEIPT / 2);
+
+/**
+ * What became of the suspects, in their order. Most have a receipt, and that says it all; of the others one node is asked
+ * at one moment for everything.
+ */
+export async function fatesOf(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  { chain }: Pick<SettleContext, "chain">,
+): Promise<Fate[]> {
+  const parts = partsOf(suspects, WITH_RECEIPT);
+  const fates = (await Promise.all(parts.map((part) => fatesByReceipt(waiver, part, chain)))).flat();
+  const others: Fate[] = [];
+  for (const part of partsOf(
+    suspects.filter((_, i) => fates[i] === undefined),
+    WITHOUT_RECEIPT,
+  )) {
+    others.push(...(await fatesWithoutReceipt(waiver, part, chain)));
+  }
+  return fates.map((fate) => fate ?? others.shift() ?? { kind: "open" });
+}
+
+async function fatesByReceipt(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  chain: Chain,
+): Promise<(Fate | undefined)[]> {
+  const { receipts, nonceAfter } = await chain.survey(
+    [waiver],
+    suspects.map((s) => s.innerHash),
+  );
+  return suspects.map((suspect, i) => includedBy(receipts[i], suspect, nonceAfter));
+}
+
+async function fatesWithoutReceipt(
+  waiver: Uint8Array,
+  suspects: readonly Suspect[],
+  chain: Chain,
+): Promise<Fate[]> {
+  const { nonces, receipts, nonceAfter } = await chain.survey(
+    [waiver, ...suspects.map((s) => s.sender)],
+    suspects.map((s) => s.innerHash),
+  );
+  const [waiverNext = 0n, ...senderNext] = nonces;
+  return suspects.map((suspect, i): Fate => {
+    const { senderNonce, waiverNonce } = suspect;
+    const included = includedBy(receipts[i], suspect, nonceAfter);
+    if (included) return included;
+    const next = senderNext[i] ?? 0n;
+    if (senderNonce < next) return { kind: "overtaken", next };
+    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "displaced" };
+    return { kind: "open" };
+  });
+}
+
+function includedBy(
+  receipt: Receipt | undefined,
+  { waiverNonce }: Suspect,
+  nonceAfter: bigint,
+): Fate | undefined {
+  if (receipt === undefined) return undefined;
+  return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
+}
+
+/** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */
+export async function settle(
+  held: Lane,
+  suspects: readonly Suspect[],
+  dependencies: SettleContext,
+): Promise<void> {
+  if (suspects.length === 0) return;
+  const { store, results, options, doubts } = dependencies;
+  const fates = await fatesOf(held.waiver, suspects, dependencies);
+  const judged = suspects.map((suspect, i) => ({ suspect, fate: fates[i] ?? { kind: "open" as const } }));
+  const included = judged.flatMap(({ suspect: { id }, fate }) => {
+    if (fate.kind !== "included") return [];
+    const { succeeded, ...block } = fate.receipt;
+    return [{ id, ...block, reverted: !succeeded, foreign: fate.foreign }];
+  });
+  const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
+  results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({
+    state: "included",
+    reverted: reverted.get(id) === true,
+  }));
+  const sure = judged.filter(({ suspect, fate }) => {
+    const confirmed = doubts.isConfirmed(suspect, fate.kind);
+    return confirmed || suspect.signings === 0;
+  });
+  const overtaken = sure.flatMap(({ suspect: { id, senderNonce }, fate }) => {
+    if (fate.kind !== "overtaken") return [];
+    const message = `nonce ${senderNonce} is already used: the sender's next is ${fate.next}`;
+    return [{ id, reason: "NONCE_TOO_LOW" as const, message }];
+  });
+  await fail(held, overtaken, dependencies);
+  const displaced = sure.filter(({ fate }) => fate.kind === "displaced").map(({ suspect }) => suspect);
+  await requeueDisplaced(held, displaced, dependencies);
+}
+
+/** Ends submissions for good, and says so. */
+export async function fail(
+  held: Lane,
+  failed: readonly (Failure & { readonly id: string })[],
+  { store, results }: SettleContext,
+): Promise<void> {
+  const byId = new Map(failed.map((failure) => [failure.id, failure]));
+  results.publish(await saveFailed(store, held, failed), (id) => {
+    const { reason = "NODE_REFUSED", message = "" } = byId.get(id) ?? {};
+    return { state: "failed", reason, message };
+  });
+}
+
+/** So many times something else may use the key before the lane stops instead of fighting. */
+const FOREIGN_USES = 2;
+/** What has lost its nonce waits until a lane that is stopped for it knows so: another lane may take it then. */
+const DISPLACED_MS = 1_500;
+
+/** They go out again under other nonces. Who used the old ones is found out: wrappers that we took back, or others. */
+async function requeueDisplaced(
+  held: Lane,
+  displaced: readonly Suspect[],
+  dependencies: SettleContext,
+): Promise<void> {
+  if (displaced.length === 0) return;
+  const { store, chain, log } = dependencies;
+  const nonces = displaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
+  const withdrawn = await withdrawnUnder(store, held, nonces);
+  const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
+  const requeued = await saveRequeued(
+    store,
+    held,
+    displaced.map(({ id }) => id),
+    DISPLACED_MS,
+  );
+  if (requeued.length === 0) return;
+  if (ours.size > 0) {
+    const landed = [...ours].map(String);
+    log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
+  }
+  const foreign = nonces.filter((nonce) => !ours.has(nonce));
+  if (foreign.length > 0) await countForeign(held, foreign, dependencies);
+}
+
+/** That a nonce was used by something else is counted, named, and at last an end. */
+async function countForeign(
+  held: Lane,
+  used: readonly bigint[],
+  { store, log, onStopped }: SettleContext,
+): Promise<void> {
+  const nonces = used.map(String);
+  const uses = await countForeignUses(store, held.chain, held.waiver, 1);
+  log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  if (uses < FOREIGN_USES) return;
+  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
+  await setLaneState(store, held.chain, held.waiver, "stopped", reason);
+  onStopped();
+  log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
+}

@@ -1,0 +1,137 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import { saveFinal, saveReorged, saveRequeued } from "../store/advance.js";
+import { notFinal, passedBelow, type UnderWay, type Unsettled, underWay } from "../store/inFlight.js";
+import type { Lane } from "../store/lease.js";
+import { type Delivery, UndeliveredError } from "./broadcaster.js";
+import type { LaneContext } from "./lane.js";
+import { settle, WITH_RECEIPT } from "./reconcile.js";
+import { outOfTurn } from "./senderGaps.js";
+
+/** Follows the chain for one lane. */
+export interface Watcher {
+  /** Looks at the chain once. */
+  look(held: Lane): Promise<void>;
+}
+
+/** Submissions that are settled at once: two requests to the node. */
+const BATCH = 2 * WITH_RECEIPT;
+/** Blocks that pass the lane's lowest wrapper over before it is sent again: the pool may have forgotten it. */
+const PASSED_OVER = 2n;
+
+/**
+ * Settles what the waiver's nonce has passed; sends again what waits too long for a block, as a pool may forget;
+ * and notices when a block with something of ours goes away.
+ */
+export function createWatcher(dependencies: LaneContext, delivery: Delivery): Watcher {
+  const { store, chain, options } = dependencies;
+  // The lowest waiver nonce that waits, and the block since which it does.
+  let waiting: { nonce: bigint; since: bigint } | undefined;
+  const isPassedOver = (nonce: bigint, block: bigint) => {
+    if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
+    return block - waiting.since >= PASSED_OVER;
+  };
+  /** As many as there are: a busy lane has more than one batch in a block. */
+  const settlePassed = async (held: Lane, waiverNonce: bigint) => {
+    let last: string | undefined;
+    for (;;) {
+      const passed = await passedBelow(store, held, waiverNonce, BATCH);
+      await settle(held, passed, dependencies);
+      // What could not be settled yet comes first again.
+      if (passed.length < BATCH || passed[0]?.id === last) return;
+      last = passed[0]?.id;
+    }
+  };
+  const sendAgain = async (held: Lane, block: bigint, waiverNonce: bigint) => {
+    const [lowest] = await underWay(store, held, { state: "broadcast", limit: 1 });
+    const forgotten = lowest?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
+    const late = forgotten ? {} : { sentBeforeMs: options.resendAfterMs };
+    const again = await underWay(store, held, { state: "broadcast", ...late, limit: BATCH });
+    if (forgotten) waiting = undefined;
+    const stuck = await takeBackStuck(held, again, dependencies);
+    await deliverAgain(
+      held,
+      again.filter(({ id }) => !stuck.has(id)),
+      delivery,
+    );
+  };
+  return {
+    async look(held) {
+      const inBlocks = options.reorgDepth > 0 ? await notFinal(store, held, BATCH) : [];
+      const [first] = await underWay(store, held, { limit: 1 });
+      if (first === undefined && inBlocks.length === 0) return;
+      const block = await chain.blockNumber();
+      await checkBlocks(held, inBlocks, block, dependencies);
+      if (first === undefined) return;
+      const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+      await settlePassed(held, waiverNonce);
+      await sendAgain(held, block, waiverNonce);
+    },
+  };
+}
+
+/**
+ * Takes back what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper
+ * in front (it failed, or was taken back itself). A queueing pool would hold its wrapper again and again, and with
+ * it everything behind. Only what the node has dropped is taken back: the wrapper must not land after all.
+ */
+async function takeBackStuck(
+  held: Lane,
+  stale: readonly UnderWay[],
+  { store, chain, options, log }: LaneContext,
+): Promise<ReadonlySet<string>> {
+  if (stale.length === 0) return new Set();
+  const inFront = await underWay(store, held, { limit: options.maxInFlight });
+  const waiting = new Set((await outOfTurn(stale, inFront, chain)).map(({ submission }) => submission.id));
+  const suspects = stale.filter(({ id }) => waiting.has(id));
+  if (suspects.length === 0) return new Set();
+  const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
+  const dropped = suspects.filter((_, i) => !known[i]);
+  const ids = new Set(
+    dropped.flatMap((first) => inFront.filter((other) => isBehind(first, other)).map(({ id }) => id)),
+  );
+  const stuck = await saveRequeued(store, held, [...ids], 0);
+  if (stuck.length > 0) {
+    log.info({ ids: stuck.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
+  }
+  return ids;
+}
+
+/** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
+function isBehind(first: UnderWay, other: UnderWay): boolean {
+  return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
+}
+
+async function deliverAgain(held: Lane, again: readonly UnderWay[], delivery: Delivery): Promise<void> {
+  try {
+    await delivery.send(held, again);
+  } catch (error) {
+    // What cannot be delivered now is sent again on a later look.
+    if (!(error instanceof UndeliveredError)) throw error;
+  }
+}
+
+/** Blocks that are not final yet: still there, deep enough, or gone. */
+async function checkBlocks(
+  held: Lane,
+  inBlocks: readonly Unsettled[],
+  head: bigint,
+  { store, chain, options, log }: LaneContext,
+): Promise<void> {
+  if (inBlocks.length === 0) return;
+  const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];
+  const hashes = await chain.blockHashes(heights);
+  const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
+  const isThere = ({ blockNumber, blockHash }: Unsettled) => {
+    const hash = hashOf.get(blockNumber);
+    return hash !== undefined && bytesEqual(hash, blockHash);
+  };
+  const depth = BigInt(options.reorgDepth);
+  const deep = inBlocks.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
+  await saveFinal(store, held, deep);
+  // A node that is behind does not have the block yet: only another block in its place counts.
+  const gone = inBlocks.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
+  if (gone.length === 0) return;
+  const ids = gone.map(({ id }) => id);
+  log.warn({ ids, head: head.toString() }, "a reorg took blocks away; their submissions are followed again");
+  await saveReorged(store, held, ids);
+}

@@ -1,0 +1,17 @@
+import type { Logger } from "../model/log.js";
+import { forgetOldCaps } from "../store/caps.js";
+import type { Store } from "../store/store.js";
+
+const INTERVAL_MS = 3_600_000;
+
+/** Keeps what is counted for daily caps from growing without end: at the start, and every hour. */
+export function forgetOldCapsInTime({ store, log }: { readonly store: Store; readonly log: Logger }) {
+  const forget = () => {
+    forgetOldCaps(store).catch((error: Error) =>
+      log.debug({ err: error.message }, "old days of caps could not be forgotten"),
+    );
+  };
+  forget();
+  const timer = setInterval(forget, INTERVAL_MS);
+  return { close: () => clearInterval(timer) };
+}

@@ -1,0 +1,69 @@
+import { type AllowedTarget, ProtocolError } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { bytes } from "../../test/support/submissions.js";
+import { APPROVE, TOKEN, TRANSFER } from "../../test/support/user.js";
+import { configuredPolicies, registryPolicies } from "./policy.js";
+
+const [FIRST, SECOND, STRANGER] = [bytes(20, 1), bytes(20, 2), bytes(20, 3)];
+const OTHER = bytes(20, 9);
+const on = (...selectors: Uint8Array[]): AllowedTarget[] => [{ address: TOKEN, selectors }];
+const known = (first: AllowedTarget[] | undefined, second: AllowedTarget[] | undefined) => [
+  { waiver: FIRST, targets: first },
+  { waiver: SECOND, targets: second },
+];
+
+describe("the policies of several waivers", () => {
+  it("permit what one of them permits, and tell which", () => {
+    const policies = registryPolicies(known(on(TRANSFER), on(APPROVE)), undefined);
+    expect(policies.differ).toBe(true);
+    expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
+    expect(policies.check(TOKEN, bytes(4, 7))).toBe("selector not allowed");
+    expect(policies.check(OTHER, TRANSFER)).toBe("target not allowed");
+    expect(policies.waiversFor(TOKEN, TRANSFER)).toEqual([FIRST]);
+    expect(policies.waiversFor(TOKEN, APPROVE)).toEqual([SECOND]);
+    expect(policies.waiversFor(OTHER, APPROVE)).toEqual([]);
+  });
+
+  it("are no question of which where they permit the same, however they are written", () => {
+    const [one, two] = [on(TRANSFER, APPROVE), [...on(APPROVE), ...on(TRANSFER)]];
+    const policies = registryPolicies(known(one, two), undefined);
+    expect(policies.differ).toBe(false);
+    expect(policies.waiversFor(TOKEN, TRANSFER)).toBeUndefined();
+    expect(policies.targetsOf(FIRST)).toEqual(policies.targetsOf(SECOND));
+  });
+
+  it("are narrowed by a configuration, whose refusal comes first", () => {
+    const policies = registryPolicies(known(on(TRANSFER, APPROVE), [{ address: "*" }]), on(TRANSFER));
+    expect(policies.differ).toBe(false);
+    expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
+    expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
+    expect(policies.check(OTHER, TRANSFER)).toBe("target not allowed");
+    expect(policies.targetsOf(SECOND)).toEqual(on(TRANSFER));
+  });
+
+  it("say of each waiver whether it can be used", () => {
+    const policies = registryPolicies(known(on(TRANSFER), undefined), undefined);
+    expect(policies.unusable(FIRST)).toBeUndefined();
+    expect(policies.unusable(SECOND)).toContain("is not a registered waiver");
+    expect(policies.unusable(STRANGER)).toContain("has not been read yet");
+    expect([policies.targetsOf(SECOND), policies.targetsOf(STRANGER)]).toEqual([[], []]);
+    expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
+  });
+
+  it("permit nothing where no waiver is registered, and say that this is why", () => {
+    const policies = registryPolicies(known(undefined, undefined), on(TRANSFER));
+    expect(() => policies.check(TOKEN, TRANSFER)).toThrow(ProtocolError);
+    expect(() => policies.check(TOKEN, TRANSFER)).toThrow("none of this service's waivers is registered");
+    expect(policies.waiversFor(TOKEN, TRANSFER)).toBeUndefined();
+  });
+});
+
+describe("a configured policy", () => {
+  it("is every waiver's, also of one that nobody has heard of", () => {
+    const policies = configuredPolicies(on(TRANSFER));
+    expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
+    expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
+    expect([policies.differ, policies.unusable(STRANGER)]).toEqual([false, undefined]);
+    expect(policies.targetsOf(STRANGER)).toEqual(on(TRANSFER));
+  });
+});

@@ -1,0 +1,177 @@
+import {
+  type AllowedTarget,
+  bytesToHex,
+  type Hex,
+  hexToBytes,
+  POLICY_EVENTS,
+  policyTargetsCall,
+  policyVersionCall,
+  REGISTRY_ADDRESS,
+  readPolicyTargets,
+  readPolicyVersion,
+  UnexpectedResultError,
+} from "@gas-waiver/protocol";
+import {
+  isObject,
+  MOST_CALLS,
+  type Rpc,
+  type RpcCall,
+  RpcError,
+  type RpcOutcome,
+  RpcUnavailableError,
+} from "../chain/rpc.js";
+import { partsOf } from "../util/chunk.js";
+
+/** A block by which something was read. */
+export interface BlockRef {
+  readonly number: bigint;
+  /** 0x hex. */
+  readonly hash: string;
+}
+
+/** What the registry said of some waivers. */
+export interface RegistryReading {
+  /** No later than any of what was read: what has changed since tells itself by an event in a later block. */
+  readonly block: BlockRef;
+  /** In the order asked; undefined for an address that is no registered waiver. */
+  readonly targets: readonly (readonly AllowedTarget[] | undefined)[];
+}
+
+/** The WaiverRegistry of the chain (D12), read by calls and followed by its events. */
+export interface Registry {
+  /** @throws {@link RegistryUnreadableError}, or RpcUnavailableError if no node answers. */
+  read(waivers: readonly Uint8Array[]): Promise<RegistryReading>;
+  /**
+   * What has happened since a block: `nothing` (then with the block up to which that is known), `changed` if there
+   * was an event, `unclear` if events may have been missed: a reorg, a long gap, a node that gives no logs.
+   * @throws RpcUnavailableError if no node answers.
+   */
+  newsSince(block: BlockRef): Promise<RegistryNews>;
+}
+
+export type RegistryNews =
+  | { readonly kind: "nothing"; readonly block: BlockRef }
+  | { readonly kind: "changed" | "unclear" };
+
+/** Calls do not tell what the registry holds: another contract, none, or a node that runs no calls. */
+export class RegistryUnreadableError extends Error {
+  override readonly name = "RegistryUnreadableError";
+}
+
+/** Blocks that are searched for events; after a longer gap everything is read again. */
+const MAX_GAP = 500n;
+
+const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
+
+const blockCall = (number: bigint | "latest"): RpcCall => ({
+  method: "eth_getBlockByNumber",
+  params: [number === "latest" ? number : quantityHex(number), false],
+});
+
+const registryCall = (data: Uint8Array): RpcCall => ({
+  method: "eth_call",
+  params: [{ to: REGISTRY, data: bytesToHex(data) }, "latest"],
+});
+
+export function createRegistry(rpc: Rpc): Registry {
+  return {
+    async read(waivers) {
+      const calls = waivers.flatMap((waiver) => [
+        registryCall(policyVersionCall(waiver)),
+        registryCall(policyTargetsCall(waiver)),
+      ]);
+      // First the block: what a call reads is of that block or a later one.
+      const outcomes = await readAll(rpc, [blockCall("latest"), ...calls]);
+      const block = blockOf(outcomes[0]);
+      if (block === undefined) throw new RpcUnavailableError("the node tells no latest block", "unknown");
+      const results = outcomes.slice(1).map(bytesOf);
+      return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
+    },
+    async newsSince(known) {
+      const [head] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
+      const number = quantityOf(head);
+      if (number === known.number) return { kind: "nothing", block: known };
+      if (number === undefined || number < known.number || number - known.number > MAX_GAP) {
+        return { kind: "unclear" };
+      }
+      const filter = {
+        address: REGISTRY,
+        fromBlock: quantityHex(known.number + 1n),
+        toBlock: quantityHex(number),
+        topics: [POLICY_EVENTS],
+      };
+      const [before, now, logs] = await readAll(rpc, [
+        blockCall(known.number),
+        blockCall(number),
+        { method: "eth_getLogs", params: [filter] },
+      ]);
+      const block = blockOf(now);
+      const found = logs && "result" in logs ? logs.result : undefined;
+      if (block === undefined || blockOf(before)?.hash !== known.hash || !Array.isArray(found)) {
+        return { kind: "unclear" };
+      }
+      return found.length > 0 ? { kind: "changed" } : { kind: "nothing", block };
+    },
+  };
+}
+
+/** In requests of bounded size. @throws RpcUnavailableError for the first call that no node answered. */
+async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+  const outcomes: RpcOutcome[] = [];
+  for (const part of partsOf(calls, MOST_CALLS)) outcomes.push(...(await rpc.read(part)));
+  for (const outcome of outcomes) {
+    if ("error" in outcome && !(outcome.error instanceof RpcError)) throw outcome.error;
+  }
+  return outcomes;
+}
+
+function policyOf(
+  version: Uint8Array | undefined,
+  targets: Uint8Array | undefined,
+): readonly AllowedTarget[] | undefined {
+  try {
+    const nothing = new Uint8Array(0);
+    return readPolicyVersion(version ?? nothing) === undefined
+      ? undefined
+      : readPolicyTargets(targets ?? nothing);
+  } catch (error) {
+    if (!(error instanceof UnexpectedResultError)) throw error;
+    const message = `what answers at ${REGISTRY} is no WaiverRegistry: ${error.message}`;
+    throw new RegistryUnreadableError(message, { cause: error });
+  }
+}
+
+/** What a node says that runs no calls, or whose registry is another contract; any other error may pass. */
+const NO_CALLS = /\bmethod\b.*\b(not found|not supported|not available|does not exist)|\brevert/i;
+const METHOD_NOT_FOUND = -32_601;
+
+function bytesOf(outcome: RpcOutcome): Uint8Array {
+  if ("error" in outcome) {
+    const { error } = outcome;
+    const message = `the node refuses a call of ${REGISTRY}: ${error.message}`;
+    const isForGood =
+      error instanceof RpcError && (error.code === METHOD_NOT_FOUND || NO_CALLS.test(error.message));
+    throw isForGood
+      ? new RegistryUnreadableError(message, { cause: error })
+      : new RpcUnavailableError(message, "unknown", { cause: error });
+  }
+  const { result } = outcome;
+  if (typeof result === "string" && /^0x([0-9a-f]{2})*$/i.test(result)) return hexToBytes(result as Hex);
+  throw new RegistryUnreadableError(`the node answers a call of ${REGISTRY} with no bytes`);
+}
+
+function blockOf(outcome: RpcOutcome | undefined): BlockRef | undefined {
+  if (outcome === undefined || !("result" in outcome) || !isObject(outcome.result)) return undefined;
+  const { number, hash } = outcome.result;
+  const height = quantityOf({ result: number });
+  return height === undefined || typeof hash !== "string" ? undefined : { number: height, hash };
+}
+
+function quantityOf(outcome: RpcOutcome | undefined): bigint | undefined {
+  const value = outcome && "result" in outcome ? outcome.result : undefined;
+  return typeof value === "string" && /^0x[0-9a-f]+$/i.test(value) ? BigInt(value) : undefined;
+}
+
+function quantityHex(value: bigint): Hex {
+  return `0x${value.toString(16)}`;
+}

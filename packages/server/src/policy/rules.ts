@@ -1,0 +1,19 @@
+import type { InnerTxRules } from "@gas-waiver/protocol";
+import { type Caller, scopeOf } from "../model/caller.js";
+import type { Policies } from "./policy.js";
+
+/** What an InnerTx of this caller must keep (D3): the chain's rules, the caller's limits, the policies of now. */
+export function rulesFor(
+  caller: Caller,
+  { chainId, policies }: { readonly chainId: number; readonly policies: Policies },
+): InnerTxRules {
+  return {
+    chainId: BigInt(chainId),
+    maxGasLimit: caller.limits.maxGasLimit,
+    maxDataLength: caller.limits.maxDataLength,
+    policy: policies,
+    policyName: "the policy of this service's waivers",
+    scope: scopeOf(caller),
+    scopeName: "the scope of this API key",
+  };
+}

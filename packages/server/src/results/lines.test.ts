@@ -1,0 +1,160 @@
+// The waiting of one request, apart from HTTP: who listens for what, and for how long.
+import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { outcomeOf } from "../../test/support/testService.js";
+import { createMetrics } from "../model/metrics.js";
+import type { Store } from "../store/store.js";
+import { awaitLines, type Entry } from "./lines.js";
+import { createResults, type Results } from "./results.js";
+
+let postgres: TestPostgres;
+let store: Store;
+beforeAll(async () => {
+  postgres = await TestPostgres.start();
+  store = await postgres.openStore();
+});
+afterAll(async () => {
+  await store?.close();
+  await postgres?.end();
+});
+
+/** This replica, which took the submissions. */
+const REPLICA = "00000000-0000-7000-8000-000000000001";
+const metrics = createMetrics(() => []);
+
+/** The real notices, and how many listeners there are. */
+function countedResults(): Results & { listening(): number } {
+  const results = createResults({ store, log: silent, replica: REPLICA, tellOthers: () => {} });
+  let listening = 0;
+  return {
+    ...results,
+    subscribe(ids, listener) {
+      const unsubscribe = results.subscribe(ids, listener);
+      listening += ids.length;
+      return () => {
+        listening -= ids.length;
+        unsubscribe();
+      };
+    },
+    listening: () => listening,
+  };
+}
+
+function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 60_000) {
+  const results = countedResults();
+  const closing = new AbortController();
+  const lines = awaitLines({
+    store,
+    results,
+    metrics,
+    options: { requestTimeoutMs },
+    wait,
+    closing: closing.signal,
+  });
+  const entries: Entry[] = [0, 1, 2].map((index) => ({
+    index,
+    id: uuidv7(),
+    innerHash: new Uint8Array(32).fill(index),
+    earlier: false,
+  }));
+  const ids = entries.map(({ id }) => id);
+  lines.expect(ids);
+  lines.add(entries);
+  lines.complete();
+  const moved = ids.map((id) => ({ id, origin: REPLICA }));
+  return { results, closing, lines, entries, ids, moved };
+}
+
+async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
+  const got: ResultLine[] = [];
+  for await (const line of lines) got.push(line);
+  return got;
+}
+
+describe("the lines of a request", () => {
+  it("come in the order in which the results are known, also those known before anybody asks", async () => {
+    const { results, lines, moved } = request();
+    results.publish(moved.slice(2), () => ({ state: "broadcast" }));
+    const stream = lines.stream()[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ index: 2 });
+    const next = stream.next();
+    results.publish(moved.slice(1, 2), () => ({ state: "broadcast" }));
+    expect((await next).value).toMatchObject({ index: 1 });
+    results.publish(moved, () => ({ state: "broadcast" }));
+    expect((await stream.next()).value).toMatchObject({ index: 0 });
+    expect((await stream.next()).done).toBe(true);
+    expect(results.listening()).toBe(0);
+    results.close();
+  });
+
+  it("go on with what is added later, until that is complete, also when the time is over", async () => {
+    const { results, closing, lines, moved } = request();
+    const more = awaitLines({
+      store,
+      results,
+      metrics,
+      ...{ options: { requestTimeoutMs: 60_000 }, wait: "broadcast" },
+      closing: closing.signal,
+    });
+    const got = all(more.stream());
+    const refused = (index: number) => ({
+      index,
+      id: uuidv7(),
+      error: new ProtocolError("NONCE_GAP", "gap"),
+    });
+    more.add([refused(0)]);
+    closing.abort();
+    more.add([refused(1), { index: 2, id: uuidv7(), innerHash: new Uint8Array(32), earlier: true }]);
+    more.complete();
+    const gap = "VALIDATION_FAILED/NONCE_GAP";
+    expect((await got).map(outcomeOf)).toEqual([gap, gap, "TIMEOUT/OUTCOME_UNKNOWN"]);
+    results.publish(moved, () => ({ state: "broadcast" }));
+    expect(await all(lines.stream())).toHaveLength(3);
+    results.close();
+  });
+
+  it("wait for inclusion where that was asked for, and not for a broadcast", async () => {
+    const { results, lines, ids, moved } = request("included");
+    const got = all(lines.stream());
+    results.publish(moved, () => ({ state: "broadcast" }));
+    results.publish(moved.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
+    results.publish(moved.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
+    const outcomes = (await got).sort((a, b) => a.index - b.index).map(outcomeOf);
+    expect(outcomes).toEqual(["success", "BROADCAST_FAILED/REVERTED", "VALIDATION_FAILED/NONCE_TOO_LOW"]);
+    results.close();
+  });
+
+  it("end with TIMEOUT at the deadline and when the service closes, and nobody listens any more", async () => {
+    const late = request("broadcast", 1);
+    expect((await all(late.lines.stream())).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
+    const closed = request();
+    const got = all(closed.lines.stream());
+    closed.closing.abort();
+    expect((await got).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
+    for (const { results } of [late, closed]) {
+      expect(results.listening()).toBe(0);
+      results.close();
+    }
+  });
+
+  it("are not listened for by a client that left: before the first line, or in the middle", async () => {
+    const unread = request();
+    await unread.lines.stream()[Symbol.asyncIterator]().return?.();
+    const left = request();
+    left.results.publish(left.moved.slice(0, 1), () => ({ state: "broadcast" }));
+    for await (const _ of left.lines.stream()) break;
+    for (const { results } of [unread, left]) {
+      expect(results.listening()).toBe(0);
+      results.close();
+    }
+  });
+
+  it("are not listened for if nothing was accepted", () => {
+    const { results, lines } = request();
+    lines.cancel();
+    expect(results.listening()).toBe(0);
+    results.close();
+  });
+});

@@ -1,0 +1,28 @@
+import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
+import { validate as isUuid } from "uuid";
+import type { Caller } from "../model/caller.js";
+import { findSubmissionsOf } from "../store/readers.js";
+import { type Entry, type LinesOptions, linesOf } from "./lines.js";
+
+/**
+ * The lines of earlier submissions (D23): at once for those whose result is known. `index` is the position in
+ * `ids`. A key sees only its own; any other id has an error in its place.
+ */
+export async function resumeLines(
+  request: LinesOptions,
+  { keyId }: Caller,
+  ids: readonly string[],
+): Promise<AsyncIterable<ResultLine>> {
+  const found = await findSubmissionsOf(request.store, keyId, ids.filter(isUuid));
+  const own = new Map(found.map((one) => [one.id, one]));
+  const entries = ids.map((id, index): Entry => {
+    const submission = own.get(id.toLowerCase());
+    if (submission) return { index, id: submission.id, innerHash: submission.innerHash, earlier: true };
+    return {
+      index,
+      id,
+      error: new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id"),
+    };
+  });
+  return linesOf(request, entries);
+}

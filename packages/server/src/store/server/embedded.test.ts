@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { runProgram } from "../../../test/support/child.js";
+import { silent } from "../../../test/support/testPostgres.js";
+import { StartError } from "../../model/errors.js";
+import { openStore } from "../store.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
+
+const folders: string[] = [];
+const running: EmbeddedPostgres[] = [];
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(async () => {
+  for (const server of running) await server.stop();
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "gas-waiver-embedded-"));
+  folders.push(folder);
+  return folder;
+}
+
+async function start(folder: string): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres(folder, silent);
+  running.push(server);
+  return server;
+}
+
+async function query(server: EmbeddedPostgres["connection"], sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ ...server });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A program that starts PostgreSQL on the folder, writes something and stays; its line is the connection. */
+const KEEPER = `
+  import pg from "pg";
+  const { startEmbeddedPostgres } = await import("./dist/store/embedded.js");
+  const { createLog } = await import("./dist/log.js");
+  const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));
+  const client = new pg.Client({ ...connection });
+  await client.connect();
+  await client.query("create table kept (what text)");
+  await client.query("insert into kept values ('durable')");
+  console.log(JSON.stringify(connection));
+  setInterval(() => {}, 1000);`;
+
+describe("the embedded PostgreSQL", () => {
+  let folder = "";
+  let first: EmbeddedPostgres;
+  beforeAll(async () => {
+    folder = await newFolder();
+    // What starts that were killed half way left behind: one of a process that has ended, one of ours.
+    await mkdir(join(folder, "postgres.new-999999999", "base"), { recursive: true });
+    await writeFile(join(folder, "postgres.new-999999999", "PG_VERSION"), "18");
+    first = await start(folder);
+  });
+
+  it("removes a cluster that was left half made, and makes its own", async () => {
+    expect(await readdir(folder)).toEqual(["postgres"]);
+    expect(await query(first.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("is nobody else's: a second start on the folder is refused by one sentence", async () => {
+    // The seconds in which the one before might still end.
+    const { now } = Date;
+    const start = now();
+    vi.spyOn(Date, "now").mockImplementation(() => start + 20 * (now() - start));
+    const second = startEmbeddedPostgres(folder, silent);
+    await expect(second).rejects.toThrow(StartError);
+    await expect(second).rejects.toThrow(
+      new RegExp(`^the data folder ${folder} is in use by another service$`),
+    );
+  });
+
+  it("keeps its data when it is stopped and started", async () => {
+    await query(first.connection, "create table t as select 42 as answer");
+    await first.stop();
+    const again = await start(folder);
+    expect(await query(again.connection, "select answer from t")).toEqual([{ answer: 42 }]);
+    await again.stop();
+  });
+
+  it("ends when the process that started it is killed; the next starts at once and finds what was written", async () => {
+    const data = await newFolder();
+    const program = await runProgram(KEEPER, { folder: data });
+    const connection = JSON.parse(program.line) as EmbeddedPostgres["connection"];
+    const client = new pg.Client({ ...connection });
+    const cutOff = new Promise((resolve) => client.on("error", resolve));
+    await client.connect();
+    await program.kill();
+    await cutOff;
+    const next = await start(data);
+    expect(await query(next.connection, "select what from kept")).toEqual([{ what: "durable" }]);
+    expect(next.connection).toEqual(connection);
+    await next.stop();
+  });
+});
+
+describe("a data folder that cannot be used", () => {
+  it("is one sentence", async () => {
+    const file = join(await newFolder(), "file");
+    await writeFile(file, "");
+    const opened = openStore({ dataDir: join(file, "data") }, silent);
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(/^the data folder .* cannot be made: .+$/);
+  });
+
+  it("with a cluster that is none: PostgreSQL's own last word", async () => {
+    const data = await newFolder();
+    await mkdir(join(data, "postgres"));
+    const opened = openStore({ dataDir: data }, silent);
+    await expect(opened).rejects.toThrow(StartError);
+    await expect(opened).rejects.toThrow(/PostgreSQL did not start in/);
+  });
+});

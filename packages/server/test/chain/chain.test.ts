@@ -1,0 +1,162 @@
+// A chain node that is away, refuses, or answers badly: what the client hears, and what becomes of the work.
+import { describe, expect, it } from "vitest";
+import type { Misbehaviour } from "../support/scriptedNode.js";
+import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
+import { hashOf, innerOf, WAIVER } from "../support/user.js";
+
+const services = testServices();
+
+describe("a node that is away", () => {
+  it("ends the waiting with TIMEOUT/NOT_BROADCAST, never the work (D17)", async () => {
+    const service = await services.start({ requestTimeoutMs: 200 });
+    await service.node.close();
+    const [line] = await service.submit([innerOf(1)]);
+    expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
+    await service.node.open();
+    await service.node.until(({ chain }) => chain.executed.length === 1);
+    const patient = services.own(await service.again({ requestTimeoutMs: 20_000 }));
+    const [again] = await patient.submit([innerOf(1)], { query: "?wait=included" });
+    expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
+  });
+
+  it("or answers every call badly: the same", async () => {
+    const service = await services.start({ requestTimeoutMs: 150, rpcTimeoutMs: 50 });
+    for (const [i, [what, behaviour]] of BAD_ANSWERS.entries()) {
+      service.node.script = () => behaviour;
+      const [line] = await service.submit([innerOf(i + 1)]);
+      expect([what, outcomeOf(line)]).toEqual([what, "TIMEOUT/NOT_BROADCAST"]);
+      service.node.script = undefined;
+      await service.node.until(({ chain }) => chain.executed.length === i + 1);
+    }
+  });
+});
+
+const BAD_ANSWERS: readonly (readonly [what: string, behaviour: Misbehaviour])[] = [
+  ["500", { kind: "answer", status: 500, body: "Internal Server Error" }],
+  ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
+  ["no JSON", { kind: "answer", status: 200, body: "<html>welcome</html>" }],
+  ["an empty body", { kind: "answer", status: 200, body: "" }],
+  ["a batch of nothing", { kind: "answer", status: 200, body: "[]" }],
+  ["a reset connection", { kind: "reset", carriedOut: false }],
+  ["silence", { kind: "silence", carriedOut: false }],
+];
+
+describe("an ambiguous answer to a broadcast", () => {
+  it.each([
+    ["a connection that broke after the node took it", { kind: "reset", carriedOut: true }],
+    ["a connection that broke before", { kind: "reset", carriedOut: false }],
+    ["a time-out after the node took it", { kind: "silence", carriedOut: true }],
+    ["a time-out before", { kind: "silence", carriedOut: false }],
+    ["an HTTP error of something in between", { kind: "answer", status: 502, body: "Bad Gateway" }],
+  ] satisfies [string, Misbehaviour][])(
+    "%s: the same bytes again, never another nonce, executed once",
+    async (_, misbehaviour) => {
+      const service = await services.start({ rpcTimeoutMs: 100 }, { automine: false });
+      service.node.once(misbehaviour);
+      const lines = await service.submit([innerOf(1), innerOf(2)]);
+      expect(lines.map(txHashOf)).toEqual([hashOf(innerOf(1)), hashOf(innerOf(2))]);
+      service.node.mine();
+      expect(service.node.chain.executed).toHaveLength(2);
+      expect(service.node.sent.slice(0, 2)).toEqual(service.node.sent.slice(2, 4));
+      expect(new Set(service.node.sent).size).toBe(2);
+      expect(service.node.chain.nonceOf(WAIVER)).toBe(2n);
+      expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual(["success"]);
+    },
+  );
+
+  it("while the node stays silent is TIMEOUT/OUTCOME_UNKNOWN for the client", async () => {
+    const service = await services.start({ rpcTimeoutMs: 100 }, { automine: false });
+    service.node.onSends({ kind: "silence", carriedOut: true });
+    const patient = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length > 0);
+    // The same again, by one that gives up soon: it is signed by now.
+    const hasty = services.own(await service.again({ requestTimeoutMs: 50 }));
+    expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/OUTCOME_UNKNOWN"]);
+    service.node.script = undefined;
+    expect((await patient).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("a batch that is answered in part: the rest is sent again and runs once", async () => {
+    const service = await services.start();
+    service.node.once({ kind: "partial", answered: 2 });
+    const batch = [1, 2, 3, 4].map((user) => innerOf(user));
+    expect((await service.submit(batch)).map(outcomeOf)).toEqual(Array(4).fill("success"));
+    await service.node.until(({ chain }) => chain.executed.length === 4);
+    expect(new Set(service.node.sent).size).toBe(4);
+  });
+});
+
+describe("a node that answers an error that nobody knows", () => {
+  it("refuses for good after the same has been heard a few times; the next good one works", async () => {
+    const service = await services.start();
+    const strange = { code: -32_603, message: "the moon is full" };
+    service.node.onSends({ kind: "error", of: () => strange });
+    const [line] = await service.submit([innerOf(1)]);
+    expect(outcomeOf(line)).toBe("BROADCAST_FAILED/NODE_REFUSED");
+    expect(line).toMatchObject({ error: { message: expect.stringContaining("the moon is full") } });
+    expect(new Set(service.node.sent).size).toBe(1);
+    service.node.script = undefined;
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    const [again] = await service.submit([innerOf(1)]);
+    expect(outcomeOf(again)).toBe("success");
+    expect(again?.id).not.toBe(line?.id);
+  });
+
+  it("but has taken the wrapper: success", async () => {
+    const service = await services.start({}, { automine: false });
+    await service.submit([innerOf(1)]);
+    let wrongly = 0;
+    service.node.script = ({ raws }) => {
+      if (raws.length === 0 || wrongly++ > 0) return undefined;
+      return { kind: "error", of: (raw) => takeAndSay(raw) };
+    };
+    const takeAndSay = (raw: `0x${string}`) => {
+      service.node.chain.take(Buffer.from(raw.slice(2), "hex"));
+      return { code: -32_000, message: "the moon is full" };
+    };
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    expect(service.node.sent).toHaveLength(2);
+  });
+});
+
+describe("a node that names the rule", () => {
+  it.each([
+    ["TARGET_NOT_ALLOWED", "BROADCAST_FAILED/NODE_REFUSED"],
+    ["WRAPPER_GAS_LIMIT_TOO_LOW", "BROADCAST_FAILED/NODE_REFUSED"],
+    ["INSUFFICIENT_BALANCE", "VALIDATION_FAILED/INSUFFICIENT_BALANCE"],
+  ])("%s: %s at once, and the lane goes on", async (reason, outcome) => {
+    const service = await services.start();
+    service.node.chain.refused.set(hashOf(innerOf(1)), reason);
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual([outcome]);
+    expect(service.node.sent).toHaveLength(1);
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(1n);
+  });
+
+  it("refuses the waiver: nothing is wrong with the InnerTx, which waits for better times", async () => {
+    const service = await services.start();
+    service.node.chain.revoked.add(WAIVER);
+    const patient = service.submit([innerOf(1)]);
+    await service.until("select from lanes where broken_until > now()");
+    // The same again, by one that gives up soon: it has been refused and taken back by now.
+    const hasty = services.own(await service.again({ requestTimeoutMs: 50 }));
+    expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
+    service.node.chain.revoked.clear();
+    expect((await patient).map(outcomeOf)).toEqual(["success"]);
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
+  });
+});
+
+describe("a pool that forgets", () => {
+  it("gets the same bytes again after a while", async () => {
+    const service = await services.start({ resendAfterMs: 60 }, { automine: false });
+    service.node.once({ kind: "forget" });
+    expect((await service.submit([innerOf(1), innerOf(2)])).map(outcomeOf)).toEqual(["success", "success"]);
+    await service.node.until(({ chain }) => chain.waiting.length === 2);
+    service.node.mine();
+    expect(new Set(service.node.sent).size).toBe(2);
+    const included = await service.submit([innerOf(1), innerOf(2)], { query: "?wait=included" });
+    expect(included.map(outcomeOf)).toEqual(["success", "success"]);
+  });
+});

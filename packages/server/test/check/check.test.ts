@@ -1,0 +1,151 @@
+// POST /v1/check: what a submit would take, without taking it.
+import { type CheckLine, type Hex, parseCheckLine } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { GOOD_HEADERS, OTHER_API_KEY, type TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, userAddress } from "../support/user.js";
+
+const services = testServices();
+
+const post = (service: TestService, transactions: readonly string[], headers: Record<string, string> = {}) =>
+  service.call("POST", "/v1/check", JSON.stringify({ transactions }), { ...GOOD_HEADERS, ...headers });
+
+async function check(service: TestService, transactions: readonly string[]): Promise<CheckLine[]> {
+  const reply = await post(service, transactions);
+  if (reply.status !== 200) throw new Error(`refused: ${reply.status} ${reply.text}`);
+  return reply.text
+    .trimEnd()
+    .split("\n")
+    .map((line) => parseCheckLine(JSON.parse(line)));
+}
+
+const outcomes = async (service: TestService, ...transactions: string[]) =>
+  (await check(service, transactions)).map((line) => (line.success ? "would be taken" : line.error.reason));
+
+describe("a check", () => {
+  const shared = services.shared();
+
+  it("has a line for each transaction, in their order, with the rule that refuses it or the hash", async () => {
+    const strange = innerOf(1, 0, { to: new Uint8Array(20).fill(9) });
+    const other = innerOf(1, 0, { data: new Uint8Array(4) });
+    const transactions = ["0x", innerOf(1, 0, { gasPrice: 1n }), strange, other, innerOf(1), "zz"];
+    const lines = await check(shared(), transactions);
+    expect(lines.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(
+      lines.map((line) => (line.success ? line.txHash : `${line.error.code}/${line.error.reason}`)),
+    ).toEqual([
+      "PARSE_ERROR/EMPTY_TRANSACTION",
+      "VALIDATION_FAILED/NON_ZERO_GAS_PRICE",
+      "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+      hashOf(innerOf(1)),
+      "PARSE_ERROR/INVALID_HEX",
+    ]);
+  });
+
+  it("leaves nothing behind: it is not in the store, and the node is sent nothing", async () => {
+    expect(await outcomes(shared(), innerOf(2), innerOf(2, 1))).toEqual(["would be taken", "would be taken"]);
+    expect(await shared().rows()).toEqual([]);
+    expect(shared().node.sent).toEqual([]);
+  });
+
+  it("looks at each sender's account: nonces, what the request fills, and the balance", async () => {
+    const { chain } = shared().node;
+    chain.setNonce(userAddress(3), 5n);
+    chain.balances.set(userAddress(4), 10n);
+    const pay = (nonce: number, value: bigint) => innerOf(4, nonce, { value });
+    expect(
+      await outcomes(
+        shared(),
+        innerOf(3, 4),
+        pay(1, 5n),
+        innerOf(3, 6),
+        pay(0, 6n),
+        innerOf(3, 5),
+        innerOf(5, 9),
+      ),
+    ).toEqual([
+      "NONCE_TOO_LOW",
+      "INSUFFICIENT_BALANCE",
+      "would be taken",
+      "would be taken",
+      "would be taken",
+      "NONCE_GAP",
+    ]);
+  });
+
+  it("refuses a whole request as a submit does", async () => {
+    expect((await post(shared(), [])).status).toBe(400);
+    expect((await post(shared(), Array(101).fill("0x"))).status).toBe(413);
+    expect((await post(shared(), ["0x"], { authorization: "Bearer gw_test_nobody" })).status).toBe(401);
+    const query = await shared().call("POST", "/v1/check?simulate=1", "{}", GOOD_HEADERS);
+    expect(JSON.parse(query.text).error).toMatchObject({ reason: "MALFORMED_QUERY" });
+  });
+});
+
+describe("a check beside what is under way", () => {
+  it("sees what any key has accepted, and the same transaction as the same submission", async () => {
+    const service = await services.start({}, { automine: false });
+    const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
+    await service.submit([innerOf(1), innerOf(1, 1)], other);
+    const rival = innerOf(1, 0, { gasLimit: 200_000n });
+    expect(await outcomes(service, innerOf(1), rival, innerOf(1, 2), innerOf(1, 4))).toEqual([
+      "would be taken",
+      "NONCE_CONFLICT",
+      "would be taken",
+      "NONCE_GAP",
+    ]);
+    service.node.mine();
+    await service.submit([innerOf(1, 1)], { query: "?wait=included" });
+    await service.until("select from finished having count(*) = 2");
+    expect(await outcomes(service, innerOf(1), rival, innerOf(1, 2))).toEqual([
+      "would be taken",
+      "NONCE_TOO_LOW",
+      "would be taken",
+    ]);
+  });
+
+  it("has a rate of its own, as high as that of submits, takes nothing of theirs, and gives back what was not checked", async () => {
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 100 });
+    const reply = await post(service, Array(60).fill("0x"));
+    expect([reply.status, reply.headers.ratelimit]).toEqual([200, expect.stringContaining("r=40;")]);
+    expect((await post(service, Array(60).fill("0x"))).status).toBe(429);
+    await service.node.close();
+    expect((await post(service, Array(30).fill(innerOf(1)))).status).toBe(503);
+    expect((await post(service, Array(30).fill("0x"))).status).toBe(200);
+    const submitted = await service.post(JSON.stringify({ transactions: Array(100).fill("0x") }));
+    expect(submitted.status).toBe(200);
+  });
+
+  it("of one key leaves room for those of another, however many come at once", async () => {
+    const service = await services.start();
+    let answer = () => {};
+    const after = new Promise<void>((resolve) => (answer = resolve));
+    service.node.script = ({ methods }) =>
+      methods.includes("eth_getBalance") ? { kind: "later", after } : undefined;
+    let refused = 0;
+    const full = new Promise<void>((resolve) => {
+      for (let i = 0; i < 60; i++) {
+        post(service, [innerOf(1)]).then(({ status }) => status === 503 && ++refused === 48 && resolve());
+      }
+    });
+    await full;
+    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+    const others = [1, 2, 3].map(() => post(service, [innerOf(2)], headers));
+    await service.call("GET", "/v1/health");
+    answer();
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  it("says that the node is away, and needs none where no account is asked", async () => {
+    const service = await services.start();
+    await service.node.close();
+    const { status, text, headers } = await post(service, [innerOf(1)]);
+    expect([status, headers["retry-after"]]).toEqual([503, "1"]);
+    expect(JSON.parse(text).error).toMatchObject({ code: "UNAVAILABLE", reason: "CHAIN_UNAVAILABLE" });
+    // What no account is asked for needs no node.
+    expect(await outcomes(service, "0x", innerOf(1, 0, { gasPrice: 1n }) as Hex)).toEqual([
+      "EMPTY_TRANSACTION",
+      "NON_ZERO_GAS_PRICE",
+    ]);
+  });
+});

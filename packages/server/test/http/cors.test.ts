@@ -1,0 +1,149 @@
+// Pages of other origins, as a browser meets the service.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isAllowedOrigin, isOrigin } from "../../src/model/origins.js";
+import { hasBrowser, launchBrowser } from "../support/browser.js";
+import { API_KEY, GOOD_HEADERS, testServices } from "../support/testService.js";
+
+const PAGE = "https://app.example.com";
+const PREFLIGHT = {
+  origin: PAGE,
+  "access-control-request-method": "POST",
+  "access-control-request-headers": "authorization,content-type",
+};
+const BATCH = '{"transactions":["0x"]}';
+const services = testServices();
+
+function corsFields(headers: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(headers).filter((name) => name.startsWith("access-control-"));
+}
+
+describe("an entry of the list of origins", () => {
+  it.each(["https://app.example.com", "http://localhost:5173", "loopback", "*"])("is %s", (entry) => {
+    expect(isOrigin(entry)).toBe(true);
+  });
+
+  it.each(["https://app.example.com/", "https://a.example/x", "app.example.com", "null", "ftp://a.example"])(
+    "is not %s",
+    (entry) => {
+      expect(isOrigin(entry)).toBe(false);
+    },
+  );
+
+  it.each([
+    ["http://localhost:3000", true],
+    ["http://app.localhost", true],
+    ["https://127.8.0.1", true],
+    ["http://[::1]:80", true],
+    ["http://localhost.example.com", false],
+    ["http://127.0.0.1.example.com", false],
+    ["null", false],
+  ])("loopback, for a page of %s: %s", (origin, allowed) => {
+    expect(isAllowedOrigin(origin, ["loopback"])).toBe(allowed);
+  });
+});
+
+describe("a service without origins", () => {
+  const shared = services.shared();
+
+  it("says nothing of them, and takes no OPTIONS", async () => {
+    const preflight = await shared().call("OPTIONS", "/v1/submit", undefined, PREFLIGHT);
+    expect(preflight.status).toBe(405);
+    const answered = await shared().post(BATCH, { headers: { origin: PAGE } });
+    expect([...corsFields(preflight.headers), ...corsFields(answered.headers)]).toEqual([]);
+  });
+});
+
+describe("a service with origins", () => {
+  const shared = services.shared({ corsOrigins: [PAGE, "loopback"] });
+
+  it("answers a preflight without a key, with the methods of the path", async () => {
+    const reply = await shared().call("OPTIONS", "/v1/submit?wait=included", undefined, PREFLIGHT);
+    expect(reply).toMatchObject({ status: 204, text: "" });
+    expect(reply.headers).toMatchObject({
+      "access-control-allow-origin": PAGE,
+      "access-control-allow-methods": "POST, GET, HEAD",
+      "access-control-allow-headers": expect.stringContaining("authorization, content-type"),
+      vary: expect.stringContaining("Origin"),
+    });
+    expect(reply.headers["access-control-allow-credentials"]).toBeUndefined();
+  });
+
+  it.each([
+    ["of another origin", "/v1/submit", { ...PREFLIGHT, origin: "https://evil.example" }, 405],
+    ["of a path that is not there", "/v1/nothing", PREFLIGHT, 404],
+    ["that is none", "/v1/submit", { origin: PAGE }, 405],
+  ])("refuses a preflight %s", async (_, path, headers, status) => {
+    const reply = await shared().call("OPTIONS", path, undefined, headers);
+    expect(reply.status).toBe(status);
+    expect(reply.headers["access-control-allow-methods"]).toBeUndefined();
+  });
+
+  it("lets its pages read answers and refusals alike, and what the headers say", async () => {
+    const good = await shared().post(BATCH, { headers: { origin: PAGE } });
+    const bad = await shared().call("GET", "/v1/ready", undefined, { origin: PAGE });
+    const nowhere = await shared().call("GET", "/nowhere", undefined, { origin: PAGE });
+    expect([good.status, bad.status, nowhere.status]).toEqual([200, 401, 404]);
+    for (const { headers } of [good, bad, nowhere]) {
+      expect(headers["access-control-allow-origin"]).toBe(PAGE);
+      expect(headers["access-control-expose-headers"]).toContain("Retry-After, RateLimit");
+    }
+    expect(good.headers.vary).toBe("Origin, accept-encoding");
+  });
+
+  it("tells others nothing, and caches that they are others", async () => {
+    const { headers, status } = await shared().post(BATCH, { headers: { origin: "https://evil.example" } });
+    expect(status).toBe(200);
+    expect(corsFields(headers)).toEqual([]);
+    expect(headers.vary).toContain("Origin");
+  });
+});
+
+describe("a service for all origins", () => {
+  it("says so, and needs no key for the preflight", async () => {
+    const service = await services.start({ corsOrigins: ["*"] });
+    const origin = "https://anything.example";
+    const preflight = await service.call("OPTIONS", "/v1/ready", undefined, { ...PREFLIGHT, origin });
+    expect(preflight.headers["access-control-allow-origin"]).toBe("*");
+    const reply = await service.call("GET", "/v1/ready", undefined, { ...GOOD_HEADERS, origin });
+    expect(reply.headers).toMatchObject({ "access-control-allow-origin": "*" });
+    expect(reply.headers.vary).toBeUndefined();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a real browser", () => {
+  const open = services.shared({ corsOrigins: ["loopback"] });
+  const shut = services.shared();
+  let browser: Browser;
+  const pages = createServer((_request, response) => response.end("<!doctype html><title>page</title>"));
+  beforeAll(async () => {
+    // That switches off what is looked at here.
+    browser = await launchBrowser(["--disable-web-security"]);
+    await once(pages.listen(0, "127.0.0.1"), "listening");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    pages.close();
+  });
+
+  it("submits from a page of another origin where that is allowed, and nowhere else", async () => {
+    const tab = await browser.newPage();
+    await tab.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}`);
+    const send = (url: string) =>
+      tab.evaluate(`fetch("${url}/v1/submit", {
+        method: "POST",
+        headers: { authorization: "Bearer ${API_KEY}", "content-type": "application/json" },
+        body: '${BATCH}',
+      }).then(
+        async (answer) => [answer.status, answer.headers.get("ratelimit"), await answer.text()],
+        (error) => error.name,
+      )`);
+    const [status, rate, line] = (await send(open().url)) as [number, string, string];
+    expect([status, rate]).toEqual([200, expect.stringMatching(/^"transactions";r=\d+/)]);
+    expect(JSON.parse(line)).toMatchObject({ index: 0, error: { reason: "EMPTY_TRANSACTION" } });
+    expect(await send(shut().url)).toBe("TypeError");
+  });
+});

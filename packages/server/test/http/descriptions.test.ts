@@ -1,0 +1,361 @@
+// The running service against what it says of itself: every route, every status, every frame.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { CLOSE_CODES, type Reason, ROUTES, statusOf } from "@gas-waiver/protocol";
+import {
+  headersOf,
+  OF_ANY_REQUEST,
+  OF_NO_ROUTE,
+  ROUTE_DESCRIPTIONS,
+  type RouteName,
+} from "@gas-waiver/protocol/description";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerBrokenRequest } from "../../src/http/errors.js";
+import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { Description } from "../support/description.js";
+import { ModelRegistry } from "../support/modelRegistry.js";
+import { answerTo, replyFrom } from "../support/rawReply.js";
+import type { ScriptedNode } from "../support/scriptedNode.js";
+import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "../support/testService.js";
+import { type Frame, TestSocket } from "../support/testSocket.js";
+import { innerOf } from "../support/user.js";
+
+type Drive = (service: TestService) => Promise<Reply>;
+type Drives = Readonly<Record<number, Drive>>;
+
+const HUNGRY_KEY = "gw_test_hungry_secret-of-the-hungry";
+const LIMITS = {
+  apiKeys: [API_KEY, HUNGRY_KEY],
+  maxBatchSize: 4,
+  ratePerSecond: 1,
+  rateBurst: 100,
+  queueCapacity: 3,
+  keyQueueShare: 1,
+  maxBodyBytes: 10_000,
+};
+
+const get =
+  (path: string, headers: Record<string, string> = GOOD_HEADERS): Drive =>
+  (service) =>
+    service.call("GET", path, undefined, headers);
+const post =
+  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (service) =>
+    service.post(body, { headers, query });
+const postCheck =
+  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (service) =>
+    service.call("POST", `/v1/check${query}`, body, { ...GOOD_HEADERS, ...headers });
+const batch = (count: number) => JSON.stringify({ transactions: Array(count).fill("0x") });
+const UNKNOWN = "/v1/submissions/019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a71";
+
+const UPGRADE = [
+  "GET /v1/submit HTTP/1.1",
+  "Host: x",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  `Authorization: Bearer ${API_KEY}`,
+];
+
+/** Uses up the key's rate, and asks for more. */
+const tooMany =
+  (send: typeof post): Drive =>
+  async (service) => {
+    const headers = { authorization: `Bearer ${HUNGRY_KEY}` };
+    for (;;) {
+      const reply = await send(batch(3), headers)(service);
+      if (reply.status !== 200) return reply;
+    }
+  };
+
+/** Two requests that differ, under one name. */
+const reused: Drive = async (service) => {
+  await post(batch(1), { "idempotency-key": "a" })(service);
+  return await post(batch(2), { "idempotency-key": "a" })(service);
+};
+
+const recordOf: Drive = async (service) => {
+  const [line] = await service.submit([innerOf(1)], { query: "?wait=included" });
+  return await get(`/v1/submissions/${line?.id}`)(service);
+};
+
+const listOf: Drive = async (service) => {
+  await service.submit([innerOf(4)], { query: "?wait=included" });
+  return await get("/v1/submissions?limit=1")(service);
+};
+
+/** How a service that is well comes to each status of each route; the compiler asks for a new route's. */
+const WELL: Readonly<Record<RouteName, Drives>> = {
+  submit: {
+    200: (service) =>
+      post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
+    400: post("{"),
+    401: post(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    413: post(batch(5)),
+    415: post(batch(1), { "content-type": "text/plain" }),
+    422: reused,
+    429: tooMany(post),
+    503: post(batch(4)),
+  },
+  socket: {
+    101: (service) => answerTo(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
+    401: get("/v1/submit", {}),
+    426: get("/v1/submit"),
+  },
+  check: {
+    200: (service) =>
+      postCheck(JSON.stringify({ transactions: [innerOf(4), innerOf(5, 0, { gasPrice: 1n }), "0x"] }))(
+        service,
+      ),
+    400: postCheck(batch(1), {}, "?simulate=perhaps"),
+    401: postCheck(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    413: postCheck(batch(5)),
+    415: postCheck(batch(1), { "content-type": "text/plain" }),
+    429: tooMany(postCheck),
+  },
+  policy: { 200: get("/v1/policy"), 401: get("/v1/policy", {}) },
+  submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN) },
+  submissions: { 200: listOf, 400: get("/v1/submissions?limit=0"), 401: get("/v1/submissions", {}) },
+  health: { 200: get("/v1/health", {}) },
+  ready: { 200: get("/v1/ready"), 401: get("/v1/ready", {}) },
+  openApi: { 200: get("/v1/openapi.json"), 401: get("/v1/openapi.json", {}) },
+  asyncApi: { 200: get("/v1/asyncapi.json"), 401: get("/v1/asyncapi.json", {}) },
+  docs: { 200: get("/docs", {}) },
+};
+
+/** The same for a service whose store is away. */
+const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
+  submit: { 503: post(batch(1)) },
+  submission: { 503: get(UNKNOWN) },
+  submissions: { 503: get("/v1/submissions") },
+  ready: { 503: get("/v1/ready") },
+};
+
+/** The same for a service that has not heard yet what may be sent, because the node is away. */
+const CHAIN_AWAY: Partial<Record<RouteName, Drives>> = {
+  submit: { 503: post(batch(1)) },
+  check: { 503: postCheck(batch(1)) },
+  policy: { 503: get("/v1/policy") },
+};
+
+/** The same for a service that is at fault: its tables are gone. */
+const AT_FAULT: Partial<Record<RouteName, Drives>> = { submission: { 500: get(UNKNOWN) } };
+
+/** The same for a service that shuts down; the request is one of a connection that is open already. */
+const ENDING: Partial<Record<RouteName, Record<number, (service: TestService) => Promise<Reply>>>> = {
+  socket: { 503: whileEnding },
+};
+
+/** A request whose head is begun before the service ends, and finished when it takes no more connections. */
+async function whileEnding(service: TestService): Promise<Reply> {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const arrived = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+  socket.write("GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
+  await arrived;
+  const [, ...fields] = UPGRADE.filter((line) => !/^(?:Upgrade|Connection)/.test(line));
+  socket.write("GET /v1/submit HTTP/1.1\r\n");
+  const closed = service.server.close();
+  const refuses = () =>
+    service.call("GET", "/v1/health").then(
+      () => false,
+      () => true,
+    );
+  while (!(await refuses()));
+  socket.write(`${fields.join("\r\n")}\r\n\r\n`);
+  const reply = await replyFrom(socket);
+  await closed;
+  return reply;
+}
+
+const services = testServices();
+const shared = services.shared(LIMITS);
+let description: Description;
+beforeAll(async () => {
+  const [openApi, asyncApi] = await Promise.all(
+    ["/v1/openapi.json", "/v1/asyncapi.json"].map(async (path) =>
+      JSON.parse((await get(path)(shared())).text),
+    ),
+  );
+  description = new Description(openApi, asyncApi);
+});
+
+/** What drives any other route drives these as well: the same code answers before a route is chosen, or after it threw. */
+const COMMON = new Set(OF_ANY_REQUEST.map(statusOf));
+
+function undriven(name: RouteName): number[] {
+  const driven = [WELL, STORE_AWAY, CHAIN_AWAY, AT_FAULT, ENDING].flatMap((drives) =>
+    Object.keys(drives[name] ?? {}),
+  );
+  const own = new Set(ROUTE_DESCRIPTIONS[name].refusals.map(statusOf));
+  return description
+    .statusesOf(name)
+    .filter((status) => !driven.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
+}
+
+const cases = (drives: Partial<Record<RouteName, Drives>>) =>
+  (Object.entries(drives) as [RouteName, Drives][]).flatMap(([name, byStatus]) =>
+    Object.entries(byStatus).map(([status, drive]) => [name, Number(status), drive] as const),
+  );
+
+/** The page is no part of the versioned interface, and so not of the document. */
+function expectAsDescribed(name: RouteName, reply: Reply): void {
+  if (name !== "docs") expect(description.problemsOf(name, reply)).toEqual([]);
+}
+
+async function expectEach(drives: Partial<Record<RouteName, Drives>>, service: TestService): Promise<void> {
+  for (const [name, status, drive] of cases(drives)) {
+    const reply = await drive(service);
+    expect(reply.status, `${name}: ${reply.text}`).toBe(status);
+    expectAsDescribed(name, reply);
+  }
+}
+
+describe("a service that is well", () => {
+  it.each(cases(WELL))("%s: %i", async (name, status, drive) => {
+    await expectEach({ [name]: { [status]: drive } }, shared());
+  });
+
+  it.each(Object.keys(ROUTES) as RouteName[])("%s: every status that is described was driven", (name) => {
+    expect(name === "docs" ? [] : undriven(name)).toEqual([]);
+  });
+
+  it.each<[Reason, string, string]>([
+    ["NO_SUCH_PATH", "GET", "/v1/nothing"],
+    ["NO_SUCH_METHOD", "DELETE", "/v1/submit"],
+  ])("where no route is: %s", async (reason, method, path) => {
+    expect(OF_NO_ROUTE).toContain(reason);
+    const reply = await shared().call(method, path);
+    expect(reply.status).toBe(statusOf(reason));
+    expect(reply.headers).toEqual(expect.objectContaining(anythingIn(headersOf(reason))));
+    expect(description.problemsOfRefusal(reply)).toEqual([]);
+  });
+
+  it.each([
+    ["MALFORMED_HTTP", "SSH-2.0-client\r\n\r\n"],
+    ["HEAD_TOO_LARGE", `GET /v1/health HTTP/1.1\r\nA: ${"a".repeat(20_000)}\r\n\r\n`],
+  ] as const)("what is no request: %s", async (reason, bytes) => {
+    expectAsDescribed("health", await expectReason(await answerTo(shared(), bytes), reason));
+  });
+});
+
+describe("a service whose store is away", () => {
+  const service = services.shared();
+  beforeAll(async () => {
+    // It has begun its work.
+    await service().until("select from lanes where owner is not null");
+    await services.postgres.halt();
+  });
+  afterAll(() => services.postgres.resume());
+
+  it("answers as described", async () => {
+    await expectEach(STORE_AWAY, service());
+  });
+});
+
+describe("a service whose node is away", () => {
+  it("answers as described", async () => {
+    const prepare = ({ chain }: ScriptedNode) => {
+      chain.registry = new ModelRegistry();
+    };
+    const first = await services.start({ policySource: "registry" }, { prepare });
+    await first.server.close();
+    await first.node.close();
+    await expectEach(CHAIN_AWAY, services.own(await first.again()));
+  });
+});
+
+describe("a service at fault", () => {
+  it("answers as described", async () => {
+    const service = await services.start();
+    // It has begun its work.
+    await service.until("select from lanes where owner is not null");
+    await service.query("drop schema public cascade");
+    await expectEach(AT_FAULT, service);
+  });
+});
+
+describe("a service that ends", () => {
+  it("answers as described", async () => {
+    await expectEach(ENDING, await services.start());
+  });
+});
+
+describe("a request that does not arrive in time", () => {
+  it("is answered as described", async () => {
+    // The service gives it a minute: the same answer behind a server that is less patient.
+    const times = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
+    const server = createServer(times).on("clientError", answerBrokenRequest).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
+    expectAsDescribed("submit", await expectReason(await replyFrom(socket), "REQUEST_TOO_SLOW"));
+    server.close();
+  });
+});
+
+function expectReason(reply: Reply, reason: Reason): Reply {
+  expect(reply.status).toBe(statusOf(reason));
+  expect(JSON.parse(reply.text).error.reason).toBe(reason);
+  return reply;
+}
+
+function anythingIn(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name.toLowerCase(), expect.any(String)]));
+}
+
+describe("the WebSocket", () => {
+  it("has frames as described, all of them", async () => {
+    const service = await services.start({ maxBodyBytes: 10_000 });
+    const client = await TestSocket.open(service);
+    const received: Frame[] = [];
+    const ask = async (frame: unknown) => {
+      client.send(frame);
+      received.push(...(await client.answers()));
+    };
+    const submit = { id: 1, transactions: [innerOf(1), "0x"], wait: "included" };
+    await ask(submit);
+    const watch = { id: "again", watch: [received.find(({ success }) => success)?.id, "unknown"] };
+    await ask(watch);
+    await ask({ id: 2, transactions: [] });
+    await ask("no JSON");
+    expect([submit, watch].map((frame) => description.nameOfFrame(frame))).toEqual(["submit", "watch"]);
+    const names = received.map((frame) => description.nameOfFrame(frame));
+    expect([...new Set(names)].sort()).toEqual(["done", "error", "line"]);
+  });
+
+  it("has close codes as described, all of them", async () => {
+    const service = await services.start({ maxBodyBytes: 10_000, maxHeldBytes: 65_536 });
+    const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
+    const { key, record } = await admin.create("tests", { label: "to be revoked" });
+    // The notice of the new key is on its way.
+    const mayEnter: Drive = get("/v1/ready", { authorization: `Bearer ${key}` });
+    while ((await mayEnter(service)).status === 401);
+    const [revoked, large, waiting] = await Promise.all(
+      [key, API_KEY, API_KEY].map((one) => TestSocket.open(service, one)),
+    );
+    const codes: (number | undefined)[] = [];
+    await admin.revoke("tests", record.id);
+    codes.push(await revoked?.closed);
+    await admin.close();
+    large?.send({ id: 1, transactions: [`0x${"00".repeat(10_000)}`] });
+    codes.push(await large?.closed);
+    // Frames that are not whole yet, as many as find no room.
+    const parts = await Promise.all([1, 2, 3, 4].map(() => TestSocket.open(service)));
+    for (const { socket } of parts) socket.send("x".repeat(9_000), { fin: false });
+    codes.push(await Promise.race(parts.map(({ closed }) => closed)));
+    for (const { socket } of parts) socket.terminate();
+    await service.server.close();
+    codes.push(await waiting?.closed);
+    expect(codes).toEqual([
+      CLOSE_CODES.keyRevoked,
+      CLOSE_CODES.frameTooLarge,
+      CLOSE_CODES.tooBusy,
+      CLOSE_CODES.shuttingDown,
+    ]);
+    expect(description.closeCodes.sort()).toEqual(codes.sort());
+  });
+});

@@ -1,0 +1,178 @@
+// D18: a request that has a name is one request, however often it comes, wherever, and whatever has changed since.
+import type { ResultLine } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, TOKEN } from "../support/user.js";
+
+const services = testServices();
+const named = (name: string) => ({ headers: { "idempotency-key": name } });
+const included = (name: string) => ({ ...named(name), query: "?wait=included" });
+const OTHER = { authorization: `Bearer ${OTHER_API_KEY}` };
+
+/** The hashes of the InnerTxs that were executed, each once if none was twice. */
+const executed = ({ node }: TestService) => [...node.chain.executed].sort();
+const idsOf = (lines: readonly ResultLine[]) => lines.map(({ id }) => id);
+
+describe("a request that comes again under its name", () => {
+  it("gets the same ids and outcomes, of what was taken and of what was refused", async () => {
+    const service = await services.start();
+    const batch = [
+      innerOf(1),
+      "0x",
+      innerOf(1, 1),
+      innerOf(2, 0, { gasPrice: 1n }),
+      innerOf(1, 0, { value: 1n }),
+    ];
+    const first = await service.submit(batch, included("a"));
+    expect(first.map(outcomeOf)).toEqual([
+      "success",
+      "PARSE_ERROR/EMPTY_TRANSACTION",
+      "success",
+      "VALIDATION_FAILED/NON_ZERO_GAS_PRICE",
+      "VALIDATION_FAILED/NONCE_CONFLICT",
+    ]);
+    expect(await service.submit(batch, included("a"))).toEqual(first);
+    expect(await service.submit(batch, named("a"))).toEqual(first);
+    expect(executed(service)).toEqual([innerOf(1), innerOf(1, 1)].map(hashOf).sort());
+
+    // Under another name it is another request: what was taken is known, what was refused is refused anew.
+    const other = await service.submit(batch, named("b"));
+    expect([other[0]?.id, other[2]?.id]).toEqual([first[0]?.id, first[2]?.id]);
+    expect(other[1]?.id).not.toBe(first[1]?.id);
+    expect(outcomeOf(other[4])).toBe("VALIDATION_FAILED/NONCE_TOO_LOW");
+    expect(await service.submit(batch, named("b"))).toEqual(other);
+  });
+
+  it("is not tried again where it has failed for good, as it would be without the name", async () => {
+    const service = await services.start();
+    service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
+    const first = await service.submit([innerOf(1)], named("a"));
+    expect(first.map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+    service.node.chain.refused.clear();
+    expect(await service.submit([innerOf(1)], included("a"))).toEqual(first);
+    expect(executed(service)).toEqual([]);
+    const again = await service.submit([innerOf(1)], included("b"));
+    expect(again.map(outcomeOf)).toEqual(["success"]);
+    expect(idsOf(again)).not.toEqual(idsOf(first));
+    expect(await service.submit([innerOf(1)], included("a"))).toEqual(first);
+  });
+
+  it("gets what was decided, from a service that would decide otherwise now", async () => {
+    const service = await services.start({ allowedTargets: [{ address: TOKEN }] });
+    const batch = [innerOf(1), innerOf(2, 0, { to: new Uint8Array(20).fill(7) })];
+    const first = await service.submit(batch, included("a"));
+    expect(first.map(outcomeOf)).toEqual(["success", "VALIDATION_FAILED/TARGET_NOT_ALLOWED"]);
+    const other = { allowedTargets: [{ address: new Uint8Array(20).fill(7) }], maxBatchSize: 2 };
+    const changed = services.own(await service.again(other));
+    expect(await changed.submit(batch, included("a"))).toEqual(first);
+  });
+
+  it("waits for what is under way", async () => {
+    const service = await services.start();
+    let release: () => void = () => {};
+    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const first = service.submit([innerOf(1)], named("a"));
+    await service.node.until(({ sent }) => sent.length === 1);
+    const second = service.submit([innerOf(1)], named("a"));
+    await service.until("select from keyed_requests");
+    release();
+    expect(await second).toEqual(await first);
+    expect(service.node.sent).toHaveLength(1);
+  });
+
+  it("needs no room in the queue, and counts for the rate", async () => {
+    const limits = { queueCapacity: 20, keyQueueShare: 1, ratePerSecond: 1, rateBurst: 41, maxBatchSize: 20 };
+    const service = await services.start({ ...limits, requestTimeoutMs: 200 });
+    await service.node.close();
+    const batch = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
+    const [first] = await service.submit(batch, named("a"));
+    const full = await service.post(JSON.stringify({ transactions: [innerOf(30)] }), named("b"));
+    expect(full.status).toBe(503);
+    const [second] = await service.submit(batch, named("a"));
+    expect(second?.id).toBe(first?.id);
+    const reply = await service.post(JSON.stringify({ transactions: batch }), named("a"));
+    expect(reply.status).toBe(429);
+  });
+});
+
+describe("a name", () => {
+  it("is for the same transactions only, and each API key has names of its own", async () => {
+    const service = await services.start();
+    const [mine] = await service.submit(["0x12", innerOf(1)], named("a"));
+    for (const others of [
+      [innerOf(1), "0x12"],
+      ["0x12"],
+      ["0x12", innerOf(1), "0x"],
+      ["0x1", `2${innerOf(1)}`],
+    ]) {
+      const reply = await service.post(JSON.stringify({ transactions: others }), named("a"));
+      expect(reply.status).toBe(422);
+      const { error } = JSON.parse(reply.text);
+      expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "IDEMPOTENCY_KEY_REUSED" });
+    }
+    const headers = { ...named("a").headers, ...OTHER };
+    const [theirs] = await service.submit(["0x12"], { headers });
+    expect(theirs?.id).not.toBe(mine?.id);
+    expect(await service.query("select from keyed_requests")).toHaveLength(2);
+  });
+
+  it("is free where the request was refused whole", async () => {
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 20, maxBatchSize: 20 });
+    const transactions = [innerOf(1), ...Array(19).fill("0x")];
+    await service.submit(Array(20).fill("0x"));
+    const refused = await service.post(JSON.stringify({ transactions }), named("a"));
+    expect(refused.status).toBe(429);
+    const empty = await service.post('{"transactions":[]}', named("a"));
+    expect(empty.status).toBe(400);
+    expect(await service.query("select from keyed_requests")).toEqual([]);
+  });
+
+  it("is refused where it is none", async () => {
+    const service = await services.start();
+    for (const name of ["", " ", "a b", "a".repeat(256)]) {
+      const reply = await service.post(JSON.stringify({ transactions: [innerOf(1)] }), named(name));
+      expect(reply.status).toBe(400);
+      expect(JSON.parse(reply.text).error.reason).toBe("INVALID_IDEMPOTENCY_KEY");
+    }
+    expect(await service.rows()).toEqual([]);
+  });
+
+  it("is forgotten after its time", async () => {
+    const service = await services.start({ idempotencyMs: 60_000 });
+    const batch = [innerOf(1), "0x"];
+    const first = await service.submit(batch, named("a"));
+    await service.query("update keyed_requests set created_at = created_at - interval '30 seconds'");
+    expect(await service.submit(batch, named("a"))).toEqual(first);
+    await service.query("update keyed_requests set created_at = created_at - interval '31 seconds'");
+    const later = await service.submit(["0x"], named("a"));
+    expect(idsOf(later)).not.toContain(first[1]?.id);
+    expect(await service.submit(["0x"], named("a"))).toEqual(later);
+  });
+});
+
+describe("many at once under one name", () => {
+  it("are one, on two replicas, and each gets every line", async () => {
+    const service = await services.start();
+    const other = services.own(await service.again());
+    const batch = Array.from({ length: 60 }, (_, i) => (i % 10 === 3 ? `0x${i}` : innerOf(1 + i)));
+    const ask = (i: number) => (i % 2 === 0 ? service : other).submit(batch, included("a"));
+    const [first = [], ...others] = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i)));
+    expect(first.map(outcomeOf).filter((outcome) => outcome === "success")).toHaveLength(54);
+    for (const lines of others) expect(lines).toEqual(first);
+    expect(new Set(idsOf(first)).size).toBe(60);
+    expect(executed(service)).toHaveLength(54);
+    expect(new Set(executed(service)).size).toBe(54);
+  });
+
+  it("that differ are one and refusals", async () => {
+    const service = await services.start();
+    const other = services.own(await service.again());
+    const ask = (i: number) => {
+      const body = JSON.stringify({ transactions: [innerOf(1 + i), innerOf(21 + i)] });
+      return (i % 2 === 0 ? service : other).post(body, included("a"));
+    };
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)]);
+    expect(executed(service)).toHaveLength(2);
+  });
+});

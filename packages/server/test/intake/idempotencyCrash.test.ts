@@ -1,0 +1,101 @@
+// D18, D19: a service that is killed while it takes a request with a name leaves what its replay goes on from.
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { runProgram } from "../support/child.js";
+import {
+  GOOD_HEADERS,
+  optionsFor,
+  outcomeOf,
+  type TestService,
+  testServices,
+} from "../support/testService.js";
+import { hashOf, innerOf } from "../support/user.js";
+
+const services = testServices();
+const NAME = { "idempotency-key": "a" };
+const REPLAY = { headers: NAME, query: "?wait=included" };
+
+/** The service in a process of its own, on the node and store of one that has ended. */
+async function startChild({ databaseUrl, node }: TestService) {
+  const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url);
+  const program = `
+    import { parseAllowedTargets } from "@gas-waiver/protocol";
+    import { createServer } from "@gas-waiver/server";
+    const waiverKeys = [Uint8Array.from(input.waiverKey)];
+    const allowedTargets = parseAllowedTargets([{ address: "*" }]);
+    const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
+    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+    console.log(url);`;
+  const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+  return {
+    kill: child.kill,
+    post(transactions: readonly string[]): Promise<unknown> {
+      const body = JSON.stringify({ transactions });
+      const headers = { ...GOOD_HEADERS, ...NAME };
+      return fetch(`${child.line}/v1/submit`, { method: "POST", headers, body }).catch(() => {});
+    },
+  };
+}
+
+/** A service that has made its store and is gone. */
+async function ended(): Promise<TestService> {
+  const service = await services.start();
+  await service.server.close();
+  return service;
+}
+
+const executed = ({ node }: TestService) => [...node.chain.executed].sort();
+
+describe("killed when everything is decided, and nothing told", () => {
+  it("is answered by the next with the same ids, and each is executed once", async () => {
+    const service = await ended();
+    const child = await startChild(service);
+    service.node.onSends({ kind: "silence", carriedOut: true });
+    void child.post([innerOf(1), "0x", innerOf(1, 1)]);
+    await service.node.until(({ sent }) => sent.length > 0);
+    await child.kill();
+    service.node.script = undefined;
+    const [{ ids } = { ids: [] }] = await service.query<{ ids: string[] }>("select ids from keyed_requests");
+
+    const next = services.own(await service.again());
+    const lines = await next.submit([innerOf(1), "0x", innerOf(1, 1)], REPLAY);
+    expect(lines.map(outcomeOf)).toEqual(["success", "PARSE_ERROR/EMPTY_TRANSACTION", "success"]);
+    expect(lines.map(({ id }) => id)).toEqual(ids);
+    expect(executed(service)).toEqual([innerOf(1), innerOf(1, 1)].map(hashOf).sort());
+  });
+});
+
+describe("killed between two parts of a request", () => {
+  it("has the rest taken by the replay, under the ids that were given", async () => {
+    const service = await ended();
+    const batch = Array.from({ length: 40 }, (_, i) => (i % 20 === 3 ? "0x12" : innerOf(1 + i)));
+    // The second part waits for whoever holds this, behind its writes and before its commit.
+    await service.query(`
+      create function hold_second() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+      create trigger hold_second before update on keyed_requests for each row
+        when (new.decided > 25) execute function hold_second()`);
+    const holder = new pg.Client({ connectionString: service.databaseUrl });
+    await holder.connect();
+    await holder.query("select pg_advisory_lock(1)");
+    const child = await startChild(service);
+    void child.post(batch);
+    await service.node.until(({ chain }) => chain.executed.length === 23);
+    const [{ ids, decided } = { ids: [], decided: 0 }] = await service.query<{
+      ids: string[];
+      decided: number;
+    }>("select ids, decided from keyed_requests");
+    expect([ids.length, decided]).toEqual([40, 25]);
+    await child.kill();
+    await holder.end();
+    expect(await service.rows()).toHaveLength(23);
+
+    const next = services.own(await service.again());
+    const lines = await next.submit(batch, REPLAY);
+    expect(lines.map(({ id }) => id)).toEqual(ids);
+    expect(lines.filter(({ success }) => success)).toHaveLength(38);
+    expect(await next.submit(batch, REPLAY)).toEqual(lines);
+    expect(executed(service)).toHaveLength(38);
+    expect(new Set(executed(service)).size).toBe(38);
+  });
+});

@@ -1,0 +1,72 @@
+// The queue: API keys take turns, and what waits too long is given up for good.
+import { hexToBytes } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { GOOD_HEADERS, OTHER_API_KEY, outcomeOf, testServices } from "../support/testService.js";
+import { hashOf, innerOf, userAddress } from "../support/user.js";
+
+const services = testServices();
+const OTHER = { headers: { ...GOOD_HEADERS, authorization: `Bearer ${OTHER_API_KEY}` } };
+const INCLUDED = "?wait=included";
+
+describe("a flood of one API key", () => {
+  it.each([
+    ["many users", (i: number) => innerOf(1 + i)],
+    ["one user", (i: number) => innerOf(1, i)],
+  ])("of %s does not delay another key's single transaction beyond the next batch", async (_, of) => {
+    const service = await services.start({ maxBatchSize: 600, requestTimeoutMs: 25_000 });
+    let release: () => void = () => {};
+    service.node.once({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const flood = Array.from({ length: 600 }, (_, i) => of(i));
+    const lines = service.submit(flood);
+    // One batch is on the wire, the next is signed meanwhile.
+    await service.node.until(({ sent }) => sent.length > 0);
+    const onTheWire = service.node.sent.length;
+    await service.until(
+      "select from submissions having count(*) = 600 and count(*) filter (where state = 'signed') > $1",
+      [onTheWire],
+    );
+    const single = innerOf(9_000);
+    const answer = service.submit([single], { ...OTHER, query: INCLUDED });
+    await service.until("select from submissions where sender = $1", [hexToBytes(userAddress(9_000))]);
+    release();
+    expect((await answer).map(outcomeOf)).toEqual(["success"]);
+    expect((await lines).map(outcomeOf)).toEqual(Array(600).fill("success"));
+    expect(service.node.chain.executed.indexOf(hashOf(single))).toBeLessThan(300);
+  });
+});
+
+describe("what waits longer than maxQueueMs without a broadcast", () => {
+  it("is given up for good as TIMEOUT/NOT_BROADCAST, and never executed afterwards", async () => {
+    const service = await services.start();
+    const [warm] = await service.submit([innerOf(1)], { query: INCLUDED });
+    expect(outcomeOf(warm)).toBe("success");
+    const strict = services.own(await service.again({ maxQueueMs: 1 }));
+    await service.node.close();
+    const [line] = await strict.submit([innerOf(2)]);
+    expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
+    expect(line).toMatchObject({ error: { message: expect.stringContaining("was given up") } });
+    expect(
+      await service.query("select state, error_reason from submissions where id = $1", [line?.id]),
+    ).toEqual([{ state: "failed", error_reason: "NOT_BROADCAST" }]);
+    // It would go on giving up whatever waits.
+    await strict.server.close();
+    await service.node.open();
+    expect((await service.submit([innerOf(3)], { query: INCLUDED })).map(outcomeOf)).toEqual(["success"]);
+    expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(3)].map(hashOf));
+    // Failed for good, it may be tried again, as another submission.
+    const [again] = await service.submit([innerOf(2)], { query: INCLUDED });
+    expect(outcomeOf(again)).toBe("success");
+    expect(again?.id).not.toBe(line?.id);
+  });
+
+  it("is told to the client of another replica as well", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)], { query: INCLUDED });
+    const strict = services.own(await service.again({ maxQueueMs: 1 }));
+    await service.node.close();
+    const [line] = await service.submit([innerOf(2)]);
+    expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
+    expect(line).toMatchObject({ error: { message: expect.stringContaining("was given up") } });
+    await strict.server.close();
+  });
+});

@@ -1,0 +1,57 @@
+// The protocol's vectors, as a client submits them: what the service's rules say of each InnerTx (D3).
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type AllowedTargetJson, parseAllowedTargets } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { outcomeOf, testServices } from "../support/testService.js";
+
+interface Vector {
+  readonly name: string;
+  readonly registry: Readonly<Record<string, readonly AllowedTargetJson[]>>;
+  readonly service?: {
+    readonly transaction: string;
+    readonly waiver: string;
+    readonly verdict: "accepted" | "refused";
+    readonly code?: string;
+    readonly reason?: string;
+  };
+}
+
+const path = fileURLToPath(import.meta.resolve("@gas-waiver/protocol/vectors/wrappers.json"));
+const { cases }: { cases: readonly Vector[] } = JSON.parse(readFileSync(path, "utf8"));
+
+/** The cases by the policy that the service has in them. */
+const byPolicy = new Map<string, (Vector & { readonly service: NonNullable<Vector["service"]> })[]>();
+for (const { service, ...vector } of cases) {
+  if (service === undefined) continue;
+  const policy = JSON.stringify(vector.registry[service.waiver] ?? []);
+  byPolicy.set(policy, [...(byPolicy.get(policy) ?? []), { ...vector, service }]);
+}
+
+/** What becomes of it afterwards is the chain's and the other transactions' matter: many share a nonce. */
+const AFTER_THE_RULES =
+  /^success$|^TIMEOUT\/|^VALIDATION_FAILED\/NONCE_(TOO_LOW|GAP|CONFLICT)$|^BROADCAST_FAILED\/|\/INSUFFICIENT_BALANCE$/;
+
+describe("the service gives the verdict of the vectors", () => {
+  const services = testServices();
+
+  it("of all that concern it", () => {
+    const all = [...byPolicy.values()].flat();
+    expect(all.length).toBeGreaterThanOrEqual(200);
+    expect(new Set(all.map(({ service }) => service.verdict))).toEqual(new Set(["accepted", "refused"]));
+  });
+
+  it.each([...byPolicy])("under the policy %s", async (policy, vectors) => {
+    const service = await services.start({
+      allowedTargets: parseAllowedTargets(JSON.parse(policy)),
+      maxBatchSize: 1_000,
+      requestTimeoutMs: 100,
+    });
+    const lines = await service.submit(vectors.map((vector) => vector.service.transaction));
+    for (const [i, { name, service: told }] of vectors.entries()) {
+      const outcome = outcomeOf(lines[i]);
+      if (told.verdict === "refused") expect(outcome, name).toBe(`${told.code}/${told.reason}`);
+      else expect(outcome, name).toMatch(AFTER_THE_RULES);
+    }
+  });
+});

@@ -1,0 +1,203 @@
+// Daily caps of API keys (D25) over services on one database.
+import { afterEach, describe, expect, it } from "vitest";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { runProgram } from "../support/child.js";
+import { optionsFor, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+const admins: OpenKeyAdmin[] = [];
+afterEach(async () => {
+  for (const admin of admins.splice(0)) await admin.close();
+});
+
+const bearing = (key: string) => ({
+  headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+});
+const CAPPED = "RATE_LIMITED/CAP_EXCEEDED";
+
+/** Two services on one database, known by both: a key with these caps. */
+async function two(caps: object, node = {}) {
+  const first = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
+  const second = services.own(await first.again());
+  const admin = await openKeyAdmin({ databaseUrl: first.databaseUrl });
+  admins.push(admin);
+  const { key, record } = await admin.create("tests", { label: "capped", caps });
+  for (const service of [first, second]) await untilKnown(service, key);
+  return { first, second, admin, key, id: record.id };
+}
+
+async function untilKnown(service: TestService, key: string): Promise<void> {
+  while ((await service.call("GET", "/v1/submissions", undefined, bearing(key).headers)).status === 401);
+}
+
+const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => innerOf(from + i));
+
+describe("a cap of N", () => {
+  it("lets exactly N through, however many ask whichever replica at once", async () => {
+    const { first, second, key } = await two({ transactions: 30 }, { automine: false });
+    const answers = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 ? first : second).submit(users(1 + 5 * i, 5), bearing(key)),
+    );
+    const outcomes = (await Promise.all(answers)).flat().map(outcomeOf);
+    expect(outcomes.filter((outcome) => outcome === "success")).toHaveLength(30);
+    expect(outcomes.filter((outcome) => outcome === CAPPED)).toHaveLength(30);
+    const [line] = await second.submit([innerOf(200)], bearing(key));
+    expect(line).toMatchObject({
+      error: {
+        message: expect.stringMatching(
+          /^the daily cap of this API key is 30 transactions: 30 used, 1 asked; the day ends at \d{4}-\d\d-\d\dT00:00:00.000Z$/,
+        ),
+      },
+    });
+  });
+
+  it("is free again for what failed, on whichever replica", async () => {
+    const { first, second, key } = await two({ transactions: 2, gas: 200_000 });
+    first.node.onSends({
+      kind: "error",
+      of: () => ({ code: -32_000, message: "insufficient funds for gas * price + value" }),
+    });
+    for (const [i, service] of [first, second, first].entries()) {
+      const outcomes = (await service.submit(users(1 + 2 * i, 2), bearing(key))).map(outcomeOf);
+      expect(outcomes).toEqual(Array(2).fill("VALIDATION_FAILED/INSUFFICIENT_BALANCE"));
+    }
+    first.node.script = undefined;
+    const outcomes = (await second.submit(users(1, 3), bearing(key))).map(outcomeOf);
+    expect(outcomes).toEqual(["success", "success", CAPPED]);
+  });
+
+  it("holds for requests with an Idempotency-Key, whose replays count nothing", async () => {
+    const { first, second, key } = await two({ transactions: 2 });
+    const named = { headers: { ...bearing(key).headers, "idempotency-key": "a-request" } };
+    const expected = ["success", "success", CAPPED];
+    expect((await first.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(users(9, 1), bearing(key))).map(outcomeOf)).toEqual([CAPPED]);
+  });
+
+  it("is settled by the gas that was used, and changes with the key", async () => {
+    const { first, second, admin, key, id } = await two({ gas: 150_000 });
+    // Each asks for 100,000 and uses less.
+    const [one, other] = await first.submit(users(1, 2), { ...bearing(key), query: "?wait=included" });
+    expect([one, other].map(outcomeOf)).toEqual(["success", CAPPED]);
+    expect((await second.submit([innerOf(2)], bearing(key))).map(outcomeOf)).toEqual(["success"]);
+    const { today } = await admin.show(id);
+    expect(today).toMatchObject({ transactions: 2, ends: expect.stringMatching(/T00:00:00.000Z$/) });
+    await admin.update("tests", id, { caps: null });
+    let outcome = CAPPED;
+    for (let user = 10; outcome === CAPPED; user++)
+      outcome = outcomeOf((await second.submit([innerOf(user), innerOf(user, 1)], bearing(key)))[1]);
+    expect(outcome).toBe("success");
+  });
+});
+
+describe("a service that is killed while it accepts", () => {
+  it("leaks nothing of the cap: what is reserved is what was accepted", async () => {
+    const { first, admin, key, id } = await two({ transactions: 1_000_000 }, { automine: false });
+    const databaseUrl = `${first.databaseUrl}?application_name=killed`;
+    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, first.node.url, { apiKeys: [] });
+    const program = `
+      import { parseAllowedTargets } from "@gas-waiver/protocol";
+      import { createServer } from "@gas-waiver/server";
+      const waiverKeys = [Uint8Array.from(input.waiverKey)];
+      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
+      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
+      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+      console.log(url);`;
+    const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+    const connections = () => first.query("select from pg_stat_activity where application_name = 'killed'");
+    expect(await connections()).not.toEqual([]);
+    const post = (from: number) => {
+      const body = JSON.stringify({ transactions: users(from, 5) });
+      return fetch(`${child.line}/v1/submit`, { method: "POST", body, ...bearing(key) }).catch(() => {});
+    };
+    const requests = Array.from({ length: 40 }, (_, i) => post(1 + 5 * i));
+    await first.until("select from unfinished where key_id = $1 limit 1", [id]);
+    await child.kill();
+    await Promise.all(requests);
+    // The database may still finish what it was asked for.
+    while ((await connections()).length > 0);
+    const [accepted] = await first.query<{ count: number }>(
+      "select count(*)::int as count from unfinished where key_id = $1",
+      [id],
+    );
+    const count = accepted?.count ?? 0;
+    expect(count).toBeGreaterThan(0);
+    const [use] = await first.query<{ transactions: string; gas: string }>(
+      "select transactions, gas from cap_usage where key_id = $1 and sender = ''",
+      [id],
+    );
+    expect(use).toEqual({ transactions: `${count}`, gas: `${count * 100_000}` });
+    await admin.update("tests", id, { caps: { transactions: count + 1 }, limits: { maxBatchSize: 2 } });
+    const three = JSON.stringify({ transactions: ["0x", "0x", "0x"] });
+    while ((await first.post(three, bearing(key))).status !== 413);
+    const outcomes = (await first.submit([innerOf(900), innerOf(901)], bearing(key))).map(outcomeOf);
+    expect(outcomes).toEqual(["success", CAPPED]);
+  });
+});
+
+describe("what is left of caps", () => {
+  it("is told by the policy, and a check says what would not fit, and reserves nothing", async () => {
+    const caps = { transactions: 4, gas: "450000", senderTransactions: 2 };
+    const { first, second, key } = await two(caps, { automine: false });
+    const policy = async () =>
+      JSON.parse((await second.call("GET", "/v1/policy", undefined, bearing(key).headers)).text);
+    const check = async (...transactions: string[]) => {
+      const body = JSON.stringify({ transactions });
+      const { text } = await second.call("POST", "/v1/check", body, bearing(key).headers);
+      const lines = text.trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line).error?.reason ?? "would be taken");
+    };
+    const all = [
+      innerOf(1),
+      innerOf(1, 1),
+      innerOf(1, 2),
+      innerOf(1, 3),
+      innerOf(2),
+      innerOf(3, 0),
+      innerOf(4),
+    ];
+    for (let i = 0; i < 2; i++) {
+      expect(await check(...all)).toEqual([
+        "would be taken",
+        "would be taken",
+        "CAP_EXCEEDED",
+        // In a submit they would both be over the sender's cap.
+        "CAP_EXCEEDED",
+        "would be taken",
+        "would be taken",
+        "CAP_EXCEEDED",
+      ]);
+    }
+    await first.submit([innerOf(1), innerOf(1, 1)], bearing(key));
+    expect((await policy()).caps).toEqual({
+      ends: expect.stringMatching(/T00:00:00\.000Z$/),
+      transactions: { limit: 4, left: 2 },
+      gas: { limit: "450000", left: "250000" },
+      senderTransactions: { limit: 2 },
+    });
+    // The same again is the same submission, and what is behind one that does not fit is ahead of its turn.
+    const big = innerOf(2, 0, { gasLimit: 260_000n });
+    expect(await check(innerOf(1), big, innerOf(2, 1), innerOf(3))).toEqual([
+      "would be taken",
+      "CAP_EXCEEDED",
+      "NONCE_GAP",
+      "would be taken",
+    ]);
+    // What does not fit does not stand in the way of what does; the same again does not fit either.
+    const [large, larger] = [innerOf(5, 0, { gasLimit: 260_000n }), innerOf(5, 0, { gasLimit: 300_000n })];
+    const light = innerOf(5, 0, { gasLimit: 90_000n });
+    const rivals = [larger, large, larger, light, light, innerOf(5, 0, { gasLimit: 80_000n })];
+    const verdicts = await check(...rivals);
+    expect(verdicts).toEqual([
+      ...Array(3).fill("CAP_EXCEEDED"),
+      ...Array(2).fill("would be taken"),
+      "NONCE_CONFLICT",
+    ]);
+    const lines = (await first.submit(rivals, bearing(key))).map((line) =>
+      line.success ? "would be taken" : line.error.reason,
+    );
+    expect(lines).toEqual(verdicts);
+  });
+});

@@ -1,0 +1,209 @@
+// Keys of the store (D25): what they may do, and how fast a change of them binds, on every replica.
+import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { outcomeOf, type Reply, type TestService, testServices } from "../support/testService.js";
+import { TestSocket } from "../support/testSocket.js";
+import { hashOf, innerOf, TOKEN } from "../support/user.js";
+
+const services = testServices();
+const admins: OpenKeyAdmin[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const admin of admins.splice(0)) await admin.close();
+});
+
+async function adminOf(service: TestService): Promise<OpenKeyAdmin> {
+  const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
+  admins.push(admin);
+  return admin;
+}
+
+const bearing = (key: string) => ({
+  headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+});
+const bodyOf = (...transactions: string[]) => JSON.stringify({ transactions });
+
+/** Resolves when the service answers the key with this status: the notice of a change is on its way. */
+async function untilStatus(service: TestService, key: string, status: number): Promise<void> {
+  for (;;) {
+    const reply = await service.call(
+      "GET",
+      `/v1/submissions/${"0".repeat(8)}`,
+      undefined,
+      bearing(key).headers,
+    );
+    if (reply.status === status) return;
+  }
+}
+
+/** A service without keys of its configuration, its admin, and a key of the store. */
+async function withKey(input: object, node = {}) {
+  const service = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
+  const admin = await adminOf(service);
+  const { key, record } = await admin.create("tests", { label: "a test's", ...input });
+  await untilStatus(service, key, 404);
+  return { service, admin, key, id: record.id };
+}
+
+describe("a key of the store", () => {
+  it("is held to its own scope, gas and calldata, and says that it is the key that refuses", async () => {
+    const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
+    const limits = { maxGasLimit: 90_000, maxDataLength: 4, maxBatchSize: 5 };
+    const { service, key } = await withKey({ allowedTargets, limits });
+    const approve = innerOf(1, 0, { data: Uint8Array.of(0x09, 0x5e, 0xa7, 0xb3), gasLimit: 90_000n });
+    const long = innerOf(2, 0, { data: Uint8Array.of(0xa9, 0x05, 0x9c, 0xbb, 1), gasLimit: 90_000n });
+    const good = innerOf(4, 0, { gasLimit: 90_000n });
+    const lines = await service.submit([approve, long, innerOf(3), good], bearing(key));
+    expect(lines.map(outcomeOf)).toEqual([
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+      "VALIDATION_FAILED/DATA_TOO_LONG",
+      "VALIDATION_FAILED/GAS_LIMIT_TOO_HIGH",
+      "success",
+    ]);
+    expect(lines[0]).toMatchObject({
+      error: { message: expect.stringContaining("not permitted by the scope of this API key") },
+    });
+    const many = await service.post(bodyOf(...Array(6).fill("0x")), bearing(key));
+    expect(JSON.parse(many.text).error).toMatchObject({ reason: "BATCH_TOO_LARGE" });
+  });
+
+  it("is told its own scope and limits, and what they would refuse", async () => {
+    const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
+    const limits = { maxGasLimit: 90_000, ratePerSecond: 7, rateBurst: 150, queueShare: 0.1 };
+    const { service, key } = await withKey({ allowedTargets, limits });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const told = await service.call("GET", "/v1/policy", undefined, headers);
+    // What the waiver may do of it: the token's transfer.
+    const scope = [{ address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
+    expect(JSON.parse(told.text)).toMatchObject({
+      allowedTargets: scope,
+      waivers: [{ allowedTargets: scope }],
+      limits: { maxGasLimit: "90000", ratePerSecond: 7, rateBurst: 150, maxQueued: 1_000, maxBatchSize: 100 },
+    });
+    const approve = innerOf(1, 0, { data: Uint8Array.of(0x09, 0x5e, 0xa7, 0xb3), gasLimit: 90_000n });
+    const checked = await service.call("POST", "/v1/check", bodyOf(approve, innerOf(2)), headers);
+    const lines = checked.text.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        error: {
+          reason: "SELECTOR_NOT_ALLOWED",
+          message: expect.stringContaining("the scope of this API key"),
+        },
+      },
+      { error: { reason: "GAS_LIMIT_TOO_HIGH" } },
+    ]);
+  });
+
+  it("has its own rate, and the fields that say so", async () => {
+    const { service, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 100 } });
+    const many = (count: number) => bodyOf(...Array(count).fill("0x"));
+    const first = await service.post(many(100), bearing(key));
+    expect(first.headers).toMatchObject({
+      "ratelimit-policy": '"transactions";q=100;w=100',
+      ratelimit: '"transactions";r=0;t=100',
+    });
+    expect((await service.post(many(50), bearing(key))).status).toBe(429);
+  });
+
+  it.each([
+    ["by its length", { "content-length": "2000" }],
+    ["as it comes", { "transfer-encoding": "chunked" }],
+  ])("is held to its own size of a body, %s", async (_, headers) => {
+    const { service, key } = await withKey({ limits: { maxBodyBytes: 1_024 } });
+    const body = bodyOf("x".repeat(2_000)).slice(0, 2_000);
+    const reply = await service.post(body, { headers: { ...bearing(key).headers, ...headers } });
+    expect(reply.status).toBe(413);
+    expect(JSON.parse(reply.text).error).toMatchObject({ reason: "BODY_TOO_LARGE" });
+    const small = { headers: { ...bearing(key).headers, "transfer-encoding": "chunked" } };
+    expect((await service.post(bodyOf(innerOf(1)), small)).status).toBe(200);
+    const socket = await TestSocket.open(service, key);
+    socket.send({ id: 1, transactions: ["x".repeat(2_000)] });
+    expect(await socket.closed).toBe(1009);
+  });
+
+  it("has limits that change under an open connection", async () => {
+    const { service, admin, key, id } = await withKey({});
+    const socket = await TestSocket.open(service, key);
+    await admin.update("tests", id, { limits: { maxBatchSize: 1 } });
+    for (let request = 0; ; request++) {
+      socket.send({ id: request, transactions: ["0x", "0x"] });
+      const last = (await socket.answers()).at(-1);
+      if ("done" in (last ?? {})) continue;
+      expect(last).toMatchObject({ error: { reason: "BATCH_TOO_LARGE" } });
+      break;
+    }
+    socket.socket.terminate();
+  });
+});
+
+describe("two services", () => {
+  it("hold one rate together", async () => {
+    const { service: first, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 40 } });
+    const second = services.own(await first.again());
+    const post = (service: TestService, count: number) =>
+      service.post(bodyOf(...Array(count).fill("0x")), bearing(key));
+    const since = performance.now();
+    // One comes back in each second that has begun meanwhile.
+    const between = (least: number, value: unknown) => {
+      expect(Number(value)).toBeGreaterThanOrEqual(least);
+      expect(Number(value)).toBeLessThanOrEqual(least + Math.ceil((performance.now() - since) / 1_000));
+    };
+    const remaining = ({ headers }: Reply) => /;r=(\d+);/.exec(String(headers.ratelimit))?.[1];
+    between(10, remaining(await post(first, 30)));
+    between(2, remaining(await post(second, 8)));
+    const refused = await post(second, 20);
+    expect(refused.status).toBe(429);
+    between(2, remaining(refused));
+    between(2, 20 - Number(refused.headers["retry-after"]));
+    expect((await post(first, 20)).status).toBe(429);
+  });
+});
+
+describe("a key that is revoked", () => {
+  it("is told by notification, with nothing that looks for itself", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const { service: first, admin, key, id } = await withKey({});
+    const second = services.own(await first.again());
+    const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
+    await admin.revoke("tests", id);
+    expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
+  });
+
+  it("is refused on all replicas within 5 s: open WebSockets are closed, streams end after a whole line", async () => {
+    const { service: first, admin, key, id } = await withKey({}, { automine: false });
+    const second = services.own(await first.again());
+    const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
+    const streams = await Promise.all(
+      [first, second].map((service, i) =>
+        service.open("POST", "/v1/submit?wait=included", bodyOf("0x", innerOf(1 + i)), bearing(key).headers),
+      ),
+    );
+    const texts = streams.map(async (stream) => {
+      let text = "";
+      for await (const chunk of stream.setEncoding("utf8")) text += chunk;
+      return text;
+    });
+    await first.node.until(({ chain }) => chain.waiting.length === 2);
+
+    const since = performance.now();
+    await admin.revoke("tests", id);
+    expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
+    const ended = await Promise.all(texts);
+    // And what a busy machine adds.
+    expect(performance.now() - since).toBeLessThan(5_000);
+    for (const text of ended) {
+      expect(text).toMatch(/^[^\n]*\n$/);
+      expect(parseResultLine(JSON.parse(text))).toMatchObject({ index: 0, success: false });
+    }
+    for (const service of [first, second]) {
+      const reply = await service.post(bodyOf(innerOf(3)), bearing(key));
+      expect(reply.status).toBe(401);
+      expect(JSON.parse(reply.text).error).toMatchObject({ reason: "KEY_REVOKED" });
+    }
+    // What was accepted goes on (D19).
+    first.node.mine();
+    await first.node.until(({ chain }) => chain.executed.length === 2);
+    expect(new Set(first.node.chain.executed)).toEqual(new Set([1, 2].map((user) => hashOf(innerOf(user)))));
+  });
+});

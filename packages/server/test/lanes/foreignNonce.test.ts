@@ -1,0 +1,101 @@
+// Something else sends with a waiver's key: noticed, counted, and at last the lane stops instead of fighting.
+import { decodeInnerTx, type Hex, hexToBytes, signWrapperTx } from "@gas-waiver/protocol";
+import { describe, expect, it, vi } from "vitest";
+import { openLaneAdmin } from "../../src/lane/admin.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+
+// What must hold for two seconds before it counts does so here after a fifth of one.
+vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
+  const settle = await load();
+  return { ...settle, createDoubts: () => settle.createDoubts(() => 10 * performance.now()) };
+});
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+
+const foreign = (inner: Hex, nonce: bigint) =>
+  signWrapperTx(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
+
+/** A submission whose nonce something else uses in the block that should have had it. */
+async function lose(service: TestService, user: number): Promise<void> {
+  const { node } = service;
+  const before = node.sent.length;
+  node.once({ kind: "silence", carriedOut: false });
+  service.post(JSON.stringify({ transactions: [innerOf(user)] })).catch(() => {});
+  await node.until(({ sent }) => sent.length > before);
+  node.chain.take(foreign(innerOf(1_000 + user), node.chain.nonceOf(WAIVER)));
+  node.mine();
+}
+
+async function lane(service: TestService, waiver = WAIVER) {
+  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+  const lanes = await admin.list();
+  await admin.close();
+  return lanes.find((status) => Buffer.from(status.waiver).equals(hexToBytes(waiver)));
+}
+
+const uses = (count: number) => `select from lanes where foreign_uses = ${count}`;
+
+describe("a waiver's key that something else uses", () => {
+  it("the first time: what lost its nonce runs under another, and the lane goes on", async () => {
+    const service = await services.start(
+      { rpcTimeoutMs: 150, requestTimeoutMs: 20_000 },
+      { automine: false },
+    );
+    await lose(service, 1);
+    await service.until(uses(1));
+    service.node.automine = true;
+    expect((await service.submit([innerOf(1), innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual([
+      "success",
+      "success",
+    ]);
+    expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
+    expect([...service.node.chain.executed].sort()).toEqual(
+      [1_001, 1, 2].map((user) => hashOf(innerOf(user))).sort(),
+    );
+  });
+
+  it("the second time: the lane stops, says why, and sends nothing; opened again, it counts anew", async () => {
+    // The lease is not renewed in this test: the lane itself has to know that it has stopped.
+    const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
+    const service = await services.start(changes, { automine: false });
+    await lose(service, 1);
+    await service.until(uses(1));
+    service.node.mine();
+    await lose(service, 2);
+    await service.until("select from lanes where state = 'stopped'");
+    expect(await lane(service)).toMatchObject({
+      state: "stopped",
+      reason: expect.stringContaining("something else sends with this waiver's key"),
+    });
+    service.node.automine = true;
+    const ran = service.node.chain.executed.length;
+    expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
+    expect(service.node.chain.executed).toHaveLength(ran);
+    await service.server.close();
+
+    const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+    await admin.set(hexToBytes(WAIVER), "open");
+    await admin.close();
+    services.own(await service.again());
+    await service.until("select from submissions having bool_and(state = 'included')");
+    expect(await service.query(uses(0))).toHaveLength(1);
+    expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
+  });
+
+  it("with another lane: what is queued goes there", async () => {
+    const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 20_000, leaseMs: 300 };
+    const service = await services.start(changes, { automine: false });
+    await lose(service, 1);
+    await service.until(uses(1));
+    service.node.mine();
+    await lose(service, 2);
+    await service.until("select from lanes where state = 'stopped'");
+    await service.server.setWaiverKeys([WAIVER_KEY, SECOND_KEY]);
+    service.node.automine = true;
+    const lines = await service.submit([innerOf(1), innerOf(2), innerOf(3)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(Array(3).fill("success"));
+    expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBeGreaterThanOrEqual(2n);
+  });
+});

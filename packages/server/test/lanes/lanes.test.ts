@@ -1,0 +1,247 @@
+// Several waiver keys: how work is spread, who stays where, and what becomes of a lane that does not work.
+import { bytesToHex, decodeTransaction, type Hex, hexToBytes, recoverSender } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { openLaneAdmin } from "../../src/lane/admin.js";
+import type { LaneState } from "../../src/store/lanes.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import {
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  userAddress,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
+
+const services = testServices();
+const BOTH = { waiverKeys: [WAIVER_KEY, SECOND_KEY] };
+const INCLUDED = { query: "?wait=included" };
+const users = (count: number, from = 1) => Array.from({ length: count }, (_, i) => from + i);
+
+/** The waivers that signed what was sent, in the order in which it was sent. */
+const waiversOf = (sent: readonly Hex[]) =>
+  sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
+
+/** Resolves when some replica works each of these lanes. */
+async function working(service: TestService, waivers: readonly Hex[]): Promise<void> {
+  for (const waiver of waivers) {
+    await service.until("select from lanes where waiver = $1 and owner is not null", [hexToBytes(waiver)]);
+  }
+}
+
+/** Sets what a lane may do, and waits until the replica that works it knows: it reads that with the lease. */
+async function setState(service: TestService, waiver: Hex, state: LaneState): Promise<boolean> {
+  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+  const known = await admin.set(hexToBytes(waiver), state, "by a test");
+  await admin.close();
+  const id = hexToBytes(waiver);
+  // What it began with the lease before is done when it has renewed it twice.
+  for (let renewals = 0; known && renewals < 2; renewals++) {
+    const [lane] = await service.query<{ until: string }>(
+      "select lease_until::text as until from lanes where waiver = $1",
+      [id],
+    );
+    await service.until("select from lanes where waiver = $1 and (lease_until > $2 or state = 'retired')", [
+      id,
+      lane?.until,
+    ]);
+  }
+  return known;
+}
+
+async function lanesOf(service: TestService) {
+  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+  const lanes = await admin.list();
+  await admin.close();
+  return new Map(lanes.map((lane) => [bytesToHex(lane.waiver), lane]));
+}
+
+/** A service whose two lanes both work. */
+async function twoLanes(nodeOptions: { automine?: boolean } = {}): Promise<TestService> {
+  const service = await services.start({ ...BOTH, leaseMs: 300, requestTimeoutMs: 20_000 }, nodeOptions);
+  await working(service, [WAIVER, SECOND_WAIVER]);
+  return service;
+}
+
+describe("two waiver keys", () => {
+  it("share the work, and each lane's nonces have no gap", async () => {
+    const first = await twoLanes();
+    // One that finds both lanes at work when it starts.
+    const service = services.own(await first.again());
+    await service.submit([innerOf(500)], INCLUDED);
+    const lines = await service.submit(
+      users(60).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(60).fill("success"));
+    const { chain } = service.node;
+    for (const waiver of [WAIVER, SECOND_WAIVER]) {
+      expect(chain.nonceOf(waiver)).toBeGreaterThanOrEqual(30n);
+    }
+    expect(chain.executed).toHaveLength(61);
+  });
+
+  it("keep a sender in its lane while it has something under way, also across requests", async () => {
+    const service = await twoLanes({ automine: false });
+    await service.submit([innerOf(1, 0)]);
+    for (const nonce of [1, 2, 3]) {
+      // Others make the first lane the fuller one.
+      await service.submit(users(3, 10 * nonce).map((user) => innerOf(user)));
+      await service.submit([innerOf(1, nonce)]);
+    }
+    const rows = await service.query<{ waiver: Buffer; nonce: string }>(
+      "select waiver, sender_nonce::text as nonce from submissions where sender = $1 order by waiver_nonce",
+      [hexToBytes(userAddress(1))],
+    );
+    expect(new Set(rows.map(({ waiver }) => waiver.toString("hex"))).size).toBe(1);
+    expect(rows.map(({ nonce }) => nonce)).toEqual(["0", "1", "2", "3"]);
+    service.node.mine();
+    expect(service.node.chain.nonceOf(userAddress(1))).toBe(4n);
+  });
+});
+
+describe("a key that is added while the service runs", () => {
+  it("takes work; one that is removed takes none any more, and what waits in its lane goes to the others", async () => {
+    const service = await services.start({ requestTimeoutMs: 20_000 });
+    await service.submit([innerOf(1)], INCLUDED);
+    await service.server.setWaiverKeys([WAIVER_KEY, SECOND_KEY]);
+    await working(service, [SECOND_WAIVER]);
+    await service.server.setWaiverKeys([SECOND_KEY]);
+    const before = service.node.sent.length;
+    const lines = await service.submit(
+      users(20, 2).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+    expect(new Set(waiversOf(service.node.sent.slice(before)))).toEqual(new Set([SECOND_WAIVER]));
+    expect((await lanesOf(service)).get(WAIVER)?.owner).toBeUndefined();
+  });
+
+  it("many times at once is one lane, and a wrong list changes nothing", async () => {
+    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const { server } = service;
+    await Promise.all(users(5).map(() => server.setWaiverKeys([WAIVER_KEY, SECOND_KEY])));
+    await expect(server.setWaiverKeys([])).rejects.toThrow("waiverKeys is empty");
+    await expect(server.setWaiverKeys([SECOND_KEY, SECOND_KEY])).rejects.toThrow("the same key twice");
+    await working(service, [WAIVER, SECOND_WAIVER]);
+    await service.submit(
+      users(40).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(service.node.sent).toHaveLength(40);
+    await server.close();
+    await server.setWaiverKeys([WAIVER_KEY]);
+  });
+});
+
+describe("a lane whose key no replica knows", () => {
+  it("is left alone; its queued work goes to a lane that works", async () => {
+    const service = await services.start({ requestTimeoutMs: 50 }, { automine: false });
+    await service.node.close();
+    const lines = await service.submit(users(6).map((user) => innerOf(user)));
+    expect(lines.map(outcomeOf)).toEqual(Array(6).fill("TIMEOUT/NOT_BROADCAST"));
+    await service.server.close();
+    await service.node.open();
+    const next = services.own(await service.again({ waiverKeys: [SECOND_KEY], requestTimeoutMs: 20_000 }));
+    await next.node.until(({ chain }) => chain.waiting.length === 6);
+    expect(new Set(waiversOf(next.node.sent))).toEqual(new Set([SECOND_WAIVER]));
+    expect((await lanesOf(next)).get(WAIVER)).toMatchObject({ owner: undefined, state: "open", queued: 0 });
+  });
+});
+
+describe("a lane that is drained", () => {
+  it("takes nothing new, finishes what it has, and is retired; opened again, it works", async () => {
+    const service = await twoLanes({ automine: false });
+    await service.submit(users(10).map((user) => innerOf(user)));
+    expect(await setState(service, WAIVER, "draining")).toBe(true);
+    const later = service.submit(
+      users(10, 20).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    await service.until("select from submissions having count(*) filter (where state = 'broadcast') = 20");
+    service.node.mine();
+    await later;
+    await service.until("select from lanes where waiver = $1 and state = 'retired'", [hexToBytes(WAIVER)]);
+    expect(service.node.chain.executed).toHaveLength(20);
+    const nonce = service.node.chain.nonceOf(WAIVER);
+    service.node.automine = true;
+    await service.submit(
+      users(10, 40).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(nonce);
+
+    await setState(service, WAIVER, "open");
+    await setState(service, SECOND_WAIVER, "stopped");
+    await service.submit(
+      users(10, 60).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(nonce + 10n);
+  });
+
+  it("alone: what is queued waits in it and goes out before it is over", async () => {
+    const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    // While this waits for its block, the lane cannot be over.
+    await service.submit([innerOf(1)]);
+    await setState(service, WAIVER, "draining");
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    service.node.mine();
+    await service.until("select from lanes where state = 'retired'");
+  });
+});
+
+describe("a lane that is stopped", () => {
+  it("touches nothing until it is opened; what was queued in it goes to the other", async () => {
+    const service = await twoLanes();
+    await setState(service, WAIVER, "stopped");
+    const before = service.node.chain.nonceOf(WAIVER);
+    const lines = await service.submit(
+      users(20).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+    expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ state: "stopped", reason: "by a test" });
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(before);
+    await setState(service, WAIVER, "open");
+    await setState(service, SECOND_WAIVER, "stopped");
+    await service.submit(
+      users(10, 40).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(service.node.chain.nonceOf(WAIVER)).toBeGreaterThan(before);
+  });
+
+  it("of a waiver that the store does not know: says so", async () => {
+    const service = await services.start();
+    expect(await setState(service, userAddress(1), "stopped")).toBe(false);
+  });
+});
+
+describe("a waiver that is revoked", () => {
+  it("has its lane's breaker opened; its work goes to the other, and it comes back by a probe", async () => {
+    const service = await twoLanes();
+    service.node.chain.revoked.add(WAIVER);
+    // At least one of these goes to the lane that fails.
+    const lines = await service.submit(
+      users(20).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+    expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(20n);
+    expect((await lanesOf(service)).get(WAIVER)?.reason).toContain("is not a registered waiver");
+    service.node.chain.revoked.clear();
+    await setState(service, SECOND_WAIVER, "stopped");
+    const again = await service.submit(
+      users(5, 40).map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    expect(again.map(outcomeOf)).toEqual(Array(5).fill("success"));
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(5n);
+    expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ broken: false, reason: undefined });
+    expect(new Set(service.node.chain.executed)).toEqual(
+      new Set([...users(20), ...users(5, 40)].map((user) => hashOf(innerOf(user)))),
+    );
+  });
+});

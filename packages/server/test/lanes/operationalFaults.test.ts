@@ -1,0 +1,175 @@
+// Bad luck that is nobody's bug: a key in two hands, clocks that jump, a disk that is full.
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openLaneAdmin } from "../../src/lane/admin.js";
+import { outcomeOf, TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+
+// What must hold for two seconds before it counts does so here after a fifth of one.
+vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
+  const settle = await load();
+  return { ...settle, createDoubts: () => settle.createDoubts(() => 10 * performance.now()) };
+});
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("two services with the same key and different databases", () => {
+  it("name the second conflict and stop the lane that loses, instead of fighting; nothing runs twice", async () => {
+    const winner = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const { node } = winner;
+    const databaseUrl = await services.postgres.createDatabase();
+    const changes = { requestTimeoutMs: 100 };
+    const loser = services.own(await TestService.start({ node, databaseUrl, changes }));
+    await loser.until("select from lanes where owner is not null");
+    for (const conflict of [1, 2]) {
+      // The winner's wrapper has the nonce; the loser does not know, and signs one under the same.
+      await winner.submit([innerOf(conflict)]);
+      await loser.submit([innerOf(10 + conflict)]);
+      await loser.until("select from submissions where state = 'signed'");
+      node.mine();
+      await loser.until("select from lanes where foreign_uses = $1", [conflict]);
+      if (conflict === 1) {
+        // After the first it gives way, and carries its own under the next nonce.
+        await loser.until("select from submissions where state = 'broadcast'");
+        node.mine();
+        await loser.until("select from submissions where state = 'included'");
+      }
+    }
+    const [stopped] = await loser.until<{ reason: string }>(
+      "select reason from lanes where state = 'stopped'",
+    );
+    expect(stopped?.reason).toMatch(/^something else sends with this waiver's key: its nonces \d/);
+    const sent = node.sent.length;
+    await winner.submit([innerOf(3)]);
+    node.mine();
+    expect((await winner.submit([innerOf(1), innerOf(2), innerOf(3)], INCLUDED)).map(outcomeOf)).toEqual(
+      Array(3).fill("success"),
+    );
+    expect(node.sent).toHaveLength(sent + 1);
+
+    // A person has made sure that nobody else has the key.
+    await winner.server.close();
+    const admin = await openLaneAdmin({ databaseUrl });
+    await admin.set(Buffer.from(WAIVER.slice(2), "hex"), "open");
+    await admin.close();
+    await loser.until("select from submissions having bool_and(state in ('broadcast', 'included'))");
+    node.mine();
+    await loser.until("select from submissions having bool_and(state = 'included')");
+    expect(node.chain.executed).toHaveLength(5);
+    expect(new Set(node.chain.executed).size).toBe(5);
+  });
+});
+
+describe("a clock that jumps by an hour", () => {
+  it.each([1, -1])("on the service's machine (%i h): leases, waiting lines and order hold", async (hours) => {
+    const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
+    await service.submit([innerOf(1)]);
+    const lease = "select owner, epoch from lanes";
+    const before = await service.query(lease);
+    const lines = service.submit([innerOf(1), innerOf(2, 0), innerOf(2, 1)], INCLUDED);
+    await service.node.until(({ sent }) => sent.length === 3);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hours * 3_600_000 });
+    const later = service.submit([innerOf(2, 3), innerOf(2, 2)]);
+    await service.node.until(({ sent }) => sent.length === 5);
+    expect((await later).map(outcomeOf)).toEqual(["success", "success"]);
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(Array(3).fill("success"));
+    const ofUser2 = [0, 1, 2, 3].map((nonce) => hashOf(innerOf(2, nonce)));
+    expect(service.node.chain.executed.filter((hash) => ofUser2.includes(hash))).toEqual(ofUser2);
+    expect(await service.query(lease)).toEqual(before);
+  });
+
+  it("on the database's machine, backwards: a dead owner's lease does not hold for an hour", async () => {
+    const service = await services.start({ requestTimeoutMs: 20_000 });
+    await service.submit([innerOf(1)], INCLUDED);
+    await service.server.close();
+    // What was written before the clock was set back lies an hour ahead.
+    await service.query("update lanes set owner = $1, lease_until = now() + interval '1 hour'", [
+      randomUUID(),
+    ]);
+    const next = services.own(await service.again());
+    const lines = await next.submit([innerOf(2)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("on the database's machine, backwards: what was put off for a moment is not put off for an hour", async () => {
+    const service = await services.start({ requestTimeoutMs: 100 });
+    await service.node.close();
+    await service.submit([innerOf(1)]);
+    await service.server.close();
+    await service.query("update unfinished set look_at = now() + interval '1 hour'");
+    await service.node.open();
+    const next = services.own(await service.again({ requestTimeoutMs: 20_000 }));
+    const lines = await next.submit([innerOf(1)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("on the database's machine, forwards: whoever takes the lane, it is fenced and nothing runs twice", async () => {
+    const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    await first.submit([innerOf(1)]);
+    const second = services.own(await first.again());
+    await first.query("update lanes set lease_until = lease_until - interval '1 hour'");
+    const lines = Promise.all([first.submit([innerOf(2)]), second.submit([innerOf(3)])]);
+    expect((await lines).flat().map(outcomeOf)).toEqual(["success", "success"]);
+    first.node.mine();
+    await first.until("select from submissions having bool_and(state = 'included')");
+    expect(first.node.chain.executed).toHaveLength(3);
+  });
+});
+
+describe("a waiver without a registration", () => {
+  it("says so and takes no work, and the others do it", async () => {
+    const service = await services.start({ waiverKeys: [SECOND_KEY, WAIVER_KEY], requestTimeoutMs: 20_000 });
+    service.node.chain.revoked.add(SECOND_WAIVER);
+    const users = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
+    expect((await service.submit(users, INCLUDED)).map(outcomeOf)).toEqual(Array(20).fill("success"));
+    expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(0n);
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(20n);
+    const [lane] = await service.query<{ reason: string }>("select reason from lanes where waiver = $1", [
+      Buffer.from(SECOND_WAIVER.slice(2), "hex"),
+    ]);
+    expect(lane?.reason).toContain("is not a registered waiver");
+  });
+});
+
+describe("a full disk under PostgreSQL", () => {
+  // The disk is not really full: every write raises what PostgreSQL raises then, SQLSTATE 53100.
+  const FULL = ["unfinished", "finished", "lanes"].map(
+    (table) => `create trigger disk_is_full before insert or update on ${table}
+      for each statement execute function disk_is_full()`,
+  );
+  const fill = (service: TestService) =>
+    service.query(
+      `create function disk_is_full() returns trigger language plpgsql as $$ begin
+         raise exception 'could not extend file: No space left on device' using errcode = '53100';
+       end $$; ${FULL.join("; ")}`,
+    );
+  const free = (service: TestService) => service.query("drop function disk_is_full() cascade");
+
+  it("refuses requests with UNAVAILABLE, loses nothing that was accepted, and recovers by itself", async () => {
+    const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
+    await service.submit([innerOf(1)]);
+    // The line may have come before the store knew.
+    await service.until("select from submissions where state = 'broadcast'");
+    await fill(service);
+    const refused = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
+    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([503, "UNAVAILABLE"]);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    const record = await service.submit([innerOf(1)]).catch((error: Error) => error.message);
+    expect(String(record)).toContain("UNAVAILABLE");
+    // What is under way runs meanwhile, and cannot be written down.
+    service.node.mine();
+    await service.node.nextCall("eth_getTransactionReceipt");
+    expect((await service.rows()).map(({ state }) => state)).toEqual(["broadcast"]);
+    await free(service);
+    const lines = service.submit([innerOf(1), innerOf(2)], INCLUDED);
+    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
+    expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
+  });
+});

@@ -1,0 +1,203 @@
+// Nonces: of the user (D20), and of the waiver, which never skips one and never jams.
+import {
+  bytesToHex,
+  decodeInnerTx,
+  decodeTransaction,
+  type Hex,
+  hashTransaction,
+  hexToBytes,
+  signWrapperTx,
+} from "@gas-waiver/protocol";
+import { describe, expect, it, vi } from "vitest";
+import type { PoolKind } from "../support/modelChain.js";
+import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
+import { hashOf, innerOf, userAddress, usersByAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
+
+// What must hold for two seconds before it counts does so here after a fifth of one.
+vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
+  const settle = await load();
+  return { ...settle, createDoubts: () => settle.createDoubts(() => 10 * performance.now()) };
+});
+
+const services = testServices();
+const POOLS: PoolKind[] = ["strict", "queued"];
+
+/** A fixed order that is neither that of the nonces nor its reverse. */
+function shuffled<T>(items: readonly T[]): T[] {
+  return items.map((_, i) => items[(i * 37 + 11) % items.length] as T);
+}
+
+describe("a user's nonces", () => {
+  it("go out in order, whatever their order in the batch of 100 from 10 users", async () => {
+    const service = await services.start();
+    const batch = shuffled([...Array(100).keys()].map((i) => innerOf(1 + (i % 10), Math.floor(i / 10))));
+    const lines = await service.submit(batch, { query: "?wait=included" });
+    expect(lines.map(txHashOf)).toEqual(batch.map(hashOf));
+    expect(service.node.chain.executed).toHaveLength(100);
+    for (let user = 1; user <= 10; user++) {
+      expect(service.node.chain.nonceOf(userAddress(user))).toBe(10n);
+    }
+    expect(service.node.sent.map(nonceOf)).toEqual([...Array(100).keys()].map(BigInt));
+  });
+
+  it("already used: NONCE_TOO_LOW, with the next one named", async () => {
+    const service = await services.start();
+    service.node.chain.setNonce(userAddress(1), 7n);
+    const [line] = await service.submit([innerOf(1, 6)]);
+    expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_TOO_LOW");
+    expect(line).toMatchObject({ error: { message: expect.stringContaining("7") } });
+    expect((await service.submit([innerOf(1, 7)])).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("ahead of its turn: waits for its predecessor", async () => {
+    const service = await services.start();
+    const lines = service.stream([innerOf(1, 1)]);
+    const later = lines.next();
+    await service.node.nextCall("eth_getTransactionCount");
+    expect(service.node.sent).toEqual([]);
+    expect((await service.submit([innerOf(1, 0)])).map(outcomeOf)).toEqual(["success"]);
+    expect((await later).value).toMatchObject({ success: true });
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1, 0)), hashOf(innerOf(1, 1))]);
+  });
+
+  it("ahead of its turn for too long: NONCE_GAP, and it may be sent again", async () => {
+    const service = await services.start({ nonceGapTimeoutMs: 100 });
+    const [line] = await service.submit([innerOf(1, 3)]);
+    expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_GAP");
+    expect(service.node.sent).toEqual([]);
+    service.node.chain.setNonce(userAddress(1), 3n);
+    expect((await service.submit([innerOf(1, 3)])).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("used by two InnerTxs: the second is NONCE_CONFLICT and names the first", async () => {
+    const service = await services.start({}, { automine: false });
+    const rival = innerOf(1, 0, { gasLimit: 90_000n });
+    const [first, second] = await service.submit([innerOf(1), rival]);
+    expect([first, second].map(outcomeOf)).toEqual(["success", "VALIDATION_FAILED/NONCE_CONFLICT"]);
+    expect(second).toMatchObject({ error: { message: expect.stringContaining(first?.id ?? "?") } });
+    service.node.mine();
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
+  });
+});
+
+describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
+  it("leaves no hole that jams the lane: everybody else's run", async () => {
+    const service = await services.start({}, { pool });
+    const batch = [1, 2, 3, 4, 5].map((user) => innerOf(user));
+    service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
+    const lines = await service.submit(batch, { query: "?wait=included" });
+    expect(lines.map(outcomeOf).sort()).toEqual([
+      "BROADCAST_FAILED/NODE_REFUSED",
+      ...Array(4).fill("success"),
+    ]);
+    expect(service.node.chain.executed).toHaveLength(4);
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(4n);
+  });
+
+  it("leaves none either if all that follows is of one user", async () => {
+    const service = await services.start({ resendAfterMs: 50 }, { pool });
+    const [first = 0, then = 0] = usersByAddress(2);
+    service.node.chain.refused.set(hashOf(innerOf(first)), "TARGET_NOT_ALLOWED");
+    const later = [0, 1, 2, 3].map((nonce) => innerOf(then, nonce));
+    const lines = await service.submit([innerOf(first), ...later], { query: "?wait=included" });
+    expect(lines.map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED", ...Array(4).fill("success")]);
+    expect(service.node.chain.executed).toEqual(later.map(hashOf));
+  });
+
+  it("does not hold up others with the same user's later ones, which go when the nonce comes again", async () => {
+    const service = await services.start({ resendAfterMs: 50 }, { pool });
+    const batch = [0, 1, 2].map((nonce) => innerOf(1, nonce));
+    service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
+    const lines = service.stream(batch, "?wait=included");
+    expect((await lines.next()).value).toMatchObject({ index: 0, success: false });
+    const others = [2, 3, 4, 5].map((user) => innerOf(user));
+    const beats = setInterval(() => service.node.mine(), 20);
+    const outcomes = (await service.submit(others, { query: "?wait=included" })).map(outcomeOf);
+    expect(outcomes).toEqual(Array(4).fill("success"));
+    const instead = innerOf(1, 0, { gasLimit: 90_000n });
+    expect((await service.submit([instead])).map(outcomeOf)).toEqual(["success"]);
+    expect((await lines.next()).value).toMatchObject({ success: true });
+    expect((await lines.next()).value).toMatchObject({ success: true });
+    clearInterval(beats);
+    const ofUser = [instead, ...batch.slice(1)].map(hashOf);
+    expect(service.node.chain.executed.filter((hash) => ofUser.includes(hash))).toEqual(ofUser);
+    expect(service.node.chain.executed).toHaveLength(7);
+  });
+});
+
+describe("a user's later nonce that a queueing pool took, with the earlier one refused", () => {
+  it("is not told as a success after a crash either, and runs when the earlier one comes", async () => {
+    const service = await services.start({ resendAfterMs: 50 }, { pool: "queued" });
+    const [earlier, later] = [innerOf(1, 0), innerOf(1, 1)];
+    service.node.chain.refused.set(hashOf(earlier), "TARGET_NOT_ALLOWED");
+    const first = service.stream([earlier, later]);
+    expect((await first.next()).value).toMatchObject({ index: 0, success: false });
+    await service.until("select from unfinished where state = 'queued'");
+    await service.server.close();
+    // The process was killed after the pool had taken it, and before that was written down.
+    const wrapper = hexToBytes(service.node.sent[1] ?? "0x");
+    await service.query(
+      `update unfinished set state = 'signed', waiver_nonce = $1, wrapper_raw = $2, wrapper_hash = $3, signings = 1`,
+      [nonceOf(bytesToHex(wrapper)).toString(), wrapper, hashTransaction(decodeTransaction(wrapper))],
+    );
+    await service.query(`
+      create table steps (state submission_state);
+      create function keep_step() returns trigger language plpgsql as $$
+        begin insert into steps values (new.state); return new; end $$;
+      create trigger keep_step after update on unfinished for each row execute function keep_step()`);
+    const next = services.own(await service.again({ resendAfterMs: 50 }));
+    await next.until("select from unfinished where state = 'queued'");
+    expect(await next.query("select from steps where state = 'broadcast'")).toEqual([]);
+    const lines = next.stream([later], "?wait=included");
+    expect((await next.submit([innerOf(1, 0, { gasLimit: 90_000n })])).map(outcomeOf)).toEqual(["success"]);
+    expect((await lines.next()).value).toMatchObject({ success: true });
+  });
+});
+
+describe.each(POOLS)("with a %s pool, a waiver's nonce used by another wrapper", (pool) => {
+  it("is noticed; what had it runs under another, once", async () => {
+    const service = await services.start({ rpcTimeoutMs: 150 }, { pool, automine: false });
+    service.node.once({ kind: "silence", carriedOut: false });
+    const lines = service.submit([innerOf(1), innerOf(2)], { query: "?wait=included" });
+    await service.node.until(({ sent }) => sent.length === 2);
+    service.node.chain.take(wrapped(innerOf(9), 0n));
+    service.node.mine();
+    service.node.automine = true;
+    expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
+    expect([...service.node.chain.executed].sort()).toEqual([9, 1, 2].map((u) => hashOf(innerOf(u))).sort());
+  });
+
+  it("does not fail a user's later nonces that were under way", async () => {
+    const changes = { rpcTimeoutMs: 150, resendAfterMs: 50 };
+    const service = await services.start(changes, { pool, automine: false });
+    service.node.once({ kind: "silence", carriedOut: false });
+    const lines = service.submit([innerOf(1, 0), innerOf(1, 1)], { query: "?wait=included" });
+    await service.node.until(({ sent }) => sent.length === 2);
+    service.node.chain.take(wrapped(innerOf(9), 0n));
+    service.node.mine();
+    service.node.automine = true;
+    const beats = setInterval(() => service.node.mine(), 20);
+    expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
+    clearInterval(beats);
+    expect(service.node.chain.executed).toEqual([innerOf(9), innerOf(1, 0), innerOf(1, 1)].map(hashOf));
+  });
+
+  it("for the very same InnerTx: it counts as included", async () => {
+    const service = await services.start({ rpcTimeoutMs: 150 }, { pool, automine: false });
+    service.node.once({ kind: "silence", carriedOut: false });
+    const lines = service.submit([innerOf(1)], { query: "?wait=included" });
+    await service.node.until(({ sent }) => sent.length === 1);
+    service.node.chain.take(wrapped(innerOf(1), 0n, 60_000n));
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(["success"]);
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+  });
+});
+
+function wrapped(inner: Hex, nonce: bigint, verificationGas = 50_000n): Uint8Array {
+  return signWrapperTx(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas }).raw;
+}
+
+function nonceOf(raw: Hex): bigint {
+  return decodeTransaction(hexToBytes(raw)).nonce;
+}

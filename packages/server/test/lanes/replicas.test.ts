@@ -1,0 +1,173 @@
+// Several replicas on one database: whoever takes a submission, somebody executes it, and the client hears of it.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { runProgram } from "../support/child.js";
+import {
+  GOOD_HEADERS,
+  optionsFor,
+  outcomeOf,
+  type TestService,
+  testServices,
+} from "../support/testService.js";
+import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+/** Whoever has the lane keeps it, also on a machine that is busy for some seconds. */
+const LONG_LEASE = { leaseMs: 20_000 };
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Held {
+  readonly owner: string;
+  readonly epoch: string;
+}
+const leaseOf = async (service: TestService) =>
+  (await service.query<Held>("select owner, epoch from lanes"))[0] as Held;
+
+/** The first works the lane; the second does not, and takes it when it can. */
+async function two(changes = {}): Promise<[TestService, TestService]> {
+  const first = await services.start(changes);
+  await first.submit([innerOf(1)], INCLUDED);
+  return [first, services.own(await first.again())];
+}
+
+describe("what one replica takes and another executes", () => {
+  it.each(["", "?wait=included"])(
+    "is told by notification, with nothing else to hear it by%s",
+    async (query) => {
+      const first = await services.start(LONG_LEASE);
+      await first.submit([innerOf(1)], INCLUDED);
+      // Whatever looks into the store now and then does not, on the second one.
+      vi.useFakeTimers({ toFake: ["setInterval"] });
+      const second = services.own(await first.again());
+      const before = await leaseOf(first);
+      const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
+      expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
+      expect(await leaseOf(first)).toEqual(before);
+    },
+  );
+
+  it("is told of failures too", async () => {
+    const [first, second] = await two();
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    first.node.chain.refused.set(hashOf(innerOf(2)), "TARGET_NOT_ALLOWED");
+    expect((await second.submit([innerOf(2)])).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+  });
+
+  it("is told by looking into the store where notifications are lost", async () => {
+    const service = await services.start(LONG_LEASE);
+    await service.server.close();
+    const [{ name = "" } = {}] = await service.query<{ name: string }>("select current_database() as name");
+    await service.query(
+      `create function public.pg_notify(text, text) returns void language sql as 'select';
+       alter database ${name} set search_path = public, pg_catalog`,
+    );
+    const first = services.own(await service.again());
+    await first.submit([innerOf(1)], INCLUDED);
+    const second = services.own(await service.again());
+    const before = await leaseOf(first);
+    const lines = await second.submit([innerOf(2), innerOf(3)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    expect(await leaseOf(first)).toEqual(before);
+  });
+
+  it("is one submission, sent to either (D18)", async () => {
+    const [first, second] = await two();
+    const [a, b] = await Promise.all([first.submit([innerOf(2)]), second.submit([innerOf(2)])]);
+    expect(a[0]).toEqual(b[0]);
+    expect(first.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
+  });
+
+  it("goes to lanes of keys that only the other has", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)], INCLUDED);
+    await service.server.close();
+    // A lane hears of it with its next lease: this way with its first.
+    await service.query("update lanes set state = 'stopped'");
+    const first = services.own(await service.again());
+    const second = services.own(await first.again({ waiverKeys: [SECOND_KEY] }));
+    await second.until("select from lanes having count(owner) = 2");
+    const lines = await first.submit([innerOf(2), innerOf(3)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    expect(first.node.chain.nonceOf(SECOND_WAIVER)).toBe(2n);
+  });
+});
+
+describe("an owner whose node is slow", () => {
+  it("keeps its lane: the lease is renewed while a call is under way", async () => {
+    const [first, second] = await two({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
+    const before = await leaseOf(first);
+    let release: () => void = () => {};
+    first.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const lines = second.submit([innerOf(2)], INCLUDED);
+    await first.node.until(({ sent }) => sent.length === 2);
+    const [{ due } = { due: "" }] = await first.query<{ due: string }>(
+      // It is renewed after a third, or a half: twice, then.
+      "select (lease_until + interval '3.2 seconds')::text as due from lanes",
+    );
+    await first.until("select from lanes where lease_until > $1", [due]);
+    expect(await leaseOf(first)).toEqual(before);
+    first.node.script = undefined;
+    release();
+    expect((await lines).map(outcomeOf)).toEqual(["success"]);
+    expect(first.node.sent).toHaveLength(2);
+  });
+});
+
+describe("an owner that stalls", () => {
+  it("is replaced within 5 s; when it comes back it undoes nothing, and its clients hear what the other did", async () => {
+    const service = await services.start();
+    await service.server.close();
+    const { node, databaseUrl } = service;
+    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url, { leaseMs: 1_500 });
+    const program = `
+      import { parseAllowedTargets } from "@gas-waiver/protocol";
+      import { createServer } from "@gas-waiver/server";
+      const waiverKeys = [Uint8Array.from(input.waiverKey)];
+      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
+      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
+      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+      console.log(url);`;
+    const stalled = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+    const post = async (user: number) => {
+      const body = JSON.stringify({ transactions: [innerOf(user)] });
+      const url = `${stalled.line}/v1/submit?wait=included`;
+      return (await fetch(url, { method: "POST", headers: GOOD_HEADERS, body })).text();
+    };
+    try {
+      let release: () => void = () => {};
+      node.once({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+      const first = post(1);
+      await node.until(({ sent }) => sent.length === 1);
+      const before = await leaseOf(service);
+      stalled.signal("SIGSTOP");
+      const since = performance.now();
+      // As long as the other believes of a lease: it does not lose the lane again in this test.
+      const next = services.own(await service.again({ leaseMs: 4_000 }));
+      expect((await next.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+      expect(performance.now() - since).toBeLessThan(5_000);
+      expect(Number((await leaseOf(service)).epoch)).toBe(Number(before.epoch) + 1);
+      const rows = await service.rows();
+      release();
+      stalled.signal("SIGCONT");
+      expect(await first).toContain('"success":true');
+      expect(await post(3)).toContain('"success":true');
+      expect((await service.rows()).slice(0, 2)).toEqual(rows);
+      expect(Number((await leaseOf(service)).epoch)).toBe(Number(before.epoch) + 1);
+      expect(node.chain.executed).toEqual([1, 2, 3].map((user) => hashOf(innerOf(user))));
+    } finally {
+      await stalled.kill();
+    }
+  });
+});
+
+describe("an owner that is closed", () => {
+  it("hands its lane over at once, however long the lease", async () => {
+    const [first, second] = await two({ leaseMs: 600_000 });
+    const before = await leaseOf(first);
+    await first.server.close();
+    expect((await second.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    expect(await leaseOf(second)).not.toEqual(before);
+  });
+});

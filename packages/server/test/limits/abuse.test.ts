@@ -1,0 +1,285 @@
+// Clients that hold what they do not use, send without an end, or send what grows when it is read.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { CLOSE_CODES } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { replyFrom } from "../support/rawReply.js";
+import { API_KEY, OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { TestSocket } from "../support/testSocket.js";
+import { APPROVE, hashOf, innerOf } from "../support/user.js";
+
+const services = testServices();
+const HEAD = [
+  "POST /v1/submit HTTP/1.1",
+  "Host: x",
+  `Authorization: Bearer ${API_KEY}`,
+  "Content-Type: application/json",
+];
+
+function rawTo(service: TestService, lines: readonly string[], rest = ""): Socket {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.write(`${lines.join("\r\n")}${rest}`);
+  return socket;
+}
+
+const reasonOf = (text: string) => JSON.parse(text).error.reason;
+let users = 0;
+
+/** Somebody else's request goes its way. */
+async function expectServed(service: TestService): Promise<void> {
+  expect((await service.submit([innerOf(++users)])).map(outcomeOf)).toEqual(["success"]);
+}
+
+async function metered(service: TestService): Promise<(name: string) => Promise<number>> {
+  const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+  return async (name) => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
+  };
+}
+
+describe("connections that ask for nothing", () => {
+  it("200 WebSockets are held and counted, and requests are answered beside them", async () => {
+    const service = await services.start();
+    const metric = await metered(service);
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => TestSocket.open(service)));
+    expect(await metric("gas_waiver_open_sockets")).toBe(200);
+    expect(await metric("gas_waiver_open_connections")).toBeGreaterThanOrEqual(200);
+    await expectServed(service);
+    sockets[0]?.send({ id: 1, watch: [] });
+    expect(await sockets[0]?.next()).toEqual({ request: 1, done: true });
+    for (const { socket } of sockets) socket.terminate();
+  });
+
+  it("WebSockets beyond the key's number: 503, while another key has room, until one is closed", async () => {
+    const service = await services.start({ maxKeySockets: 2, maxSockets: 3 });
+    const [first] = await Promise.all([TestSocket.open(service), TestSocket.open(service)]);
+    const handshake = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    const knock = (key: string) =>
+      service.call("GET", "/v1/submit", undefined, { ...handshake, authorization: `Bearer ${key}` });
+    const ofKey = await knock(API_KEY);
+    expect([ofKey.status, reasonOf(ofKey.text)]).toEqual([503, "SOCKETS_AT_CAPACITY"]);
+    expect(ofKey.headers["retry-after"]).toBe("1");
+    const other = await TestSocket.open(service, OTHER_API_KEY);
+    const ofAll = await knock(OTHER_API_KEY);
+    expect([ofAll.status, reasonOf(ofAll.text)]).toEqual([503, "SOCKETS_AT_CAPACITY"]);
+    first?.socket.close();
+    await first?.closed;
+    const again = await TestSocket.open(service);
+    for (const { socket } of [again, other]) socket.terminate();
+  });
+
+  it("connections beyond the limit are closed unheard and counted, and those that are open go on", async () => {
+    const service = await services.start({ maxConnections: 2 });
+    const metric = await metered(service);
+    const open = [rawTo(service, []), rawTo(service, [])];
+    await Promise.all(open.map((socket) => once(socket, "connect")));
+    const late = rawTo(service, []);
+    await once(late, "close");
+    expect(await metric("gas_waiver_dropped_connections_total")).toBe(1);
+    const [first] = open as [Socket];
+    first.write("GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect((await replyFrom(first)).status).toBe(200);
+    open[1]?.destroy();
+  });
+});
+
+describe("a request that does not end", () => {
+  it("a head is cut with 408", async () => {
+    const service = await services.start({ headTimeoutMs: 1_000 });
+    const slow = rawTo(service, [...HEAD, "X-More: a"]);
+    await expectServed(service);
+    const reply = await replyFrom(slow);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([408, "REQUEST_TOO_SLOW"]);
+  });
+
+  it("a body that comes a byte at a time is cut with 408, and what it held is free again", async () => {
+    const limits = { headTimeoutMs: 1_000, bodyTimeoutMs: 1_000, maxBodyBytes: 60_000, maxHeldBytes: 65_536 };
+    const service = await services.start(limits);
+    const slow = rawTo(service, [...HEAD, "Content-Length: 50000", "", ""], "{");
+    const dripping = setInterval(() => slow.write(" "), 20);
+    const reply = await replyFrom(slow);
+    clearInterval(dripping);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([408, "REQUEST_TOO_SLOW"]);
+    // It has no room beside the other, which may have a moment until it is gone.
+    const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
+    while ((await service.post(body)).status === 503);
+    await expectServed(service);
+  });
+
+  it("a frame closes its WebSocket with 1008", async () => {
+    const service = await services.start({ headTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
+    const slow = await TestSocket.open(service);
+    slow.socket.send('{"id":1,', { fin: false });
+    const why = once(slow.socket, "close");
+    expect(await slow.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(String((await why)[1])).toContain("within 1 seconds");
+    await expectServed(service);
+  });
+});
+
+describe("bodies that together are too large", () => {
+  it("find no room: 503, while another key has room, until the first is gone", async () => {
+    const service = await services.start({ maxBodyBytes: 40_000, maxHeldBytes: 100_000 });
+    const first = rawTo(service, [...HEAD, "Content-Length: 40000", "", ""], "{");
+    const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
+    // The first one's bytes arrive when they arrive.
+    let reply = await service.post(body);
+    while (reply.status === 200) reply = await service.post(body);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([503, "BODIES_AT_CAPACITY"]);
+    expect(reply.headers["retry-after"]).toBe("1");
+    const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
+    expect((await service.post(body, other)).status).toBe(200);
+    first.destroy();
+    while ((await service.post(body)).status === 503);
+    await expectServed(service);
+  });
+
+  it("a stranger's, where there is no path, is not read at all", async () => {
+    const service = await services.start();
+    const stranger = rawTo(service, [
+      "POST /v1/nothing HTTP/1.1",
+      "Host: x",
+      "Content-Type: application/json",
+      "Content-Length: 30000000",
+      "",
+      "",
+    ]);
+    const reply = await replyFrom(stranger);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([404, "NO_SUCH_PATH"]);
+  });
+
+  it("a batch of the largest transactions is taken whole", async () => {
+    const service = await services.start({}, { automine: false });
+    const data = new Uint8Array(131_072);
+    data.set(APPROVE);
+    const batch = Array.from({ length: 100 }, () => innerOf(++users, 0, { data, gasLimit: 2_000_000n }));
+    const body = JSON.stringify({ transactions: batch });
+    expect(body.length).toBeGreaterThan(26_000_000);
+    const lines = await service.submit(batch);
+    expect(lines.map(outcomeOf)).toEqual(batch.map(() => "success"));
+  });
+});
+
+describe("a body in pieces of one byte", () => {
+  it("is as good as any other", async () => {
+    const service = await services.start();
+    const transaction = innerOf(++users);
+    const body = JSON.stringify({ transactions: [transaction] });
+    const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
+    const socket = rawTo(service, [...HEAD, "Transfer-Encoding: chunked", "Connection: close", "", ""]);
+    socket.write(`${chunks}0\r\n\r\n`);
+    let text = "";
+    for await (const part of socket.setEncoding("utf8")) text += part;
+    expect(text).toContain(hashOf(transaction));
+  });
+});
+
+describe("a body in very many pieces of one byte", () => {
+  it("is refused before its end, and the connection closed", async () => {
+    const service = await services.start();
+    const socket = rawTo(service, [...HEAD, "Transfer-Encoding: chunked", "", ""]);
+    socket.write("1\r\n \r\n".repeat(20_000));
+    const reply = await replyFrom(socket);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);
+    expect(reply.headers.connection).toBe("close");
+    await expectServed(service);
+  });
+});
+
+describe("JSON that grows when it is read", () => {
+  const shared = services.shared();
+
+  it.each([
+    ["objects", "{},", "{}"],
+    ["arrays", "[],", "[]"],
+    ["numbers", "0,", "0"],
+    ["depth", "[", `${"]".repeat(300_000)}0`],
+  ])("of very many %s: 400, and an error frame", async (_, one, last) => {
+    const service = shared();
+    const many = `[${one.repeat(300_000)}${last}]`;
+    const reply = await service.post(`{"transactions":${many}}`);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);
+    const client = await TestSocket.open(service);
+    client.send(`{"id":1,"transactions":${many}}`);
+    expect(await client.next()).toMatchObject({ request: null, error: { reason: "MALFORMED_BODY" } });
+    client.send({ id: 2, watch: [] });
+    expect(await client.next()).toEqual({ request: 2, done: true });
+    client.socket.close();
+  });
+
+  it.each([
+    ["a lone surrogate", '"\\ud800"', "PARSE_ERROR/INVALID_HEX"],
+    ["a text of a million characters", `"${"z".repeat(1_000_000)}"`, "PARSE_ERROR/INVALID_HEX"],
+  ])("%s is that line's error", async (_, transaction, outcome) => {
+    const reply = await shared().post(`{"transactions":[${transaction}]}`);
+    expect(outcomeOf(JSON.parse(reply.text))).toBe(outcome);
+  });
+
+  it.each([
+    ["beyond all numbers", "1e400"],
+    ["of 100,000 digits", "9".repeat(100_000)],
+    ["below all numbers", "-1e-400"],
+  ])("a number %s in the place of a transaction: 400", async (_, number) => {
+    const reply = await shared().post(`{"transactions":[${number}]}`);
+    expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);
+    expect(reply.text.length).toBeLessThan(1_000);
+  });
+
+  it("a lone surrogate as the id of a request comes back as it was", async () => {
+    const client = await TestSocket.open(shared());
+    client.send('{"id":"\\ud800","watch":[]}');
+    expect(await client.next()).toEqual({ request: "\ud800", done: true });
+    client.send('{"id":1,"watch":[],"id":2}');
+    expect(await client.next()).toEqual({ request: 2, done: true });
+    client.socket.close();
+  });
+});
+
+describe("a WebSocket that sends", () => {
+  const shared = services.shared();
+
+  it("a frame in very many pieces is closed with 1008", async () => {
+    const client = await TestSocket.open(shared());
+    for (let i = 0; i < 5_000; i++) client.socket.send("x", { fin: false });
+    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    await expectServed(shared());
+  });
+
+  it("a frame in pieces of nothing is closed with 1008, and told why", async () => {
+    const client = await TestSocket.open(shared());
+    const why = once(client.socket, "close");
+    client.socket.send("x", { fin: false });
+    for (let i = 0; i < 20_000; i++) client.socket.send("", { fin: false });
+    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(String((await why)[1])).toContain("too many pieces");
+    await expectServed(shared());
+  });
+
+  it("pings without an end is closed with 1008, and told why", async () => {
+    const client = await TestSocket.open(shared());
+    const why = once(client.socket, "close");
+    for (let i = 0; i < 2_000; i++) client.socket.ping("x".repeat(125), true, () => {});
+    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(String((await why)[1])).toContain("pings");
+    await expectServed(shared());
+  });
+
+  it("requests under one id, again and again, is answered each time", async () => {
+    const service = await services.start({ maxBodyBytes: 2_000 }, { automine: false });
+    const client = await TestSocket.open(service);
+    client.send({ id: 1, transactions: [innerOf(++users)], wait: "included" });
+    for (let i = 0; i < 20; i++) {
+      client.send({ id: 1, watch: ["x".repeat(1_000)] });
+      expect(await client.next()).toMatchObject({ request: null, error: { reason: "DUPLICATE_REQUEST_ID" } });
+    }
+    client.socket.terminate();
+  });
+});

@@ -1,0 +1,154 @@
+// What survives: clients that go away, the database, the service itself.
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { runProgram } from "../support/child.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import {
+  API_KEY,
+  GOOD_HEADERS,
+  optionsFor,
+  outcomeOf,
+  TestService,
+  testServices,
+} from "../support/testService.js";
+import { hashOf, innerOf, WAIVER } from "../support/user.js";
+
+const services = testServices();
+
+describe("a client that goes away", () => {
+  it("cancels nothing (D19)", async () => {
+    const service = await services.start({}, { automine: false });
+    let release: () => void = () => {};
+    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const body = JSON.stringify({ transactions: [innerOf(1), "0x"] });
+    const response = await service.open("POST", "/v1/submit", body, GOOD_HEADERS);
+    await service.node.until(({ sent }) => sent.length === 1);
+    response.destroy();
+    release();
+    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    service.node.mine();
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
+    service.node.script = undefined;
+    expect((await service.submit([innerOf(1), innerOf(2)])).map(outcomeOf)).toEqual(["success", "success"]);
+  });
+});
+
+describe("a service whose store is away when its lanes start", () => {
+  it("starts them when it is back", async () => {
+    const first = await services.start();
+    await first.server.close();
+    // Each start writes its lane twice: when it makes itself known, and when the lane begins.
+    await first.query(`create sequence writes`);
+    await first.query(`create function fail() returns trigger language plpgsql as $$ begin
+      if nextval('writes') = 2 then raise exception using errcode = 'admin_shutdown'; end if;
+      return new; end $$`);
+    await first.query("create trigger fail before insert on lanes for each row execute function fail()");
+    const next = services.own(await first.again());
+    expect((await next.submit([innerOf(1)], { query: "?wait=included" })).map(outcomeOf)).toEqual([
+      "success",
+    ]);
+    const [writes] = await next.query<{ last: string }>("select last_value as last from writes");
+    expect(Number(writes?.last)).toBeGreaterThan(2);
+  });
+});
+
+describe("a service that is closed", () => {
+  it("answers the lines that wait, ends soon, and the next one on the same store carries on", async () => {
+    const changes = { rpcTimeoutMs: 600_000, shutdownMs: 300 };
+    const service = await services.start(changes, { automine: false });
+    service.node.onSends({ kind: "silence", carriedOut: false });
+    const lines = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length === 1);
+    const since = performance.now();
+    await service.server.close();
+    // Soon, and what a busy machine adds; the node's own limit is far away.
+    expect(performance.now() - since).toBeLessThan(15_000);
+    const [line] = await lines;
+    expect(outcomeOf(line)).toBe("TIMEOUT/OUTCOME_UNKNOWN");
+    expect(line).toMatchObject({ error: { message: expect.stringContaining("shutting down") } });
+
+    service.node.script = undefined;
+    service.node.automine = true;
+    const next = services.own(await service.again());
+    expect(next.server.earlierSubmissions).toBe(1);
+    await service.node.until(({ chain }) => chain.executed.length === 1);
+    const [again] = await next.submit([innerOf(1)], { query: "?wait=included" });
+    expect(again).toMatchObject({ id: line?.id, success: true });
+    expect(new Set(service.node.sent).size).toBe(1);
+  });
+
+  it("may be closed twice, and at once after its start", async () => {
+    const service = await services.start();
+    await Promise.all([service.server.close(), service.server.close()]);
+  });
+
+  it("waits for a broadcast under way, and for inclusion no longer", async () => {
+    const service = await services.start({}, { automine: false });
+    const lines = service.submit([innerOf(1)], { query: "?wait=included" });
+    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.server.close();
+    expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_INCLUDED|OUTCOME_UNKNOWN)$/);
+  });
+});
+
+describe("a database that goes away", () => {
+  it("is 503 UNAVAILABLE with Retry-After, and works again when it is back", async () => {
+    const service = await services.start();
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
+    await services.postgres.halt();
+    const reply = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
+    expect(reply.status).toBe(503);
+    expect(reply.headers["retry-after"]).toBe("1");
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "STORE_UNAVAILABLE" });
+    expect((await service.call("GET", "/v1/health")).status).toBe(200);
+    await services.postgres.resume();
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("while a line waits: the line is answered all the same, and the work completes", async () => {
+    const service = await services.start({ rpcTimeoutMs: 300 }, { automine: false });
+    service.node.once({ kind: "silence", carriedOut: false });
+    const lines = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length === 1);
+    await services.postgres.halt();
+    await services.postgres.resume();
+    expect((await lines).map(outcomeOf)).toEqual(["success"]);
+  });
+});
+
+describe("a service that is killed", () => {
+  it("between accept and broadcast: the next one executes it exactly once", async () => {
+    const node = await ScriptedNode.start();
+    node.onSends({ kind: "silence", carriedOut: false });
+    const databaseUrl = await services.postgres.createDatabase();
+    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url);
+    const program = `
+      import { parseAllowedTargets } from "@gas-waiver/protocol";
+      import { createServer } from "@gas-waiver/server";
+      const waiverKeys = [Uint8Array.from(input.waiverKey)];
+      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
+      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
+      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+      console.log(url);`;
+    const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+    const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+    const body = JSON.stringify({ transactions: [innerOf(1), innerOf(1, 1), innerOf(2)] });
+    const answer = fetch(`${child.line}/v1/submit`, { method: "POST", headers, body })
+      .then((response) => response.text())
+      .catch(() => randomUUID());
+    await node.until(({ sent }) => sent.length === 3);
+    await child.kill();
+    await answer;
+
+    node.script = undefined;
+    const service = services.own(await TestService.start({ node, databaseUrl, changes: {} }));
+    expect(service.server.earlierSubmissions).toBe(3);
+    await node.until(({ chain }) => chain.executed.length === 3);
+    expect(new Set(node.sent).size).toBe(3);
+    const lines = await service.submit([innerOf(1), innerOf(1, 1), innerOf(2)], { query: "?wait=included" });
+    expect(lines.map(outcomeOf)).toEqual(Array(3).fill("success"));
+    expect(node.chain.nonceOf(WAIVER)).toBe(3n);
+    await service.server.close();
+    await node.close();
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+
+const services = testServices();
+
+/** The samples of `GET /metrics`, by name and labels as they stand there. */
+async function scrape(url: string): Promise<Map<string, number>> {
+  const response = await fetch(`${url}/metrics`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toContain("text/plain");
+  const lines = (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(" ")),
+      Number(line.slice(line.lastIndexOf(" ") + 1)),
+    ]),
+  );
+}
+
+async function metered(service: TestService): Promise<() => Promise<Map<string, number>>> {
+  const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+  return () => scrape(url);
+}
+
+describe("the metrics", () => {
+  it("count what was accepted, answered by code, refused whole, and said by the node", async () => {
+    const service = await services.start({ maxBatchSize: 10 });
+    const read = await metered(service);
+    service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
+    await service.submit([innerOf(1), innerOf(2), innerOf(3), "0x", innerOf(4, 0, { gasPrice: 1n })]);
+    await service.submit([innerOf(1)]);
+    await service.post("{}");
+    await service.post(JSON.stringify({ transactions: Array(11).fill("0x") }));
+    const metrics = await read();
+    expect(metrics.get("gas_waiver_accepted_total")).toBe(3);
+    const answered = (code: string) => metrics.get(`gas_waiver_line_seconds_count{code="${code}"}`);
+    expect(["OK", "BROADCAST_FAILED", "PARSE_ERROR", "VALIDATION_FAILED"].map(answered)).toEqual([
+      3, 1, 1, 1,
+    ]);
+    expect(metrics.get('gas_waiver_line_seconds_bucket{le="+Inf",code="OK"}')).toBe(3);
+    const refused = [...metrics].filter(([name]) => name.startsWith("gas_waiver_refused_requests_total{"));
+    expect(refused.reduce((sum, [, count]) => sum + count, 0)).toBe(2);
+    expect(metrics.get('gas_waiver_node_answers_total{meaning="accepted"}')).toBe(2);
+    expect(metrics.get('gas_waiver_node_answers_total{meaning="refused"}')).toBe(1);
+  });
+
+  it("show each lane: whether it takes work, how much waits in it, and for how long", async () => {
+    const service = await services.start({ waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 100 });
+    await service.node.close();
+    await service.submit([1, 2, 3].map((user) => innerOf(user)));
+    await service.query("update unfinished set accepted_at = now() - interval '1 minute'");
+    // One that finds the store like this when it starts.
+    const next = services.own(await service.again());
+    await next.submit([innerOf(4)]);
+    // It has looked at its lanes when this is answered.
+    await next.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    const metrics = await (await metered(next))();
+    const of = (metric: string) =>
+      [WAIVER, SECOND_WAIVER].map(
+        (waiver) => metrics.get(`gas_waiver_lane_${metric}{waiver="${waiver}"}`) ?? -1,
+      );
+    expect(of("queued").reduce((a, b) => a + b)).toBeGreaterThanOrEqual(3);
+    expect(of("under_way")).toEqual([0, 0]);
+    expect(Math.max(...of("oldest_seconds"))).toBeGreaterThanOrEqual(60);
+    expect(of("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
+  });
+
+  it("are not on the port of the customers, and nothing else is on theirs", async () => {
+    const service = await services.start();
+    const { url, port } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    expect((await service.call("GET", "/metrics")).status).toBe(404);
+    expect((await fetch(`${url}/v1/health`)).status).toBe(404);
+    await expect(service.server.listenMetrics({ host: "127.0.0.1", port })).rejects.toThrow();
+    await service.server.close();
+    await expect(fetch(`${url}/metrics`)).rejects.toThrow();
+  });
+});

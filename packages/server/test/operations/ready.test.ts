@@ -1,0 +1,49 @@
+// Can the service do its work? (D24)
+import { parseReadiness } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+
+async function readyOf(service: TestService) {
+  const { status, text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+  return { status, body: parseReadiness(JSON.parse(text)) };
+}
+
+describe("GET /v1/ready", () => {
+  it("is 200 when store, node and a waiver are there", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    expect(await readyOf(service)).toEqual({
+      status: 200,
+      body: {
+        ready: true,
+        parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 1 } },
+      },
+    });
+  });
+
+  it("is 503 and names the node when that is away", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    await service.node.close();
+    const { status, body } = await readyOf(service);
+    expect([status, body.ready, body.parts.store.ok, body.parts.chain.ok]).toEqual([503, false, true, false]);
+  });
+
+  it("is 503 when no lane takes work", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    await service.query("update lanes set state = 'draining'");
+    const { status, body } = await readyOf(service);
+    expect([status, body.ready, body.parts.waivers]).toMatchObject([503, false, { ok: false, usable: 0 }]);
+  });
+
+  it("needs a key, as everything but health does", async () => {
+    const service = await services.start();
+    const reply = await service.call("GET", "/v1/ready");
+    expect(reply.status).toBe(401);
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAUTHORIZED", reason: "MISSING_KEY" });
+  });
+});

@@ -1,0 +1,127 @@
+// A store that knows less than the chain: an old backup was restored. The chain is right, and nothing fails wrongly.
+import { describe, expect, it } from "vitest";
+import { openLaneAdmin } from "../../src/lane/admin.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf, userAddress } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+const users = [1, 2, 3, 4];
+const batch = users.map((user) => innerOf(user));
+
+/** A service that has executed the batch and ended; its store is put back to when all of it was queued or signed. */
+async function restored(state: "queued" | "signed"): Promise<TestService> {
+  const service = await services.start();
+  // What leaves the table is kept aside, as a backup would have it.
+  await service.query(`
+    create table backup (like unfinished);
+    create function back_up() returns trigger language plpgsql as $$
+      begin insert into backup select old.*; return old; end $$;
+    create trigger back_up before delete on unfinished for each row execute function back_up()`);
+  await service.submit(batch, INCLUDED);
+  await service.server.close();
+  const unsigned =
+    "waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null, signings = 0,";
+  await service.query(`
+    drop trigger back_up on unfinished;
+    update backup set ${state === "queued" ? unsigned : ""} state = '${state}', broadcast_at = null;
+    delete from finished;
+    insert into unfinished select * from backup`);
+  return service;
+}
+
+const allIncluded = "select from submissions having bool_and(state = 'included')";
+
+describe("a store restored from an old backup", () => {
+  it.each(["queued", "signed"] as const)(
+    "that has as %s what the chain executed: the sweep at the start settles it",
+    async (state) => {
+      const service = await restored(state);
+      const sent = service.node.sent.length;
+      const next = services.own(await service.again());
+      await next.until(allIncluded);
+      expect((await next.submit(batch, INCLUDED)).map(outcomeOf)).toEqual(Array(4).fill("success"));
+      expect((await next.submit([innerOf(9)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+      expect(service.node.chain.executed).toEqual([...batch, innerOf(9)].map(hashOf));
+      expect(service.node.sent.slice(sent).length).toBeLessThanOrEqual(5);
+      expect(await next.query("select from lanes where foreign_uses > 0")).toEqual([]);
+    },
+  );
+
+  it("does not give up what has waited too long by its clock, but was executed", async () => {
+    const service = await restored("queued");
+    await service.query("update unfinished set accepted_at = now() - interval '1 day'");
+    // The node is away at the start: nobody can know yet.
+    await service.node.close();
+    const next = services.own(await service.again({ maxQueueMs: 60_000, requestTimeoutMs: 1_500 }));
+    expect((await next.submit([innerOf(9)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
+    expect(await next.query("select from submissions where state = 'failed'")).toEqual([]);
+    await service.node.open();
+    await next.until(allIncluded);
+    expect(service.node.chain.executed).toEqual([...batch, innerOf(9)].map(hashOf));
+  });
+
+  it("gives up what has waited too long and was not executed", async () => {
+    const service = await restored("queued");
+    await service.query("update unfinished set accepted_at = now() - interval '1 day'");
+    service.node.chain.reorg(service.node.chain.height);
+    await service.query("update lanes set state = 'stopped'");
+    const next = services.own(await service.again({ maxQueueMs: 60_000 }));
+    await next.until(
+      "select from submissions having bool_and(state = 'failed' and error_reason = 'NOT_BROADCAST')",
+    );
+    await next.query("update lanes set state = 'open'");
+    await next.submit([innerOf(9)], INCLUDED);
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(9))]);
+  });
+
+  it("does not confuse a nonce that was used by another way: NONCE_TOO_LOW where the InnerTx never ran", async () => {
+    const service = await restored("queued");
+    const rival = innerOf(5, 0, { gasLimit: 90_000n });
+    service.node.chain.setNonce(userAddress(5), 1n);
+    const next = services.own(await service.again());
+    const [line] = await next.submit([rival]);
+    expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_TOO_LOW");
+    await next.until("select from submissions having count(*) filter (where state = 'included') = 4");
+  });
+});
+
+describe("the doctor", () => {
+  it("says what it found and changes nothing; with repair, it settles what no service works", async () => {
+    const service = await restored("signed");
+    const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+    const [dry] = await admin.examine(service.node.url, { repair: false });
+    expect(dry).toMatchObject({
+      chainNonce: 4n,
+      taken: { lowest: 0n, highest: 3n, count: 4 },
+      repaired: false,
+    });
+    expect(dry?.findings.map(({ fate }) => fate.kind)).toEqual(Array(4).fill("included"));
+    expect(await service.query(allIncluded)).toEqual([]);
+    const [done] = await admin.examine(service.node.url, { repair: true });
+    expect(done).toMatchObject({ repaired: true });
+    expect(await service.query(allIncluded)).toHaveLength(1);
+    const [clean] = await admin.examine(service.node.url, { repair: true });
+    expect(clean).toMatchObject({ findings: [], repaired: false });
+    await admin.close();
+  });
+
+  it("leaves a lane that a service works to the service", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)], INCLUDED);
+    const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+    expect(await admin.examine(service.node.url, { repair: true })).toMatchObject([
+      { findings: [], repaired: false },
+    ]);
+    await admin.close();
+  });
+
+  it("refuses a node on another chain: what that says of nonces is nothing", async () => {
+    const service = await restored("signed");
+    service.node.chain.genesisHash = hashOf(innerOf(1));
+    const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+    await expect(admin.examine(service.node.url, { repair: true })).rejects.toThrow("another chain");
+    expect(await service.query(allIncluded)).toEqual([]);
+    await admin.close();
+  });
+});

@@ -1,0 +1,115 @@
+// The end of the service: what is signed is finished, nothing new is taken, and nothing takes too long.
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { outcomeOf, testServices } from "../support/testService.js";
+import { hashOf, innerOf } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+
+function gate() {
+  let open: () => void = () => {};
+  const after = new Promise<void>((resolve) => (open = resolve));
+  return { after, open };
+}
+
+describe("a service that is closed", () => {
+  it("finishes the batch that is on the wire, and answers its lines; what is queued stays for the next", async () => {
+    const service = await services.start({ maxBatchSize: 300, shutdownMs: 20_000 });
+    const { after, open } = gate();
+    service.node.once({ kind: "later", after });
+    const lines = service.submit(Array.from({ length: 300 }, (_, i) => innerOf(1 + i)));
+    await service.node.until(({ sent }) => sent.length > 0);
+    const onTheWire = service.node.sent.length;
+    await service.until("select from submissions having count(*) = 300");
+    const closing = service.server.close();
+    open();
+    await closing;
+    const outcomes = (await lines).map(outcomeOf);
+    const done = outcomes.filter((outcome) => outcome === "success").length;
+    expect(done).toBeGreaterThanOrEqual(onTheWire);
+    const rows = await service.rows();
+    expect(rows.filter(({ state }) => state === "signed")).toEqual([]);
+    expect(rows.filter(({ state }) => state === "queued")).toHaveLength(300 - done);
+
+    const next = services.own(await service.again());
+    await next.node.until(({ chain }) => chain.executed.length === 300);
+    expect(new Set(next.node.chain.executed).size).toBe(300);
+    expect(new Set(next.node.sent).size).toBe(300);
+  });
+
+  it("refuses what comes meanwhile, with 503 and Retry-After", async () => {
+    const service = await services.start({ shutdownMs: 20_000 });
+    const { after, open } = gate();
+    service.node.once({ kind: "later", after });
+    const lines = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length === 1);
+    const closing = service.server.close();
+    const reply = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
+    expect(reply.status).toBe(503);
+    expect(reply.headers["retry-after"]).toBeDefined();
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+    open();
+    expect((await lines).map(outcomeOf)).toEqual(["success"]);
+    await closing;
+    expect(await service.rows()).toHaveLength(1);
+  });
+
+  it.each([
+    ["sends", ["eth_sendRawTransaction"]],
+    ["everything", undefined],
+  ])("is not held longer than shutdownMs and a moment by a node that hangs on %s", async (_, methods) => {
+    const service = await services.start({ shutdownMs: 300, rpcTimeoutMs: 600_000 }, { automine: false });
+    await service.submit([innerOf(1)]);
+    service.node.script = (arrival) =>
+      methods === undefined || arrival.methods.some((method) => methods.includes(method))
+        ? { kind: "silence", carriedOut: false }
+        : undefined;
+    const before = service.node.sent.length;
+    const lines = service.submit([innerOf(2)]);
+    await service.until("select from submissions having count(*) = 2");
+    if (methods !== undefined) await service.node.until(({ sent }) => sent.length > before);
+    const since = performance.now();
+    await service.server.close();
+    // A moment, and what a busy machine adds; the node's own limit is far away.
+    expect(performance.now() - since).toBeLessThan(15_000);
+    expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_BROADCAST|OUTCOME_UNKNOWN)$/);
+  });
+
+  it.each([
+    ["has asked for nothing", ""],
+    ["has sent half a request", "POST /v1/submit HTTP/1.1\r\nHost: localhost\r\nContent-Len"],
+  ])("is not held up by a client that %s", async (_, sent) => {
+    const service = await services.start();
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    socket.write(sent);
+    // One answer on another connection: the service has seen what came before.
+    await service.call("GET", "/v1/health");
+    const ended = once(socket, "close");
+    await service.server.close();
+    await ended;
+  });
+
+  it("before its node was ever there: ends at once", async () => {
+    const service = await services.start();
+    await service.server.close();
+    await service.node.close();
+    const next = await service.again({ shutdownMs: 600_000 });
+    const keys = next.server.setWaiverKeys([new Uint8Array(32).fill(9)]);
+    await next.server.close();
+    await keys;
+  });
+
+  it("leaves its lanes to a process that starts at once, whatever the lease", async () => {
+    const service = await services.start({ leaseMs: 600_000 });
+    await service.submit([innerOf(1)], INCLUDED);
+    await service.server.close();
+    expect(await service.query("select from lanes where owner is not null")).toEqual([]);
+    const next = services.own(await service.again());
+    expect((await next.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    expect(next.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
+  });
+});

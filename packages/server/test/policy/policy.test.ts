@@ -1,0 +1,249 @@
+// What may be sent, by the chain's registry: followed, narrowed by a configuration, and when it cannot be read.
+import { bytesToHex, hexToBytes, parseReadiness } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import type { ServerOptions } from "../../src/model/options.js";
+import {
+  approvalOf,
+  decide,
+  policyOf,
+  REGISTRY,
+  targets,
+  transferOf,
+  untilPolicy,
+  withRegistry,
+} from "../support/policies.js";
+import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { APPROVE, innerOf, TOKEN, TRANSFER, userAddress, WAIVER } from "../support/user.js";
+
+const services = testServices();
+const BOTH = { policySource: "both" } as const;
+
+const outcomes = async (service: TestService, ...transactions: string[]) =>
+  (await service.submit(transactions)).map(outcomeOf);
+
+describe("a service that follows the registry", () => {
+  it("takes what the waiver may send from the first request on", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry() });
+    expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
+      "success",
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+    ]);
+    expect(await outcomes(service, innerOf(3, 0, { to: new Uint8Array(20).fill(9) }))).toEqual([
+      "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
+    ]);
+  });
+
+  it("hears of a wider policy, of a narrower one, and of one that is gone, by the next block", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry() });
+    await decide(service, targets(TRANSFER, APPROVE));
+    expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual(["success", "success"]);
+    await decide(service, targets(APPROVE));
+    expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+      "success",
+    ]);
+    await decide(service, undefined);
+    expect(await outcomes(service, approvalOf(5))).toEqual(["BROADCAST_FAILED/WAIVER_NOT_REGISTERED"]);
+    await decide(service, targets(TRANSFER));
+    expect(await outcomes(service, transferOf(6))).toEqual(["success"]);
+  });
+
+  it("says in /v1/ready that a waiver is not registered, and takes nothing for it", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry("none") });
+    const { status, text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    expect(status).toBe(503);
+    expect(parseReadiness(JSON.parse(text)).parts.waivers).toEqual({
+      ok: false,
+      usable: 0,
+      message: `no waiver takes work; ${WAIVER} is not a registered waiver`,
+    });
+  });
+
+  it("shows on the lane that its waiver was revoked, keeps what is queued, and works again when it is back", async () => {
+    const service = await services.start(
+      { ...REGISTRY, requestTimeoutMs: 20_000 },
+      { prepare: withRegistry() },
+    );
+    await service.submit([transferOf(1)]);
+    // It waits for its turn until after the revocation.
+    const waiting = service.submit([innerOf(2, 1)]);
+    await service.until("select from submissions where state = 'queued'");
+    service.node.chain.decide(WAIVER, undefined);
+    const [lane] = await service.until<{ reason: string }>(
+      "select reason from lanes where broken_until > now()",
+    );
+    expect(lane?.reason).toBe(`${WAIVER} is not a registered waiver`);
+    service.node.chain.setNonce(userAddress(2), 1n);
+    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    await service.until("select from lanes where reason is null and broken_until < now()");
+  });
+
+  it("asks for nothing but the head while no event comes", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry() });
+    const { node } = service;
+    const asked: string[] = [];
+    node.script = ({ methods }) => {
+      asked.push(...methods);
+      return undefined;
+    };
+    for (let block = 0; block < 3; block++) {
+      node.mine();
+      await node.nextCall("eth_getLogs");
+    }
+    expect(asked).not.toContain("eth_call");
+    node.script = undefined;
+  });
+
+  it("hears of a block over the node's WebSocket, and need not ask for it", async () => {
+    const changes: Partial<ServerOptions> = { ...REGISTRY, pollIntervalMs: 600_000 };
+    const service = await services.start(changes, {
+      prepare(node) {
+        withRegistry()(node);
+        Object.assign(changes, { rpcWsUrl: node.wsUrl });
+      },
+    });
+    const { node } = service;
+    await node.until(({ heads }) => heads.subscribers === 1);
+    node.chain.decide(WAIVER, targets(APPROVE));
+    node.mine();
+    const selectors = async () => (await policyOf(service)).allowedTargets[0]?.selectors;
+    while ((await selectors())?.join() !== bytesToHex(APPROVE));
+    expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
+  });
+
+  it("reads everything again after a reorg, which may have taken an event away", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
+    await decide(service, targets(APPROVE));
+    expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
+    service.node.chain.reorg(1);
+    service.node.mine();
+    service.node.mine();
+    await untilPolicy(service, [TRANSFER, APPROVE]);
+    expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
+  });
+
+  it("reads everything again where the node gives no logs", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry() });
+    const { registry } = service.node.chain;
+    if (registry) registry.withoutLogs = true;
+    await decide(service, targets(APPROVE));
+    expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
+  });
+
+  it("hears what has changed while the node was away when it is back", async () => {
+    const service = await services.start({ ...REGISTRY, requestTimeoutMs: 100 }, { prepare: withRegistry() });
+    await service.node.close();
+    // By the last known policy: what is accepted is not lost.
+    expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
+      "TIMEOUT/NOT_BROADCAST",
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+    ]);
+    for (let block = 0; block < 3; block++) service.node.chain.mine();
+    service.node.chain.decide(WAIVER, targets(TRANSFER, APPROVE));
+    await service.node.open();
+    await untilPolicy(service, [TRANSFER, APPROVE]);
+  });
+});
+
+describe("GET /v1/policy", () => {
+  it("tells what this key may send, by which waiver, its limits, and how to sign", async () => {
+    const service = await services.start(
+      { ...REGISTRY, maxGasLimit: 5_000_000n },
+      { prepare: withRegistry() },
+    );
+    await service.submit([transferOf(1)]);
+    const token = { address: bytesToHex(TOKEN), selectors: [bytesToHex(TRANSFER)] };
+    await service.until("select from lanes where owner is not null");
+    await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    expect(await policyOf(service)).toEqual({
+      chainId: 2201,
+      marker: "0x000000000000000000000000000000000000f333",
+      waits: ["broadcast", "included"],
+      allowedTargets: [token],
+      waivers: [{ address: WAIVER, usable: true, allowedTargets: [token] }],
+      limits: {
+        ratePerSecond: 100_000,
+        rateBurst: 100_000,
+        maxQueued: 5_000,
+        maxBatchSize: 100,
+        maxBodyBytes: 33_554_432,
+        maxGasLimit: "5000000",
+        maxDataLength: 131_072,
+      },
+    });
+    const reply = await service.call("GET", "/v1/policy");
+    expect(reply.status).toBe(401);
+  });
+
+  it("says of a waiver that is not registered that it can send nothing, and why", async () => {
+    const service = await services.start(REGISTRY, { prepare: withRegistry("none") });
+    const message = `${WAIVER} is not a registered waiver`;
+    expect(await policyOf(service)).toMatchObject({
+      allowedTargets: [],
+      waivers: [{ address: WAIVER, usable: false, message, allowedTargets: [] }],
+    });
+  });
+
+  it("needs no chain where the configuration says what may be sent", async () => {
+    const service = await services.start();
+    await service.node.close();
+    const selectors = [APPROVE, TRANSFER].map(bytesToHex);
+    expect((await policyOf(service)).allowedTargets).toEqual([{ address: bytesToHex(TOKEN), selectors }]);
+  });
+});
+
+describe("a service with a configuration beside the registry", () => {
+  it("takes only what both permit", async () => {
+    const narrow = { ...BOTH, allowedTargets: targets(APPROVE) };
+    const service = await services.start(narrow, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
+    expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+      "success",
+    ]);
+    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    // Nothing is left that both permit.
+    await untilPolicy(service, undefined);
+    expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+      "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
+    ]);
+  });
+});
+
+describe("a service that starts without the registry", () => {
+  it("does not start where calls cannot read it, and says what to configure", async () => {
+    await expect(services.start(REGISTRY)).rejects.toThrow(
+      /^the WaiverRegistry at 0x0{36}f334 cannot be read: .*; configure what may be sent/,
+    );
+  });
+
+  it("refuses while no node has told what may be sent, and takes work when one has", async () => {
+    const first = await services.start(REGISTRY, { prepare: withRegistry() });
+    await first.submit([transferOf(1)]);
+    await first.server.close();
+    await first.node.close();
+    const service = services.own(await first.again());
+    const reply = await service.post(JSON.stringify({ transactions: [transferOf(2)] }));
+    expect(reply.status).toBe(503);
+    expect(reply.headers["retry-after"]).toBe("1");
+    expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "CHAIN_UNAVAILABLE" });
+    const policy = await service.call("GET", "/v1/policy", undefined, GOOD_HEADERS);
+    expect(policy.status).toBe(503);
+    expect(JSON.parse(policy.text).error).toMatchObject({ reason: "CHAIN_UNAVAILABLE" });
+    await service.node.open();
+    await service.until("select from lanes where owner is not null");
+    expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
+  });
+
+  it("takes work by its configuration meanwhile, if it has one", async () => {
+    const first = await services.start(BOTH, { prepare: withRegistry() });
+    await first.submit([transferOf(1)]);
+    await first.server.close();
+    await first.node.close();
+    const service = services.own(await first.again({ requestTimeoutMs: 50 }));
+    expect(await outcomes(service, transferOf(2), innerOf(3, 0, { data: hexToBytes("0x01020304") }))).toEqual(
+      ["TIMEOUT/NOT_BROADCAST", "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"],
+    );
+  });
+});

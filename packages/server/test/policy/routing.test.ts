@@ -1,0 +1,147 @@
+// Waivers whose policies differ: which of them carries what, and what waits for one that may.
+import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { approvalOf, decide, REGISTRY, targets, transferOf, withRegistry } from "../support/policies.js";
+import type { ScriptedNode } from "../support/scriptedNode.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import {
+  APPROVE,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  TRANSFER,
+  userAddress,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
+
+const services = testServices();
+
+const outcomes = async (service: TestService, ...transactions: string[]) =>
+  (await service.submit(transactions)).map(outcomeOf);
+
+describe("two waivers with different policies", () => {
+  /** The first may send transfers, the second approvals. */
+  const prepare = (node: ScriptedNode) => {
+    withRegistry(targets(TRANSFER))(node);
+    node.chain.decide(SECOND_WAIVER, targets(APPROVE));
+  };
+  const KEYS = { ...REGISTRY, waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 20_000 };
+  const working = (service: TestService) =>
+    service.until("select from lanes having count(*) filter (where owner is not null) = 2");
+  const carriers = (service: TestService) =>
+    service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
+
+  it("carry what they may, also of a sender whose work is under way with the other", async () => {
+    const service = await services.start(KEYS, { prepare, automine: false });
+    await working(service);
+    expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
+    const later = service.submit([innerOf(1, 1, { data: APPROVE })]);
+    // It is in the other lane, and waits there for its turn.
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(SECOND_WAIVER),
+    ]);
+    service.node.mine();
+    expect((await later).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
+  });
+
+  it("let a sender's later transaction wait for the earlier one longer than for one that is missing", async () => {
+    const changes = { ...KEYS, nonceGapTimeoutMs: 50 };
+    const service = await services.start(changes, { prepare, automine: false });
+    await working(service);
+    expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
+    const lines = service.stream([innerOf(1, 1, { data: APPROVE }), innerOf(2, 1, { data: APPROVE })]);
+    const next = async () => {
+      const { value } = await lines.next();
+      return [value?.index, outcomeOf(value)];
+    };
+    // Of the second user there is nothing with nonce 0.
+    expect(await next()).toEqual([1, "VALIDATION_FAILED/NONCE_GAP"]);
+    service.node.mine();
+    expect(await next()).toEqual([0, "success"]);
+    expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
+  });
+
+  it("hand on what is queued when a policy is narrowed, if the other permits it", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    // It waits for the one before it.
+    const waiting = service.submit([innerOf(1, 1)]);
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(WAIVER),
+    ]);
+    service.node.chain.decide(WAIVER, targets(APPROVE));
+    service.node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(SECOND_WAIVER),
+    ]);
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([SECOND_WAIVER]);
+  });
+
+  it("keep what only a lane that is stopped could carry, until it is open again", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    const second = hexToBytes(SECOND_WAIVER);
+    const setState = async (state: string) => {
+      await service.query("update lanes set state = $2::lane_state where waiver = $1", [second, state]);
+      // The lane reads it with its lease: what it began before is done when it has renewed that twice.
+      for (let renewals = 0; renewals < 2; renewals++) {
+        const [lane] = await service.query<{ until: string }>(
+          "select lease_until::text as until from lanes where waiver = $1",
+          [second],
+        );
+        await service.until("select from lanes where waiver = $1 and lease_until > $2", [
+          second,
+          lane?.until,
+        ]);
+      }
+    };
+    await setState("stopped");
+    const waiting = service.submit([approvalOf(1)]);
+    // The other lane has it, and may not carry it.
+    await service.until("select from submissions where state = 'queued' and waiver = $1", [
+      hexToBytes(WAIVER),
+    ]);
+    expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
+    await setState("open");
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
+  });
+
+  it("hand on what is queued when the waiver is revoked, if the other permits it", async () => {
+    const service = await services.start(KEYS, {
+      prepare(node) {
+        withRegistry(targets(TRANSFER))(node);
+        node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+      },
+    });
+    await working(service);
+    const waiting = service.submit([innerOf(1, 1)]);
+    const [queued] = await service.until<{ waiver: Buffer }>(
+      "select waiver from submissions where state = 'queued'",
+    );
+    const first = bytesToHex(queued?.waiver ?? new Uint8Array());
+    service.node.chain.decide(first, undefined);
+    await service.until("select from submissions where state = 'queued' and waiver <> $1", [
+      hexToBytes(first),
+    ]);
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    expect(carriers(service)).not.toContain(first);
+  });
+
+  it("leave to the chain what neither permits any more (D8)", async () => {
+    const service = await services.start(KEYS, { prepare });
+    await working(service);
+    const waiting = service.submit([innerOf(1, 1)]);
+    await service.until("select from submissions where state = 'queued'");
+    service.node.chain.refused.set(hashOf(innerOf(1, 1)), "SELECTOR_NOT_ALLOWED");
+    await decide(service, targets(hexToBytes("0x01020304")));
+    service.node.chain.setNonce(userAddress(1), 1n);
+    expect((await waiting).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+  });
+});

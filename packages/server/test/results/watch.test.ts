@@ -1,0 +1,158 @@
+// What a lane does about blocks: wrappers that they pass over, blocks that go away, blocks that stay.
+import { describe, expect, it } from "vitest";
+import type { TestService } from "../support/testService.js";
+import { outcomeOf, testServices } from "../support/testService.js";
+import { hashOf, innerOf, WAIVER } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+const batch = [1, 2, 3].map((user) => innerOf(user));
+
+/** Resolves when all submissions are in this state. */
+const all = (service: TestService, state: string, condition = "true") =>
+  service.until(`select from submissions having bool_and(state = '${state}' and ${condition})`);
+
+/** Resolves with the next time that the watcher has asked for the height, and been answered. */
+async function look(service: TestService): Promise<void> {
+  await service.node.nextCall("eth_blockNumber");
+  await service.node.nextCall("eth_blockNumber");
+}
+
+describe("a pool that evicts", () => {
+  it("gets the same bytes again after two blocks passed them over, not before", async () => {
+    const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
+    await service.submit(batch);
+    await look(service);
+    service.node.chain.forgetAll();
+    service.node.mine();
+    await look(service);
+    expect(service.node.sent).toHaveLength(3);
+    service.node.mine();
+    await service.node.until(({ chain }) => chain.waiting.length === 3);
+    expect(service.node.sent.slice(3)).toEqual(service.node.sent.slice(0, 3));
+    service.node.mine();
+    await all(service, "included");
+    expect(service.node.chain.executed).toEqual(batch.map(hashOf));
+  });
+
+  it("again and again: nothing is lost or doubled", async () => {
+    const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
+    const lines = service.submit(batch, INCLUDED);
+    for (let times = 0; times < 3; times++) {
+      await service.node.until(({ chain }) => chain.waiting.length === 3);
+      await look(service);
+      service.node.chain.forgetAll();
+      service.node.mine();
+      service.node.mine();
+    }
+    await service.node.until(({ chain }) => chain.waiting.length === 3);
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(Array(3).fill("success"));
+    expect(service.node.chain.executed).toEqual(batch.map(hashOf));
+    expect(new Set(service.node.sent).size).toBe(3);
+  });
+});
+
+describe("new blocks over WebSocket", () => {
+  it("are settled at once, long before anybody asks", async () => {
+    const service = await services.start({}, { automine: false });
+    const follower = services.own(
+      await service.again({ rpcWsUrl: service.node.wsUrl, pollIntervalMs: 600_000 }),
+    );
+    await service.server.close();
+    await service.node.until(({ heads }) => heads.subscribers === 1);
+    const lines = follower.submit(batch, INCLUDED);
+    await follower.until("select from submissions having count(*) filter (where state = 'broadcast') = 3");
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(Array(3).fill("success"));
+  });
+});
+
+describe("a reorg", () => {
+  const DEEP = { reorgDepth: 3, resendAfterMs: 600_000 };
+
+  it("takes what was included back to broadcast, the same bytes land again, and are final when deep enough", async () => {
+    const service = await services.start(DEEP, { automine: false });
+    await service.submit(batch);
+    service.node.mine();
+    await all(service, "included", "finished_at is null");
+    service.node.chain.reorg(1);
+    service.node.mine();
+    await service.node.until(({ sent }) => sent.length === 6);
+    expect(service.node.chain.executed).toEqual([]);
+    expect(service.node.sent.slice(3)).toEqual(service.node.sent.slice(0, 3));
+    service.node.mine();
+    await all(service, "included", "finished_at is null");
+    service.node.mine();
+    service.node.mine();
+    await look(service);
+    expect(await service.query("select from submissions where finished_at is not null")).toEqual([]);
+    service.node.mine();
+    await all(service, "included", "finished_at is not null");
+    expect(service.node.chain.executed).toEqual(batch.map(hashOf));
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);
+  });
+
+  it("that puts the same transactions into another block moves them there", async () => {
+    const service = await services.start(DEEP, { automine: false });
+    const [line] = await service.submit([innerOf(1)]);
+    service.node.mine();
+    await all(service, "included");
+    const [before] = await service.query<{ block_hash: Buffer }>("select block_hash from submissions");
+    service.node.chain.reorg(1);
+    service.node.chain.take(Buffer.from((service.node.sent[0] ?? "").slice(2), "hex"));
+    service.node.mine();
+    await service.until("select from submissions where state = 'included' and block_hash <> $1", [
+      before?.block_hash,
+    ]);
+    expect(service.node.sent).toHaveLength(1);
+    const [again] = await service.submit([innerOf(1)], INCLUDED);
+    expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
+  });
+
+  it("does not confuse what came after: new work goes on, each runs once", async () => {
+    const service = await services.start(DEEP, { automine: false });
+    await service.submit(batch);
+    service.node.mine();
+    await all(service, "included");
+    await service.submit([innerOf(4)]);
+    service.node.mine();
+    await all(service, "included");
+    service.node.chain.reorg(2);
+    const lines = service.submit([innerOf(5)], INCLUDED);
+    service.node.mine();
+    service.node.mine();
+    await service.node.until(({ chain }) => chain.waiting.length === 5);
+    service.node.mine();
+    expect((await lines).map(outcomeOf)).toEqual(["success"]);
+    await all(service, "included");
+    expect([...service.node.chain.executed].sort()).toEqual(
+      [1, 2, 3, 4, 5].map((user) => hashOf(innerOf(user))).sort(),
+    );
+  });
+
+  it("keeps a draining lane from its end until nothing can come back", async () => {
+    const service = await services.start({ ...DEEP, leaseMs: 300 }, { automine: false });
+    await service.submit(batch);
+    await service.query("update lanes set state = 'draining'");
+    service.node.mine();
+    await all(service, "included", "finished_at is null");
+    service.node.chain.reorg(1);
+    service.node.mine();
+    await service.node.until(({ sent }) => sent.length === 6);
+    for (let blocks = 0; blocks < 3; blocks++) {
+      service.node.mine();
+      await look(service);
+      expect(await service.query("select from lanes where state = 'retired'")).toEqual([]);
+    }
+    service.node.mine();
+    await service.until("select from lanes where state = 'retired'");
+    expect(service.node.chain.executed).toEqual(batch.map(hashOf));
+  });
+
+  it("is nothing where blocks are final at once: an inclusion is final with its block", async () => {
+    const service = await services.start();
+    await service.submit(batch, INCLUDED);
+    await all(service, "included", "finished_at is not null");
+  });
+});

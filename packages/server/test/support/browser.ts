@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import chromium from "@sparticuz/chromium";
+import { type Browser, chromium as playwright } from "playwright-core";
+
+const run = promisify(execFile);
+
+/** The package holds a Chromium for this platform only. */
+export const hasBrowser = process.platform === "linux" && process.arch === "x64";
+
+/** A real browser, called as its package has it, but without these arguments. Close it afterwards. */
+export async function launchBrowser(without: readonly string[] = []): Promise<Browser> {
+  const args = chromium.args.filter((one) => !without.includes(one));
+  return await playwright.launch({ executablePath: await unpacked(), args });
+}
+
+const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
+
+/**
+ * The browser, unpacked once for all runs. The package takes for whole what is there, also while another process is
+ * unpacking it: so everybody unpacks in a folder of their own, and the first puts it in its place.
+ */
+async function unpacked(): Promise<string> {
+  const { version } = JSON.parse(
+    readFileSync(
+      fileURLToPath(new URL("../../package.json", import.meta.resolve("@sparticuz/chromium"))),
+      "utf8",
+    ),
+  ) as { readonly version: string };
+  const folder = join(tmpdir(), `gas-waiver-chromium-${version}`);
+  const binary = join(folder, "chromium");
+  if (existsSync(binary)) return binary;
+  const own = await mkdtemp(join(tmpdir(), "gas-waiver-chromium."));
+  await run(process.execPath, ["--input-type=module", "-e", UNPACK], {
+    cwd: import.meta.dirname,
+    env: { TMPDIR: own },
+  });
+  await rename(own, folder).catch(async (error: NodeJS.ErrnoException) => {
+    await rm(own, { recursive: true, force: true });
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+  });
+  return binary;
+}

@@ -1,0 +1,29 @@
+import { connect, type Socket } from "node:net";
+import type { Reply, TestService } from "./testService.js";
+
+/** The answer to bytes on a connection of their own. */
+export async function answerTo(service: TestService, bytes: string): Promise<Reply> {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  return await replyFrom(socket);
+}
+
+/** The next answer on the connection, which is over then. */
+export async function replyFrom(socket: Socket): Promise<Reply> {
+  let answer = "";
+  for await (const chunk of socket.setEncoding("utf8")) {
+    answer += chunk;
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (answer.includes("\r\n\r\n") && Buffer.byteLength(body) >= length) break;
+  }
+  socket.destroy();
+  const [head = "", text = ""] = answer.split("\r\n\r\n");
+  const [first = "", ...fields] = head.split("\r\n");
+  const headers = fields.map((field) => {
+    const [name = "", value = ""] = field.split(": ");
+    return [name.toLowerCase(), value];
+  });
+  return { status: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), text };
+}

@@ -1,0 +1,214 @@
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { MOST_CALLS } from "../../src/chain/rpc.js";
+import { HeadFeed } from "./headFeed.js";
+import { ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
+
+/** One call as it arrived: a batch of one or more. */
+export interface Arrival {
+  readonly methods: readonly string[];
+  /** The signed bytes of each eth_sendRawTransaction in it. */
+  readonly raws: readonly Hex[];
+}
+
+export interface NodeError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** What the node does with one HTTP request instead of answering well. */
+export type Misbehaviour =
+  /** This answer, and the calls are not looked at. */
+  | { readonly kind: "answer"; readonly status: number; readonly body: string }
+  /** The connection breaks, before or after the calls have been carried out. */
+  | { readonly kind: "reset"; readonly carriedOut: boolean }
+  /** Nobody answers. */
+  | { readonly kind: "silence"; readonly carriedOut: boolean }
+  /** It says that it took what it was sent, and forgets it. */
+  | { readonly kind: "forget" }
+  /** It takes all and answers only the first calls of the batch. */
+  | { readonly kind: "partial"; readonly answered: number }
+  /** These sends get an error, the others what they deserve. */
+  | { readonly kind: "error"; readonly of: (raw: Hex) => NodeError | undefined }
+  /** As usual, but not before this. */
+  | { readonly kind: "later"; readonly after: Promise<unknown> };
+
+/** As Erigon answers a batch with more calls than it lets through. */
+const TOO_LARGE = {
+  kind: "answer",
+  status: 200,
+  body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"batch limit 100 exceeded"}}',
+} as const;
+
+export type Script = (arrival: Arrival) => Misbehaviour | undefined;
+
+interface JsonRpcCall {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** A chain node over real HTTP, whose chain is a model in memory and which does as a test tells it. */
+export class ScriptedNode {
+  readonly chain: ModelChain;
+  /** Every send that arrived, in order, also those that were not carried out. */
+  readonly sent: Hex[] = [];
+  /** Decides about each request; undefined is a good node. */
+  script: Script | undefined;
+  /** Makes a block after each request that brought something. */
+  automine: boolean;
+  readonly #events = new EventEmitter().setMaxListeners(0);
+  #server: Server | undefined;
+  #heads: HeadFeed | undefined;
+  #port = 0;
+
+  private constructor(chain: ModelChain, automine: boolean) {
+    this.chain = chain;
+    this.automine = automine;
+  }
+
+  /** A node; with `chain`, another one of the same chain and pool. */
+  static async start({
+    pool = "strict" as PoolKind,
+    automine = true,
+    chain = new ModelChain(pool),
+  } = {}): Promise<ScriptedNode> {
+    const node = new ScriptedNode(chain, automine);
+    await node.open();
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get wsUrl(): string {
+    return `ws://127.0.0.1:${this.#port}`;
+  }
+
+  /** Who follows its new blocks over WebSocket. */
+  get heads(): HeadFeed {
+    if (this.#heads === undefined) throw new Error("the node is not open");
+    return this.#heads;
+  }
+
+  /** Listens, on the port of before if there was one. */
+  async open(): Promise<void> {
+    const server = createServer((request, response) => {
+      this.#receive(request, response).catch(() => response.destroy());
+    });
+    this.#heads = new HeadFeed(server, () => this.#events.emit("news"));
+    await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Is not there any more: connections are refused. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = once(server, "close");
+    server.close();
+    this.#heads?.cut();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  /** The script applies to the next request that sends something, and no other. */
+  once(misbehaviour: Misbehaviour): void {
+    this.script = ({ raws }) => {
+      if (raws.length === 0) return undefined;
+      this.script = undefined;
+      return misbehaviour;
+    };
+  }
+
+  /** A script that applies to what sends something only. */
+  onSends(misbehaviour: Misbehaviour): void {
+    this.script = ({ raws }) => (raws.length > 0 ? misbehaviour : undefined);
+  }
+
+  /** Makes a block of what the pool holds. */
+  mine(): void {
+    this.chain.mine();
+    this.#heads?.tell(this.chain.height);
+    this.#events.emit("news");
+  }
+
+  /** Resolves when this holds: looked at now, with every call that arrives and with every block. */
+  async until(holds: (node: this) => boolean): Promise<void> {
+    while (!holds(this)) await once(this.#events, "news");
+  }
+
+  /** Resolves with the next call that arrives and has this method. */
+  async nextCall(method: string): Promise<void> {
+    for (;;) {
+      const [arrival] = (await once(this.#events, "arrival")) as [Arrival];
+      if (arrival.methods.includes(method)) return;
+    }
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    const calls = (Array.isArray(body) ? body : [body]) as JsonRpcCall[];
+    const raws = calls.flatMap(({ method, params }) =>
+      method === "eth_sendRawTransaction" ? [params[0] as Hex] : [],
+    );
+    this.sent.push(...raws);
+    const arrival: Arrival = { methods: calls.map(({ method }) => method), raws };
+    const misbehaviour = calls.length > MOST_CALLS ? TOO_LARGE : this.script?.(arrival);
+    this.#events.emit("arrival", arrival);
+    this.#events.emit("news");
+    if (misbehaviour?.kind === "later") await misbehaviour.after;
+    this.#answer(calls, Array.isArray(body), misbehaviour, response);
+  }
+
+  #answer(
+    calls: readonly JsonRpcCall[],
+    isBatch: boolean,
+    misbehaviour: Misbehaviour | undefined,
+    response: ServerResponse,
+  ): void {
+    if (misbehaviour?.kind === "answer") {
+      response.writeHead(misbehaviour.status, { "content-type": "application/json" }).end(misbehaviour.body);
+      return;
+    }
+    const broken = misbehaviour?.kind === "reset" || misbehaviour?.kind === "silence";
+    if (broken && !misbehaviour.carriedOut) {
+      if (misbehaviour.kind === "reset") response.destroy();
+      return;
+    }
+    const answers = calls.map((call) => ({ jsonrpc: "2.0", id: call.id, ...this.#run(call, misbehaviour) }));
+    if (this.automine && calls.some(({ method }) => method === "eth_sendRawTransaction")) this.mine();
+    if (broken) {
+      if (misbehaviour.kind === "reset") response.destroy();
+      return;
+    }
+    const told = misbehaviour?.kind === "partial" ? answers.slice(0, misbehaviour.answered) : answers;
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end(JSON.stringify(isBatch ? told : told[0]));
+    this.#events.emit("news");
+  }
+
+  #run({ method, params }: JsonRpcCall, misbehaviour: Misbehaviour | undefined): object {
+    try {
+      if (method === "eth_sendRawTransaction") {
+        const raw = params[0] as Hex;
+        const error = misbehaviour?.kind === "error" ? misbehaviour.of(raw) : undefined;
+        if (error) return { error };
+        return { result: bytesToHex(this.chain.take(hexToBytes(raw), misbehaviour?.kind === "forget")) };
+      }
+      return { result: this.chain.read(method, params) };
+    } catch (error) {
+      if (!(error instanceof RefusedByNode)) throw error;
+      return { error: { code: -32000, message: error.message, data: error.data } };
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { decodeInnerTx, hashTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import type { SubmissionState } from "../../src/model/submission.js";
+import { type Applicant, accept } from "../../src/store/accept.js";
+import {
+  saveBroadcast,
+  saveFailed,
+  saveIncluded,
+  saveReorged,
+  saveRequeued,
+  saveSigned,
+} from "../../src/store/advance.js";
+import { adoptChain } from "../../src/store/chains.js";
+import { type Lane, type Moved, registerLane, takeLease } from "../../src/store/lease.js";
+import type { Store } from "../../src/store/store.js";
+import { CHAIN_ID } from "./modelChain.js";
+import { type Changes, innerOf, WAIVER } from "./user.js";
+
+// Submissions put straight into a store, in the state that a test needs.
+
+export const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
+
+/** A chain in the store and a lane on it that is ours for a long time. */
+export async function laneIn(store: Store): Promise<Lane> {
+  const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
+  const waiver = hexToBytes(WAIVER);
+  await registerLane(store, { chain, waiver });
+  const lease = await takeLease(store, { chain, waiver, owner: randomUUID() }, 3_600_000);
+  if (lease === undefined) throw new Error("the lane is somebody else's");
+  return lease.lane;
+}
+
+/** A user's transfer that asks to be taken. */
+export function applicantOf(user: number, nonce = 0, changes: Changes = {}): Applicant {
+  const tx = decodeInnerTx(hexToBytes(innerOf(user, nonce, changes)));
+  return {
+    id: uuidv7(),
+    keyId: "key",
+    innerHash: hashTransaction(tx),
+    innerRaw: tx.raw,
+    sender: recoverSender(tx),
+    senderNonce: tx.nonce,
+    target: tx.to ?? bytes(20, 0),
+    selector: tx.data.subarray(0, 4),
+    waiver: hexToBytes(WAIVER),
+    gasLimit: tx.gasLimit,
+  };
+}
+
+type Step = (store: Store, lane: Lane, id: string, waiverNonce?: bigint) => Promise<string[]>;
+
+const idsOf = async (moved: Promise<readonly Moved[]>) => (await moved).map(({ id }) => id);
+
+/** Every step that a lane can take, by the state that it leads to. */
+export const STEPS: Readonly<Record<SubmissionState, Step>> = {
+  queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], 0)),
+  signed: (store, lane, id, waiverNonce = 0n) =>
+    idsOf(
+      saveSigned(store, lane, [
+        { id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) },
+      ]).then(({ signed }) => signed),
+    ),
+  // From `signed` by the node's answer, from `included` by a reorg.
+  broadcast: async (store, lane, id) => [
+    ...(await idsOf(saveBroadcast(store, lane, [{ id, wrapperHash: bytes(32, 2) }]))),
+    ...(await idsOf(saveReorged(store, lane, [id]))),
+  ],
+  included: (store, lane, id) =>
+    idsOf(
+      saveIncluded(
+        store,
+        lane,
+        [{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false, foreign: false }],
+        false,
+      ),
+    ),
+  failed: (store, lane, id) =>
+    idsOf(saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no" }])),
+};
+
+/** How a submission gets from `queued` to a state. */
+const WAY: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
+  queued: [],
+  signed: ["signed"],
+  broadcast: ["signed", "broadcast"],
+  included: ["signed", "broadcast", "included"],
+  failed: ["failed"],
+};
+
+/** Accepts it and brings it into a state; returns its id. */
+export async function submissionIn(
+  state: SubmissionState,
+  store: Store,
+  lane: Lane,
+  applicant: Applicant,
+  waiverNonce = 0n,
+): Promise<string> {
+  await accept(store, { chain: lane.chain, origin: lane.owner }, [applicant]);
+  for (const step of WAY[state]) await STEPS[step](store, lane, applicant.id, waiverNonce);
+  return applicant.id;
+}

@@ -1,0 +1,254 @@
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { type Hex, parseResultLine, type ResultLine } from "@gas-waiver/protocol";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { createServer, type Server } from "../../src/createServer.js";
+import type { ServerOptions } from "../../src/model/options.js";
+import { theDescription } from "./description.js";
+import { CHAIN_ID, type PoolKind } from "./modelChain.js";
+import { ScriptedNode } from "./scriptedNode.js";
+import { storeUntil } from "./storeUntil.js";
+import { TestPostgres } from "./testPostgres.js";
+import { APPROVE, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
+
+export const API_KEY = "gw_test_first_secret-of-the-first";
+export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
+
+/**
+ * A service that hides nothing behind a limit, and asks often. A machine that is busy for some seconds does not look
+ * like a node that is silent, or that forgets: a test of that sets `rpcTimeoutMs`, or `resendAfterMs`.
+ */
+export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial<ServerOptions> = {}) {
+  return {
+    chainId: CHAIN_ID,
+    rpcUrl,
+    waiverKeys: [WAIVER_KEY],
+    apiKeys: [API_KEY, OTHER_API_KEY],
+    ...(changes.policySource !== "registry" && {
+      allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    }),
+    databaseUrl,
+    ratePerSecond: 100_000,
+    rateBurst: 100_000,
+    rpcTimeoutMs: 10_000,
+    resendAfterMs: 600_000,
+    pollIntervalMs: 20,
+    leaseMs: 500,
+    logLevel: "silent",
+    ...changes,
+  } satisfies ServerOptions;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface PostOptions {
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A submission as the store has it, with the columns that tests look at. */
+export interface Row {
+  readonly id: string;
+  readonly state: string;
+  readonly waiver: Buffer;
+  readonly waiver_nonce: string | null;
+  readonly error_reason: string | null;
+}
+
+/** The service on a port, as a client meets it. */
+export class TestService {
+  readonly node: ScriptedNode;
+  readonly databaseUrl: string;
+  readonly url: string;
+  readonly server: Server;
+  readonly #changes: Partial<ServerOptions>;
+
+  private constructor(
+    server: Server,
+    url: string,
+    place: { node: ScriptedNode; databaseUrl: string; changes: Partial<ServerOptions> },
+  ) {
+    this.server = server;
+    this.url = url;
+    this.node = place.node;
+    this.databaseUrl = place.databaseUrl;
+    this.#changes = place.changes;
+  }
+
+  static async start(place: {
+    node: ScriptedNode;
+    databaseUrl: string;
+    changes: Partial<ServerOptions>;
+  }): Promise<TestService> {
+    const server = await createServer(optionsFor(place.databaseUrl, place.node.url, place.changes));
+    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+    return new TestService(server, url, place);
+  }
+
+  /** Another service on the same store and node: instead of this one, or beside it. */
+  again(changes: Partial<ServerOptions> = {}): Promise<TestService> {
+    const { node, databaseUrl } = this;
+    return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
+  }
+
+  /** Another service on the same node, with a store of its own. */
+  elsewhere(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
+    return TestService.start({ node: this.node, databaseUrl, changes: { ...this.#changes, ...changes } });
+  }
+
+  /** Any request; the answer as it comes. */
+  open(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request(`${this.url}${path}`, { method, headers, agent: new Agent() }, resolve);
+      sent.on("error", reject).end(body);
+    });
+  }
+
+  /** Any request, and its answer, which must be one that the service's description knows. */
+  async call(
+    method: string,
+    path: string,
+    body?: string,
+    headers: Record<string, string> = {},
+  ): Promise<Reply> {
+    const response = await this.open(method, path, body, headers);
+    let text = "";
+    for await (const chunk of response.setEncoding("utf8")) text += chunk;
+    const reply = { status: response.statusCode ?? 0, headers: response.headers, text };
+    const problems = theDescription().problemsOfCall(method, path, reply);
+    if (problems.length > 0) throw new Error(`${method} ${path}: ${problems.join("; ")}`);
+    return reply;
+  }
+
+  /** POST /v1/submit with a good key and content type, unless told otherwise. */
+  post(body: string, { query = "", headers = {} }: PostOptions = {}): Promise<Reply> {
+    return this.call("POST", `/v1/submit${query}`, body, { ...GOOD_HEADERS, ...headers });
+  }
+
+  /** The lines in the order of the request. */
+  async submit(transactions: readonly string[], options?: PostOptions): Promise<ResultLine[]> {
+    const reply = await this.post(JSON.stringify({ transactions }), options);
+    if (reply.status !== 200) throw new Error(`refused: ${reply.status} ${reply.text}`);
+    return reply.text
+      .trimEnd()
+      .split("\n")
+      .map((line) => parseResultLine(JSON.parse(line)))
+      .sort((a, b) => a.index - b.index);
+  }
+
+  /** The lines as they come; leaving the loop goes away. */
+  async *stream(transactions: readonly string[], query = ""): AsyncGenerator<ResultLine> {
+    const body = JSON.stringify({ transactions });
+    const response = await this.open("POST", `/v1/submit${query}`, body, GOOD_HEADERS);
+    let rest = "";
+    for await (const chunk of response.setEncoding("utf8")) {
+      const lines = `${rest}${chunk}`.split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield parseResultLine(JSON.parse(line));
+    }
+  }
+
+  /** All submissions, oldest first. */
+  rows(): Promise<Row[]> {
+    return this.query<Row>(
+      "select id, state, waiver, waiver_nonce, error_reason from submissions order by id",
+    );
+  }
+
+  /** Asks the store, or writes into it behind the service's back. */
+  async query<T extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
+    const client = new pg.Client({ connectionString: this.databaseUrl });
+    await client.connect();
+    const { rows } = await client.query<T>(sql, [...parameters]);
+    await client.end();
+    return rows;
+  }
+
+  /** Resolves when the query has rows: it is asked after every write of a service. */
+  until<T extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
+    return storeUntil<T>(this.databaseUrl, sql, parameters);
+  }
+}
+
+export const GOOD_HEADERS = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+
+interface NodeOptions {
+  readonly pool?: PoolKind;
+  readonly automine?: boolean;
+  /** Before the service starts. */
+  readonly prepare?: (node: ScriptedNode) => void;
+}
+
+/** One PostgreSQL for the file; services and nodes that end with their test. */
+export function testServices() {
+  let postgres: TestPostgres | undefined;
+  const owned: { close(): Promise<void> }[] = [];
+  const database = () => {
+    if (postgres === undefined) throw new Error("PostgreSQL has not been started");
+    return postgres;
+  };
+  beforeAll(async () => {
+    postgres = await TestPostgres.start();
+  });
+  afterEach(async () => {
+    for (const part of owned.splice(0).reverse()) await part.close();
+  });
+  afterAll(async () => {
+    await postgres?.end();
+  });
+  return {
+    get postgres() {
+      return database();
+    },
+    /** Closes it after the test. */
+    own<T extends TestService>(service: T): T {
+      owned.push(service.server);
+      return service;
+    },
+    /** The same service for all tests of the block: for those that change nothing. */
+    shared(changes: Partial<ServerOptions> = {}): () => TestService {
+      let node: ScriptedNode | undefined;
+      let service: TestService | undefined;
+      beforeAll(async () => {
+        node = await ScriptedNode.start();
+        service = await TestService.start({ node, databaseUrl: await database().createDatabase(), changes });
+      });
+      afterAll(async () => {
+        await service?.server.close();
+        await node?.close();
+      });
+      return () => {
+        if (service === undefined) throw new Error("the service has not been started");
+        return service;
+      };
+    },
+    /** A node and a service on it, with a database of their own. */
+    async start(
+      changes: Partial<ServerOptions> = {},
+      { prepare, ...nodeOptions }: NodeOptions = {},
+    ): Promise<TestService> {
+      const node = await ScriptedNode.start(nodeOptions);
+      owned.push(node);
+      prepare?.(node);
+      const databaseUrl = await database().createDatabase();
+      const service = await TestService.start({ node, databaseUrl, changes });
+      owned.push(service.server);
+      return service;
+    },
+  };
+}
+
+/** A line's outcome in one word: the reason, or `success`. */
+export function outcomeOf(line: ResultLine | undefined): string {
+  if (line === undefined) return "no line";
+  return line.success ? "success" : `${line.error.code}/${line.error.reason}`;
+}
+
+/** The hash that a line gives, or what it says instead. */
+export function txHashOf(line: ResultLine | undefined): Hex | string {
+  return line?.success ? line.txHash : outcomeOf(line);
+}

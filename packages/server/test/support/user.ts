@@ -1,0 +1,60 @@
+import {
+  bytesToHex,
+  crypto,
+  type Hex,
+  hexToBytes,
+  privateKeyToAddress,
+  signTransaction,
+  type UnsignedTransaction,
+} from "@gas-waiver/protocol";
+import { CHAIN_ID } from "./modelChain.js";
+
+// Who signs what in the tests of the service.
+
+export const WAIVER_KEY = new Uint8Array(32).fill(0x77);
+export const WAIVER = bytesToHex(privateKeyToAddress(WAIVER_KEY));
+/** Another waiver's. */
+export const SECOND_KEY = new Uint8Array(32).fill(0x78);
+export const SECOND_WAIVER = bytesToHex(privateKeyToAddress(SECOND_KEY));
+/** The one contract that the waiver may call, by the selectors of `transfer` and `approve`. */
+export const TOKEN = hexToBytes("0x78cf24370174180738c5b8e352b6d14c83a6c9a9");
+export const TRANSFER = hexToBytes("0xa9059cbb");
+export const APPROVE = hexToBytes("0x095ea7b3");
+
+/** A user by number, from 1 on. */
+export function userKey(user: number): Uint8Array {
+  return crypto.keccak256(Uint8Array.of(0x55, user >> 8, user & 0xff));
+}
+
+export function userAddress(user: number): Hex {
+  return bytesToHex(privateKeyToAddress(userKey(user)));
+}
+
+export type Changes = Partial<Extract<UnsignedTransaction, { type: "legacy" }>>;
+
+/** The signed InnerTx of a user: a token transfer that keeps every rule, unless told otherwise. */
+export function innerOf(user: number, nonce: number | bigint = 0, changes: Changes = {}): Hex {
+  const tx = {
+    type: "legacy",
+    chainId: BigInt(CHAIN_ID),
+    nonce: BigInt(nonce),
+    gasPrice: 0n,
+    gasLimit: 100_000n,
+    to: TOKEN,
+    value: 0n,
+    data: TRANSFER,
+    ...changes,
+  } as const;
+  return bytesToHex(signTransaction(tx, userKey(user)).raw);
+}
+
+/** The hash that a client knows it by (D6). */
+export function hashOf(raw: Hex): Hex {
+  return bytesToHex(crypto.keccak256(hexToBytes(raw)));
+}
+
+/** The numbers of the first users by address: a lane takes senders in this order. */
+export function usersByAddress(count: number): number[] {
+  const users = Array.from({ length: count }, (_, i) => i + 1);
+  return users.sort((a, b) => (userAddress(a) < userAddress(b) ? -1 : 1));
+}
