@@ -14,9 +14,18 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { API_KEY, account, CHAIN_ID, connect, TOKEN, tokensOf, transferData, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import {
+  API_KEY,
+  account,
+  CHAIN_ID,
+  connect,
+  TOKEN,
+  tokensOf,
+  transferData,
+  transferOf,
+} from "./support/user.js";
 
 const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
 const RECIPIENT = account(9).address as Hex;

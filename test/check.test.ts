@@ -1,8 +1,8 @@
 // The dry run against a real chain, with the SDK: what is refused, and what each call would do.
 import { AbiCoder, concat, id, type TransactionLike, toBeHex, toUtf8Bytes, ZeroAddress } from "ethers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { registryService } from "./registryService.js";
-import { account, TOKEN, transferData, transferOf } from "./user.js";
+import { registryService } from "./support/registryService.js";
+import { account, TOKEN, transferData, transferOf } from "./support/user.js";
 
 const WAIVER = account(10).address;
 const RECIPIENT = account(9).address;

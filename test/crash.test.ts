@@ -1,11 +1,11 @@
 // Accepted is accepted: the service is killed, without a chance to tidy up, at the points where it hurts most.
 import { describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import type { Verdict } from "./Gate.js";
-import { gatedChain } from "./gatedChain.js";
-import { startService } from "./Service.js";
-import { post, submit } from "./submit.js";
-import { account, tokensOf, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { gatedChain } from "./support/gatedChain.js";
+import type { Verdict } from "./support/nodeGate.js";
+import { startService } from "./support/service.js";
+import { post, submit } from "./support/submit.js";
+import { account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser } from "../packages/server/test/support/browser.js";
-import { freshFolder } from "./freshFolder.js";
-import { Program, root } from "./Program.js";
-import { account, connect, tokensOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program, root } from "./support/program.js";
+import { account, connect, tokensOf } from "./support/user.js";
 
 const run = promisify(execFile);
 const ALICE = account(2).address;

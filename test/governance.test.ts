@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { processesWith, root } from "./Program.js";
-import { account, TOKEN, token } from "./user.js";
+import { processesWith, root } from "./support/program.js";
+import { account, TOKEN, token } from "./support/user.js";
 
 const script = join(root, "docs", "governance.sh");
 const text = readFileSync(script, "utf8");

@@ -4,11 +4,11 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { startService } from "./Service.js";
-import { submit } from "./submit.js";
-import { account, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { startService } from "./support/service.js";
+import { submit } from "./support/submit.js";
+import { account, transferOf } from "./support/user.js";
 
 interface KeyJson {
   readonly id: string;

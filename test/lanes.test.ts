@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { startService } from "./Service.js";
-import { submit } from "./submit.js";
-import { account, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { startService } from "./support/service.js";
+import { submit } from "./support/submit.js";
+import { account, transferOf } from "./support/user.js";
 
 const [FIRST, SECOND] = [account(10), account(11)];
 const [first, second] = [FIRST.address.toLowerCase(), SECOND.address.toLowerCase()];

@@ -1,8 +1,8 @@
 // What may be sent, by the governance of a real chain: two waivers, each with a policy of its own.
 import { id, Transaction, type TransactionLike, Wallet } from "ethers";
 import { describe, expect, it } from "vitest";
-import { type RegistryService, registryService } from "./registryService.js";
-import { account, CHAIN_ID, TOKEN, transferOf } from "./user.js";
+import { type RegistryService, registryService } from "./support/registryService.js";
+import { account, CHAIN_ID, TOKEN, transferOf } from "./support/user.js";
 
 const [FIRST, SECOND] = [account(10).address, account(11).address];
 const [TRANSFER, APPROVE] = ["0xa9059cbb", "0x095ea7b3"];

@@ -1,9 +1,9 @@
 // The client's way through what the service remembers: requests by their names, submissions by their ids and in lists.
 import { createWaiverClient, type ResultLine, type WaiverClient } from "@gas-waiver/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { API_KEY, account, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { API_KEY, account, transferOf } from "./support/user.js";
 
 let program: Program;
 let client: WaiverClient;

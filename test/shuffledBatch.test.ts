@@ -1,9 +1,9 @@
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { submit } from "./submit.js";
-import { account, connect, tokensOf, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { submit } from "./support/submit.js";
+import { account, connect, tokensOf, transferOf } from "./support/user.js";
 
 const USERS = 10;
 const EACH = 10;

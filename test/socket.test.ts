@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { connect as connectService } from "@gas-waiver/client";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { freshFolder } from "./freshFolder.js";
-import { gatedChain } from "./gatedChain.js";
-import { startService } from "./Service.js";
-import { API_KEY, account, tokensOf, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { gatedChain } from "./support/gatedChain.js";
+import { startService } from "./support/service.js";
+import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 

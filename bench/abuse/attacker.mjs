@@ -2,7 +2,7 @@
 //
 //   node attacker.mjs <the service's address>
 import { present } from "../service/contestant.mjs";
-import { Attacker } from "./attacks/Attacker.mjs";
+import { Attacker } from "./attacks/attacker.mjs";
 import { ATTACKS } from "./attacks/index.mjs";
 
 const [url] = process.argv.slice(2);

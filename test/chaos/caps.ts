@@ -1,5 +1,5 @@
 import type { Finding } from "./ledgers.js";
-import type { World } from "./World.js";
+import type { World } from "./world.js";
 
 /** A day's caps that nothing reaches: what counts is that they are counted. */
 export const CAPS = { transactions: 1_000_000_000, gas: "99999999999999", senderTransactions: 1_000_000 };

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, type ResultLine } from "@gas-waiver/protocol";
-import type { Execution } from "./Chain.js";
-import type { Named, Tx } from "./Client.js";
+import type { Execution } from "./chain.js";
+import type { Named, Tx } from "./client.js";
 import { isFinalFailure } from "./load.js";
 
 /** A submission as the store has it. */

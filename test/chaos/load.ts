@@ -7,9 +7,9 @@ import {
   privateKeyToAddress,
   signTransaction,
 } from "@gas-waiver/protocol";
-import { type Answers, type Named, send, type Told, type Tx } from "./Client.js";
-import type { Random } from "./Random.js";
-import type { World } from "./World.js";
+import { type Answers, type Named, send, type Told, type Tx } from "./client.js";
+import type { Random } from "./random.js";
+import type { World } from "./world.js";
 
 /** A nonce of a sender, and what was signed for it: more than one if transactions conflict or are replaced. */
 interface Slot {

@@ -1,10 +1,10 @@
-import { type Answers, fetchRecords } from "./Client.js";
 import { compareCaps } from "./caps.js";
+import { type Answers, fetchRecords } from "./client.js";
 import { compare, type Finding, ROWS, type Row, VIOLATIONS, type Violation } from "./ledgers.js";
 import { type Book, startLoad } from "./load.js";
-import { Random } from "./Random.js";
+import { Random } from "./random.js";
 import { planStrikes, type Strike, strike } from "./strikes.js";
-import { openWorld, type PoolKind, type World } from "./World.js";
+import { openWorld, type PoolKind, type World } from "./world.js";
 
 export interface ChaosOptions {
   /** In all; with several pool kinds they are dealt out evenly. */

@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import type { Random } from "./Random.js";
-import { CUTS } from "./TcpGate.js";
-import type { World } from "./World.js";
+import type { Random } from "./random.js";
+import { CUTS } from "./tcpGate.js";
+import type { World } from "./world.js";
 
 /** Something that goes wrong for a while. */
 export interface Strike {

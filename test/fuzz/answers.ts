@@ -1,5 +1,5 @@
 import type { Description } from "../../packages/server/test/support/description.js";
-import type { Probe } from "./Probe.js";
+import type { Probe } from "./probe.js";
 
 /** An answer of HTTP as it came. */
 interface Answer {

@@ -1,5 +1,5 @@
-import type { Random } from "../chaos/Random.js";
-import { KEY, KNOWN_ID, type Probe } from "./Probe.js";
+import type { Random } from "../chaos/random.js";
+import { KEY, KNOWN_ID, type Probe } from "./probe.js";
 import { body, inPieces, json, mutated, transaction } from "./values.js";
 
 const HANDSHAKE = [

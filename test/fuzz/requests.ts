@@ -1,6 +1,6 @@
 import { ROUTES } from "@gas-waiver/protocol";
-import type { Random } from "../chaos/Random.js";
-import { KEY, KNOWN_ID, type Probe } from "./Probe.js";
+import type { Random } from "../chaos/random.js";
+import { KEY, KNOWN_ID, type Probe } from "./probe.js";
 import { body, inPieces, json, mutated, text } from "./values.js";
 
 const METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "get", "X"];

@@ -1,11 +1,11 @@
 import { theDescription } from "../../packages/server/test/support/description.js";
-import { Random } from "../chaos/Random.js";
+import { Random } from "../chaos/random.js";
 import { problemsOf } from "./answers.js";
 import { socketProbe } from "./frames.js";
-import type { Probe } from "./Probe.js";
+import type { Probe } from "./probe.js";
 import { requestProbe } from "./requests.js";
 import { smallest } from "./smallest.js";
-import { Target } from "./Target.js";
+import { Target } from "./target.js";
 
 export interface FuzzOptions {
   readonly seed: number;

@@ -1,7 +1,7 @@
 import { bytesToHex, crypto, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import type { Random } from "../chaos/Random.js";
-import { CHAIN_ID, TOKEN } from "../user.js";
-import { KNOWN_ID } from "./Probe.js";
+import type { Random } from "../chaos/random.js";
+import { CHAIN_ID, TOKEN } from "../support/user.js";
+import { KNOWN_ID } from "./probe.js";
 
 /** approve(address,uint256): runs for anybody. */
 const APPROVE = hexToBytes(`0x095ea7b3${"11".repeat(20).padStart(64, "0")}${"1".padStart(64, "0")}`);

@@ -25,7 +25,7 @@ import {
   uint,
   WHOLE_DOMAIN,
 } from "./arbitraries.js";
-import { type Law, law } from "./Law.js";
+import { type Law, law } from "./law.js";
 import { fieldsOf, forViem, ORACLES } from "./oracles.js";
 
 const signed = (domain: typeof WHOLE_DOMAIN) => fc.record({ tx: transaction(domain), signature });

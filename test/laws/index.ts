@@ -1,10 +1,10 @@
 import { ENCODING_LAWS } from "./encoding.js";
-import type { Law } from "./Law.js";
+import type { Law } from "./law.js";
 import { MALFORMED_LAWS } from "./malformed.js";
 import { SIGNATURE_LAWS } from "./signatures.js";
 import { WIRE_LAWS } from "./wire.js";
 
-export type { Law, Outcome } from "./Law.js";
+export type { Law, Outcome } from "./law.js";
 
 /** The laws of the protocol: what the tests check, and `npm run fuzz` goes on checking. */
 export const LAWS: readonly Law[] = [...ENCODING_LAWS, ...SIGNATURE_LAWS, ...MALFORMED_LAWS, ...WIRE_LAWS];

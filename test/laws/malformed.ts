@@ -29,7 +29,7 @@ import {
   WHOLE_DOMAIN,
 } from "./arbitraries.js";
 import { reasonOf } from "./encoding.js";
-import { type Law, law } from "./Law.js";
+import { type Law, law } from "./law.js";
 import { fieldsOf, ORACLES } from "./oracles.js";
 import { FAULTS, withFault } from "./sloppyRlp.js";
 import { treeEdit } from "./treeEdits.js";

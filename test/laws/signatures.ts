@@ -29,7 +29,7 @@ import {
   WHOLE_DOMAIN,
 } from "./arbitraries.js";
 import { reasonOf } from "./encoding.js";
-import { type Law, law } from "./Law.js";
+import { type Law, law } from "./law.js";
 import { forEthers, forViem } from "./oracles.js";
 
 /** The sender, or undefined where no key can have made the signature. */

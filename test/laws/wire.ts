@@ -24,7 +24,7 @@ import {
 } from "@gas-waiver/protocol";
 import fc from "fast-check";
 import { bytes } from "./arbitraries.js";
-import { type Law, law } from "./Law.js";
+import { type Law, law } from "./law.js";
 
 /** JSON as it comes off a wire: anything, and things that are nearly right. */
 const nearly = fc.record(

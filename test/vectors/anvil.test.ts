@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generate } from "./generate.js";
-import type { Accounts } from "./State.js";
+import type { Accounts } from "./state.js";
 
 const { cases, contracts } = generate();
 

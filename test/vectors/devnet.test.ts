@@ -1,9 +1,9 @@
 // Every case of the vector file, over JSON-RPC and in blocks of the devnet.
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
-import type { VectorCase } from "./Case.js";
+import type { VectorCase } from "./case.js";
 import type { VectorFile } from "./generate.js";
-import { VectorNode } from "./VectorNode.js";
+import { VectorNode } from "./vectorNode.js";
 
 const path = new URL("../../packages/protocol/vectors/wrappers.json", import.meta.url);
 const { cases }: VectorFile = JSON.parse(readFileSync(path, "utf8"));

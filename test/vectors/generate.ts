@@ -1,11 +1,11 @@
-import type { VectorCase } from "./Case.js";
+import type { VectorCase } from "./case.js";
 import { decodingCases } from "./cases/decoding.js";
 import { executionCases } from "./cases/execution.js";
 import { orderCases } from "./cases/order.js";
 import { policyCases } from "./cases/policy.js";
 import { ruleCases } from "./cases/rules.js";
 import { wrapperCases } from "./cases/wrapper.js";
-import { type Contract, contracts } from "./State.js";
+import { type Contract, contracts } from "./state.js";
 
 export interface VectorFile {
   readonly format: 1;

@@ -4,7 +4,7 @@ import { REASONS } from "@gas-waiver/protocol";
 import { Transaction } from "ethers";
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress } from "viem";
 import { describe, expect, it } from "vitest";
-import type { VectorCase } from "./Case.js";
+import type { VectorCase } from "./case.js";
 import { generate, serialize } from "./generate.js";
 
 const folder = join(import.meta.dirname, "../../packages/protocol/vectors");

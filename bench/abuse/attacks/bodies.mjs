@@ -1,6 +1,6 @@
 // Attacks by what is in a body, and by how it comes.
 import { signedBy } from "../shape.mjs";
-import { head, request } from "./Attacker.mjs";
+import { head, request } from "./attacker.mjs";
 
 /** Above the numbers of the good client's users. */
 const FIRST_USER = 10_000_000;

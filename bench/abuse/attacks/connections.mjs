@@ -1,5 +1,5 @@
 // Attacks of clients that hold connections, and of strangers.
-import { frame, head, request } from "./Attacker.mjs";
+import { frame, head, request } from "./attacker.mjs";
 
 const COUNT = 1_000;
 /** Of each reader that does not read, of 100 lines each. */

@@ -1,5 +1,5 @@
 // Attacks over WebSockets that send, and how they send.
-import { frame } from "./Attacker.mjs";
+import { frame } from "./attacker.mjs";
 
 const CONTINUED = 0;
 const TEXT = 1;

@@ -1,4 +1,4 @@
-import { listenForSignals } from "./Interruption.js";
+import { listenForSignals } from "./interruption.js";
 import { run } from "./run.js";
 
 /**

@@ -1,7 +1,7 @@
-import type { Command, Context } from "./Command.js";
-import { sentenceOf } from "./sentence.js";
-import { describeSettings } from "./settings/describeSettings.js";
+import type { Command, Context } from "./command.js";
+import { errorMessage } from "./errorMessage.js";
 import { UsageError } from "./settings/readSettings.js";
+import { settingsHelp } from "./settings/settingsHelp.js";
 import { VERSION } from "./version.js";
 
 interface Entry {
@@ -208,7 +208,7 @@ function report(error: unknown, path: string, printError: (line: string) => void
     printError(`gas-waiver${path} --help shows them all.`);
     return STATUS.usage;
   }
-  printError(`gas-waiver: ${sentenceOf(error)}`);
+  printError(`gas-waiver: ${errorMessage(error)}`);
   return STATUS.failed;
 }
 
@@ -234,5 +234,5 @@ function helpOfAll(
 }
 
 function helpOf(path: string, { summary }: Entry, { description, settings }: Command): string {
-  return `Usage: gas-waiver${path} [flags]\n\n${summary}\n${description}\n\n${describeSettings(settings)}`;
+  return `Usage: gas-waiver${path} [flags]\n\n${summary}\n${description}\n\n${settingsHelp(settings)}`;
 }

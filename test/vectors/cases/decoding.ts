@@ -1,7 +1,7 @@
 // The wrapper's data decodes to an InnerTx (D1, D2): types, canonical RLP, ranges, signatures.
-import { type Changes, innerTx, refusedByBoth, type VectorCase } from "../Case.js";
-import { TOKEN } from "../State.js";
-import { CURVE_ORDER, type Edit, encode, highS, type Item, integer, set } from "../Transaction.js";
+import { type Changes, innerTx, refusedByBoth, type VectorCase } from "../case.js";
+import { TOKEN } from "../state.js";
+import { CURVE_ORDER, type Edit, encode, highS, type Item, integer, set } from "../transaction.js";
 
 const check = "inner decodes";
 const clause = "D7 6, D2";

@@ -9,7 +9,7 @@ import {
   transferData,
   type VectorCase,
   wrapperTx,
-} from "../Case.js";
+} from "../case.js";
 import {
   accounts,
   NO_WAIVER,
@@ -22,8 +22,8 @@ import {
   TOKEN,
   USER,
   WAIVER,
-} from "../State.js";
-import { addressOf, gasOf } from "../Transaction.js";
+} from "../state.js";
+import { addressOf, gasOf } from "../transaction.js";
 
 /**
  * Gas of the token's own code for a transfer of a few units to somebody who holds some, and to oneself. Not

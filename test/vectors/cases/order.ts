@@ -1,7 +1,7 @@
 // D7: "The first failing check is named in the error." Each pair of checks fails; the earlier one is named.
-import { type Changes, refused, refusedByBoth, refusedByChain, type VectorCase } from "../Case.js";
-import { accounts, type Registry, registry, USER, WAIVER } from "../State.js";
-import { type Edit, highS, set } from "../Transaction.js";
+import { type Changes, refused, refusedByBoth, refusedByChain, type VectorCase } from "../case.js";
+import { accounts, type Registry, registry, USER, WAIVER } from "../state.js";
+import { type Edit, highS, set } from "../transaction.js";
 
 interface Break {
   readonly check: string;

@@ -1,7 +1,7 @@
 // AllowedTarget (D4): what a waiver's policy permits, and what it does not.
-import { type Changes, included, refusedByBoth, type VectorCase } from "../Case.js";
-import { type AllowedTargetJson, APPROVE, OTHER_USER, registry, small, TOKEN, TRANSFER } from "../State.js";
-import { addressOf } from "../Transaction.js";
+import { type Changes, included, refusedByBoth, type VectorCase } from "../case.js";
+import { type AllowedTargetJson, APPROVE, OTHER_USER, registry, small, TOKEN, TRANSFER } from "../state.js";
+import { addressOf } from "../transaction.js";
 
 const clause = "D7 9, D4";
 const ANY = "*";

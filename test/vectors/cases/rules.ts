@@ -8,9 +8,9 @@ import {
   transferData,
   type VectorCase,
   wrapperTx,
-} from "../Case.js";
-import { accounts, MARKER, OTHER_USER, OTHER_WAIVER, REGISTRY, TOKEN, USER, WAIVER } from "../State.js";
-import { addressOf, gasOf, integer, otherParity, set } from "../Transaction.js";
+} from "../case.js";
+import { accounts, MARKER, OTHER_USER, OTHER_WAIVER, REGISTRY, TOKEN, USER, WAIVER } from "../state.js";
+import { addressOf, gasOf, integer, otherParity, set } from "../transaction.js";
 
 const MOST = 2n ** 256n - 1n;
 const NO_POINT = "0x05";

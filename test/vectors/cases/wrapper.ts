@@ -1,7 +1,7 @@
 // The wrapper itself: it decodes, it is signed for this chain by a registered waiver, at price 0, without value.
-import { innerTx, refused, type VectorCase, wrapperTx } from "../Case.js";
-import { NO_WAIVER, OTHER_WAIVER, registry, USER, VALIDATOR } from "../State.js";
-import { addressOf, CURVE_ORDER, type Edit, highS, integer, otherParity, set } from "../Transaction.js";
+import { innerTx, refused, type VectorCase, wrapperTx } from "../case.js";
+import { NO_WAIVER, OTHER_WAIVER, registry, USER, VALIDATOR } from "../state.js";
+import { addressOf, CURVE_ORDER, type Edit, highS, integer, otherParity, set } from "../transaction.js";
 
 const NONCE_OF_THE_LAST = 2n ** 64n - 1n;
 const tooLong = (bytes: number) => `0x${"01".repeat(bytes)}`;

@@ -7,12 +7,12 @@ import {
   DEVNET_CHAIN_ID,
 } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { type Context, defineCommand } from "../Command.js";
+import { CloseStack } from "../closeStack.js";
+import { type Context, defineCommand } from "../command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
-import { aborted } from "../Interruption.js";
-import { Owned } from "../Owned.js";
+import { aborted } from "../interruption.js";
 import { given, LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
-import type { Values } from "../settings/Setting.js";
+import type { Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
 import { openServer } from "./openServer.js";
 
@@ -72,7 +72,7 @@ export const dev = defineCommand({
         : [],
   },
   async run(values, context) {
-    const owned = new Owned();
+    const owned = new CloseStack();
     try {
       await startBoth(values, context, owned);
       await aborted(context.signal);
@@ -85,7 +85,7 @@ export const dev = defineCommand({
 async function startBoth(
   values: Values<typeof SETTINGS>,
   { print, signal }: Context,
-  owned: Owned,
+  owned: CloseStack,
 ): Promise<void> {
   const { host, dataDir, blockTimeMs, pool, stateDir } = values;
   const [waiver] = accountsOf("waiver");

@@ -5,11 +5,11 @@ import {
   InvalidFaultsError,
   parseFaults,
 } from "@gas-waiver/devnet";
-import { defineCommand } from "../Command.js";
-import { aborted } from "../Interruption.js";
-import { Owned } from "../Owned.js";
+import { CloseStack } from "../closeStack.js";
+import { defineCommand } from "../command.js";
+import { aborted } from "../interruption.js";
 import { given, port, text, wholeNumber } from "../settings/parsers.js";
-import { InvalidValueError } from "../settings/Setting.js";
+import { InvalidValueError } from "../settings/setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
 
 const SETTINGS = {
@@ -71,7 +71,7 @@ export const devnet = defineCommand({
     { host, port: listenPort, seed, faults: asked, noMining, stateDir, ...chain },
     { print, signal },
   ) {
-    const owned = new Owned();
+    const owned = new CloseStack();
     try {
       signal.throwIfAborted();
       const options = {

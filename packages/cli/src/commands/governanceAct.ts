@@ -1,19 +1,19 @@
 import { bytesToHex, encodeCall, REGISTRY_ADDRESS, topicOf } from "@gas-waiver/protocol";
-import { type Context, defineCommand } from "../Command.js";
-import { proposalJson, proposalLines } from "../governance/describe.js";
-import { Node, type Receipt } from "../governance/Node.js";
-import { idOfTopic, Registry } from "../governance/Registry.js";
-import { sendToRegistry } from "../governance/send.js";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { proposalJson, proposalLines } from "../governance/output.js";
+import { idOfTopic, Registry } from "../governance/registry.js";
+import { sendToRegistry } from "../governance/sendToRegistry.js";
 import {
   CHAIN_SETTINGS,
   PROPOSAL_SETTING,
   VALIDATOR_ALTERNATIVES,
   VALIDATOR_SETTINGS,
 } from "../governance/settings.js";
-import { CommandFailedError } from "../sentence.js";
+import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import { address, allowedTargets, fileOf, given } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
-import type { Values } from "../settings/Setting.js";
+import type { Values } from "../settings/setting.js";
 
 const subject = (flag: string, help: string) =>
   ({ flag, placeholder: "ADDRESS", help, parse: address }) as const;
@@ -121,12 +121,12 @@ type Actor = Values<typeof VALIDATOR_SETTINGS> & Values<typeof CHAIN_SETTINGS>;
 async function act(values: Actor, data: Uint8Array, { signal }: Context): Promise<Receipt> {
   const key = values.validatorKeyFile ?? values.devValidator;
   if (key === undefined) throw new Error("no validator is named");
-  const { receipt } = await sendToRegistry(new Node(values.rpcUrl, signal), data, key, signal);
+  const { receipt } = await sendToRegistry(new JsonRpcClient(values.rpcUrl, signal), data, key, signal);
   return receipt;
 }
 
 async function report(id: bigint, { rpcUrl, json }: Actor, { print, signal }: Context): Promise<void> {
-  const proposal = await new Registry(new Node(rpcUrl, signal)).proposal(id);
+  const proposal = await new Registry(new JsonRpcClient(rpcUrl, signal)).proposal(id);
   if (json) print(JSON.stringify(proposalJson(proposal)));
   else for (const line of proposalLines(proposal)) print(line);
 }

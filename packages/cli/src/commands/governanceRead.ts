@@ -1,15 +1,15 @@
-import { defineCommand } from "../Command.js";
-import { overviewJson, overviewLines, proposalJson, proposalLines } from "../governance/describe.js";
-import { Node } from "../governance/Node.js";
-import { Registry } from "../governance/Registry.js";
+import { defineCommand } from "../command.js";
+import { overviewJson, overviewLines, proposalJson, proposalLines } from "../governance/output.js";
+import { Registry } from "../governance/registry.js";
 import { CHAIN_SETTINGS, PROPOSAL_SETTING } from "../governance/settings.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
 
 export const list = defineCommand({
   description: "It reads the WaiverRegistry of the chain and needs no key.",
   settings: CHAIN_SETTINGS,
   agreement: {},
   async run({ rpcUrl, json }, { print, signal }) {
-    const registry = new Registry(new Node(rpcUrl, signal));
+    const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
     const [waivers, validators, proposals] = await Promise.all([
       registry.waivers(),
       registry.validators(),
@@ -26,7 +26,7 @@ export const show = defineCommand({
   settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
   agreement: {},
   async run({ proposal: id, rpcUrl, json }, { print, signal }) {
-    const proposal = await new Registry(new Node(rpcUrl, signal)).proposal(id);
+    const proposal = await new Registry(new JsonRpcClient(rpcUrl, signal)).proposal(id);
     if (json) print(JSON.stringify(proposalJson(proposal)));
     else for (const line of proposalLines(proposal)) print(line);
   },

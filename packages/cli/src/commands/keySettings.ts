@@ -1,9 +1,9 @@
 import { hostname, userInfo } from "node:os";
 import { allowedTargetsToJson, ProtocolError } from "@gas-waiver/protocol";
 import { type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
-import { CommandFailedError } from "../sentence.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { allowedTargets, duration, fileOf, orNone, share, text, wholeNumber } from "../settings/parsers.js";
-import { InvalidValueError, type Values } from "../settings/Setting.js";
+import { InvalidValueError, type Values } from "../settings/setting.js";
 import { type StoreValues, withStore } from "./openStore.js";
 
 /** Opens the keys of a service's store, uses them, closes it; a refusal becomes a sentence. */

@@ -1,5 +1,5 @@
 import { DEFAULT_OVERLAP_MS, type IssuedKey, type KeyAdmin, type KeyRecord } from "@gas-waiver/server";
-import { type Context, defineCommand } from "../Command.js";
+import { type Context, defineCommand } from "../command.js";
 import { duration, text } from "../settings/parsers.js";
 import { describeKey } from "./describeKey.js";
 import {

@@ -1,5 +1,5 @@
 import type { KeyRecord, OpenKeyAdmin } from "@gas-waiver/server";
-import { defineCommand } from "../Command.js";
+import { defineCommand } from "../command.js";
 import { wholeNumber } from "../settings/parsers.js";
 import { describeChange, describeKey } from "./describeKey.js";
 import { KEY_SETTING, withKeys } from "./keySettings.js";

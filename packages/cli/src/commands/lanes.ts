@@ -6,8 +6,8 @@ import {
   type LaneStatus,
   openLaneAdmin,
 } from "@gas-waiver/server";
-import { type Context, defineCommand } from "../Command.js";
-import { CommandFailedError } from "../sentence.js";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { address, given, url } from "../settings/parsers.js";
 import { ONE_STORE, STORE_SETTINGS, type StoreValues, withStore } from "./openStore.js";
 

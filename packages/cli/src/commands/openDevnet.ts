@@ -10,8 +10,8 @@ import {
   type PoolKind,
   StateFolderError,
 } from "@gas-waiver/devnet";
-import type { Owned } from "../Owned.js";
-import { CommandFailedError } from "../sentence.js";
+import type { CloseStack } from "../closeStack.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { oneOf, text, wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 
@@ -46,7 +46,7 @@ export interface DevnetOpening {
   /** False: no block is made until somebody resumes mining. */
   readonly mining?: boolean;
   /** Closes the chain when the command ends. */
-  readonly owned: Owned;
+  readonly owned: CloseStack;
   readonly print: (line: string) => void;
 }
 

@@ -5,8 +5,8 @@ import {
   type ServerOptions,
   StartError,
 } from "@gas-waiver/server";
-import type { Owned } from "../Owned.js";
-import { CommandFailedError } from "../sentence.js";
+import type { CloseStack } from "../closeStack.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 
 export interface Opening {
@@ -17,7 +17,7 @@ export interface Opening {
   /** Undefined: no admin API. */
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
   /** Closes the service when the command ends. */
-  readonly owned: Owned;
+  readonly owned: CloseStack;
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import { StartError } from "@gas-waiver/server";
-import { CommandFailedError } from "../sentence.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { given, text, url } from "../settings/parsers.js";
-import type { Alternatives } from "../settings/Setting.js";
+import type { Alternatives } from "../settings/setting.js";
 
 /** Where the store of a service is, for commands that work on it from outside, and how they answer. */
 export const STORE_SETTINGS = {

@@ -1,7 +1,7 @@
 import { ADMIN_ROUTES, type Server, type ServerOptions } from "@gas-waiver/server";
-import { defineCommand } from "../Command.js";
-import { aborted } from "../Interruption.js";
-import { Owned } from "../Owned.js";
+import { CloseStack } from "../closeStack.js";
+import { defineCommand } from "../command.js";
+import { aborted } from "../interruption.js";
 import { keyFile } from "../settings/parsers.js";
 import { openServer } from "./openServer.js";
 import { SERVE_AGREEMENT, SERVE_SETTINGS, type ServeValues } from "./serveSettings.js";
@@ -12,7 +12,7 @@ export const serve = defineCommand({
   settings: SERVE_SETTINGS,
   agreement: SERVE_AGREEMENT,
   async run(values, { print, signal, onHangup }) {
-    const owned = new Owned();
+    const owned = new CloseStack();
     try {
       const { host, port: listenPort, metricsPort, waiverKeyFile, adminPort, adminHost } = values;
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };

@@ -16,7 +16,7 @@ import {
   urls,
   wholeNumber,
 } from "../settings/parsers.js";
-import type { Alternatives, Values } from "../settings/Setting.js";
+import type { Alternatives, Values } from "../settings/setting.js";
 
 /** A limit of the service: its own default holds unless the setting is given. */
 function limit(flag: string, placeholder: string, help: string, defaultValue: number, least: number) {

@@ -1,7 +1,7 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
 import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import { ChainReader, DemoFailedError, type Receipt } from "./ChainReader.js";
+import { ChainReader, DemoFailedError, type Receipt } from "./chainReader.js";
 
 export interface DemoOptions {
   /** Of the service. */

@@ -25,7 +25,7 @@ import {
   toEventSelector,
 } from "viem";
 import { describe, expect, it } from "vitest";
-import { sentenceOfRevert } from "./revert.js";
+import { revertMessage } from "./revertMessage.js";
 
 const abi = WaiverRegistry.abi as Abi;
 const WAIVER: Hex = "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a";
@@ -120,7 +120,7 @@ describe("a revert of the registry", () => {
 
   it.each(errors.map(({ name, inputs }) => ({ name, inputs })))("$name is a sentence", ({ name, inputs }) => {
     const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
-    const sentence = sentenceOfRevert(encodeErrorResult({ abi, errorName: name, args }));
+    const sentence = revertMessage(encodeErrorResult({ abi, errorName: name, args }));
     expect(sentence).not.toContain("0x".concat("0".repeat(8)));
     expect(sentence).not.toMatch(/refuses it/);
     for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
@@ -128,8 +128,8 @@ describe("a revert of the registry", () => {
 
   it("that has a text says it, and any other is shown as it is", () => {
     const text = "0x08c379a0".concat("20".padStart(64, "0"), "2".padStart(64, "0"), "6869".padEnd(64, "0"));
-    expect(sentenceOfRevert(text as Hex)).toBe("the registry says: hi");
-    expect(sentenceOfRevert("0x")).toContain("without a reason");
-    expect(sentenceOfRevert("0x12345678")).toContain("0x12345678");
+    expect(revertMessage(text as Hex)).toBe("the registry says: hi");
+    expect(revertMessage("0x")).toContain("without a reason");
+    expect(revertMessage("0x12345678")).toContain("0x12345678");
   });
 });

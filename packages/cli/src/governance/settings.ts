@@ -1,7 +1,7 @@
 import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/known";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { fileOf, given, privateKeys, url, wholeNumber } from "../settings/parsers.js";
-import { InvalidValueError } from "../settings/Setting.js";
+import { InvalidValueError } from "../settings/setting.js";
 
 /** What every governance command can be told. */
 export const CHAIN_SETTINGS = {

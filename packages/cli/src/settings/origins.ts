@@ -1,6 +1,6 @@
 import { isOrigin } from "@gas-waiver/server";
 import { entriesOf } from "./parsers.js";
-import { InvalidValueError } from "./Setting.js";
+import { InvalidValueError } from "./setting.js";
 
 /** Web origins, separated by commas, `loopback`, or `*`. Apart from the others: it brings the whole service with it. */
 export function origins(value: string): string[] {

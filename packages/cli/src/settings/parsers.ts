@@ -8,7 +8,7 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import type { AdminToken } from "@gas-waiver/server";
-import { InvalidValueError } from "./Setting.js";
+import { InvalidValueError } from "./setting.js";
 
 export function text(value: string): string {
   return value;

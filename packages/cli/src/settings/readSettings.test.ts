@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as parsers from "./parsers.js";
 import { type Environment, readSettings, UsageError } from "./readSettings.js";
-import type { Alternatives } from "./Setting.js";
+import type { Alternatives } from "./setting.js";
 
 const SETTINGS = {
   port: {

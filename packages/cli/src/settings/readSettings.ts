@@ -7,7 +7,7 @@ import {
   type Setting,
   type Settings,
   type Values,
-} from "./Setting.js";
+} from "./setting.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,10 +4,10 @@ export class CommandFailedError extends Error {
 }
 
 /** What a person is told of an error that ends the program: a sentence, or for a defect of ours where it was. */
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CommandFailedError) return error.message;
-  return systemSentence(error) ?? `unexpected error: ${error.stack ?? error.message}`;
+  return systemErrorMessage(error) ?? `unexpected error: ${error.stack ?? error.message}`;
 }
 
 interface SystemError extends Error {
@@ -18,7 +18,7 @@ interface SystemError extends Error {
 }
 
 /** What the system says when an address cannot be listened on. */
-function systemSentence({ code, address, hostname, port }: SystemError): string | undefined {
+function systemErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
   if (typeof hostname === "string") return `there is no address for the host name ${hostname}`;
   if (typeof address !== "string" || port === undefined) return undefined;
   if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CommandFailedError, sentenceOf } from "./sentence.js";
+import { CommandFailedError, errorMessage } from "./errorMessage.js";
 
 const systemError = (fields: object) => Object.assign(new Error("what the system says"), fields);
 
@@ -13,17 +13,17 @@ describe("the sentence of an error", () => {
     [{ code: "EADDRNOTAVAIL", address: "1.1.1.1", port: 0 }, "1.1.1.1 is not an address of this machine"],
     [{ code: "ENOTFOUND", hostname: "nowhere" }, "there is no address for the host name nowhere"],
   ])("%j is %j", (fields, sentence) => {
-    expect(sentenceOf(systemError(fields))).toBe(sentence);
+    expect(errorMessage(systemError(fields))).toBe(sentence);
   });
 
   it("is the command's own where it has one", () => {
-    expect(sentenceOf(new CommandFailedError("the chain is away"))).toBe("the chain is away");
+    expect(errorMessage(new CommandFailedError("the chain is away"))).toBe("the chain is away");
   });
 
   it("says of a defect where it was", () => {
-    expect(sentenceOf(new TypeError("no such thing"))).toMatch(
+    expect(errorMessage(new TypeError("no such thing"))).toMatch(
       /^unexpected error: TypeError: no such thing\n/,
     );
-    expect(sentenceOf("thrown")).toBe("thrown");
+    expect(errorMessage("thrown")).toBe("thrown");
   });
 });

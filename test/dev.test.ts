@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program, root } from "./Program.js";
-import { submit } from "./submit.js";
-import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program, root } from "./support/program.js";
+import { submit } from "./support/submit.js";
+import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";

@@ -1,7 +1,7 @@
 // The states in which the vectors are checked.
 import { TestToken } from "@gas-waiver/devnet";
 import { AbiCoder, getCreateAddress, keccak256, toBeHex } from "ethers";
-import { addressOf } from "./Transaction.js";
+import { addressOf } from "./transaction.js";
 
 export interface AllowedTargetJson {
   readonly address: string;

@@ -1,5 +1,5 @@
 import { type Environment, readSettings } from "./settings/readSettings.js";
-import type { Agreement, Settings, Values } from "./settings/Setting.js";
+import type { Agreement, Settings, Values } from "./settings/setting.js";
 
 /** What a command may use of the process it runs in. */
 export interface Context {

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
-import { Process } from "../chaos/Process.js";
-import { Random } from "../chaos/Random.js";
-import { account, CHAIN_ID, TOKEN } from "../user.js";
-import { KEY, type Probe, withKnownId } from "./Probe.js";
+import { Process } from "../chaos/process.js";
+import { Random } from "../chaos/random.js";
+import { account, CHAIN_ID, TOKEN } from "../support/user.js";
+import { KEY, type Probe, withKnownId } from "./probe.js";
 import { transaction } from "./values.js";
 
 /** Longer than any of the service's own time-outs here: whoever waits so long is forgotten. */

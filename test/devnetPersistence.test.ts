@@ -2,10 +2,10 @@
 // was told of, and goes on from there.
 import { keccak256, type TransactionLike } from "ethers";
 import { describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
-import { submit } from "./submit.js";
-import { account, CHAIN_ID, connect, MARKER, tokensOf, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { submit } from "./support/submit.js";
+import { account, CHAIN_ID, connect, MARKER, tokensOf, transferOf } from "./support/user.js";
 
 const KILLS = 20;
 const SEED = 20_260_101;

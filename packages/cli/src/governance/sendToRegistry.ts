@@ -6,9 +6,9 @@ import {
   REGISTRY_ADDRESS,
   signTransaction,
 } from "@gas-waiver/protocol";
-import { CommandFailedError } from "../sentence.js";
-import type { Node, Receipt } from "./Node.js";
-import { asFailure } from "./Registry.js";
+import { CommandFailedError } from "../errorMessage.js";
+import type { JsonRpcClient, Receipt } from "../jsonRpcClient.js";
+import { asFailure } from "./registry.js";
 
 const INCLUDED_WITHIN_MS = 120_000;
 const ASK_EVERY_MS = 100;
@@ -24,7 +24,7 @@ export interface Sent {
  * @throws CommandFailedError with what the registry or the node says.
  */
 export async function sendToRegistry(
-  node: Node,
+  node: JsonRpcClient,
   data: Uint8Array,
   privateKey: Uint8Array,
   signal: AbortSignal,
@@ -53,7 +53,7 @@ export async function sendToRegistry(
   }
 }
 
-async function included(node: Node, hash: Hex, signal: AbortSignal): Promise<Receipt> {
+async function included(node: JsonRpcClient, hash: Hex, signal: AbortSignal): Promise<Receipt> {
   const until = performance.now() + INCLUDED_WITHIN_MS;
   while (performance.now() < until) {
     const receipt = await node.request<Receipt | null>("eth_getTransactionReceipt", [hash]);

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-export const root = join(import.meta.dirname, "..");
+export const root = join(import.meta.dirname, "..", "..");
 const GAS_WAIVER = join(root, "packages", "cli", "bin", "gas-waiver.mjs");
 
 export interface Ending {

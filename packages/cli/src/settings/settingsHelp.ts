@@ -1,10 +1,10 @@
-import type { Setting, Settings } from "./Setting.js";
+import type { Setting, Settings } from "./setting.js";
 
 const FLAG_COLUMN = 30;
 const LINE_WIDTH = 100;
 
 /** The settings as the help shows them: flags first, then what only the environment can say. */
-export function describeSettings(settings: Settings): string {
+export function settingsHelp(settings: Settings): string {
   const all = Object.values(settings);
   const flags = all.filter(({ flag }) => flag !== undefined);
   const variables = all.filter(({ flag }) => flag === undefined);

@@ -1,7 +1,7 @@
 // What governance prints: the same things as lines for a person and as JSON for a program.
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
-import { countOf, neededOf, type Proposal } from "./Proposal.js";
-import type { Waiver } from "./Registry.js";
+import { countOf, neededOf, type Proposal } from "./proposal.js";
+import type { Waiver } from "./registry.js";
 
 export interface Overview {
   readonly waivers: readonly Waiver[];

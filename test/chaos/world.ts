@@ -6,11 +6,11 @@ import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
 import pg from "pg";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
-import { Chain } from "./Chain.js";
 import { CAPS } from "./caps.js";
-import { Process } from "./Process.js";
-import { Replica } from "./Replica.js";
-import { TcpGate } from "./TcpGate.js";
+import { Chain } from "./chain.js";
+import { Process } from "./process.js";
+import { Replica } from "./replica.js";
+import { TcpGate } from "./tcpGate.js";
 
 export type PoolKind = "strict" | "queued";
 

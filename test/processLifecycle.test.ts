@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program, processesWith } from "./Program.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program, processesWith } from "./support/program.js";
 
 /** What a signal may take, start-up included. */
 const END_WITHIN_MS = 5_000;

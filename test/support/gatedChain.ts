@@ -1,13 +1,13 @@
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll } from "vitest";
-import { Gate } from "./Gate.js";
+import { NodeGate } from "./nodeGate.js";
 import { connect } from "./user.js";
 
 /** A chain for the tests of a file, a gate in front of it for the service, and a client of its own. */
 export interface GatedChain {
   readonly devnet: Devnet;
-  readonly gate: Gate;
+  readonly gate: NodeGate;
   readonly chain: JsonRpcProvider;
 }
 
@@ -19,7 +19,7 @@ export function gatedChain(): () => GatedChain {
     const devnet = await createDevnet({ blockTimeMs: 0 });
     started = { devnet };
     const { url } = await devnet.listen({ port: 0 });
-    started = { devnet, gate: await Gate.before(url), chain: connect(url) };
+    started = { devnet, gate: await NodeGate.before(url), chain: connect(url) };
   });
   afterAll(async () => {
     started.chain?.destroy();

@@ -9,10 +9,10 @@ import {
   ResultReader,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { CommandFailedError } from "../sentence.js";
-import { type Node, NodeError } from "./Node.js";
-import { CHOICES, KINDS, type Proposal, STATUSES } from "./Proposal.js";
-import { sentenceOfRevert } from "./revert.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { type JsonRpcClient, JsonRpcError } from "../jsonRpcClient.js";
+import { CHOICES, KINDS, type Proposal, STATUSES } from "./proposal.js";
+import { revertMessage } from "./revertMessage.js";
 
 export interface Waiver {
   readonly address: Uint8Array;
@@ -21,9 +21,9 @@ export interface Waiver {
 
 /** Reads the WaiverRegistry of a chain (D12). */
 export class Registry {
-  readonly #node: Node;
+  readonly #node: JsonRpcClient;
 
-  constructor(node: Node) {
+  constructor(node: JsonRpcClient) {
     this.#node = node;
   }
 
@@ -89,8 +89,8 @@ const noRegistry = () =>
 /** What ends a command when the registry or the node refuses. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof UnexpectedResultError) return noRegistry();
-  if (!(error instanceof NodeError)) return error;
-  if (error.revert !== undefined) return new CommandFailedError(sentenceOfRevert(error.revert));
+  if (!(error instanceof JsonRpcError)) return error;
+  if (error.revert !== undefined) return new CommandFailedError(revertMessage(error.revert));
   return new CommandFailedError(`the node refuses it: ${error.message}`);
 }
 

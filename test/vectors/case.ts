@@ -14,8 +14,8 @@ import {
   USER_NONCE,
   WAIVER,
   WAIVER_NONCE,
-} from "./State.js";
-import { addressOf, type Edit, type Fields, gasOf, type Signed, sign } from "./Transaction.js";
+} from "./state.js";
+import { addressOf, type Edit, type Fields, gasOf, type Signed, sign } from "./transaction.js";
 
 export interface Log {
   readonly address: string;

@@ -15,7 +15,7 @@ export type Verdict =
   | { readonly status: number; readonly body: string };
 
 /** The chain's node as the service sees it, with a test in between that decides what gets through. */
-export class Gate {
+export class NodeGate {
   #decide: (call: string) => Verdict = () => "pass";
   readonly #server: Server;
   readonly #node: string;
@@ -27,8 +27,8 @@ export class Gate {
     this.#server = createServer((request, response) => void this.#receive(request, response));
   }
 
-  static async before(node: string): Promise<Gate> {
-    const gate = new Gate(node);
+  static async before(node: string): Promise<NodeGate> {
+    const gate = new NodeGate(node);
     await new Promise<void>((resolve) => gate.#server.listen(0, "127.0.0.1", resolve));
     return gate;
   }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Owned } from "./Owned.js";
+import { CloseStack } from "./closeStack.js";
 
 it("closes in the reverse order, also past a failure, and tells of it", async () => {
   const closed: string[] = [];
@@ -9,7 +9,7 @@ it("closes in the reverse order, also past a failure, and tells of it", async ()
       if (failure) throw failure;
     },
   });
-  const owned = new Owned();
+  const owned = new CloseStack();
   owned.add(resource("first"));
   owned.add(resource("second", new Error("stuck")));
   owned.add(resource("third"));

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { aborted, listenForSignals } from "./Interruption.js";
+import { aborted, listenForSignals } from "./interruption.js";
 
 let source: EventEmitter;
 let statuses: number[];

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freshFolder } from "./freshFolder.js";
-import { Program } from "./Program.js";
+import { Program } from "./program.js";
 import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
 
 /** How `gas-waiver serve` is called for a service on the devnet's rules. */

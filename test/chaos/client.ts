@@ -1,6 +1,6 @@
 import type { Hex, ResultLine } from "@gas-waiver/protocol";
-import type { Random } from "./Random.js";
-import type { World } from "./World.js";
+import type { Random } from "./random.js";
+import type { World } from "./world.js";
 
 export type Wait = "broadcast" | "included";
 

@@ -3,7 +3,7 @@ interface Closable {
 }
 
 /** What a command has opened; closed in the reverse order, whatever happens. */
-export class Owned {
+export class CloseStack {
   readonly #resources: Closable[] = [];
 
   /** Takes over something that must be closed. */

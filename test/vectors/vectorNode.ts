@@ -1,7 +1,7 @@
 // Brings a devnet into the state of a vector, by nothing but transactions that anybody could send.
 import { createDevnet, type Devnet, type DevnetOptions, WaiverRegistry } from "@gas-waiver/devnet";
 import { Interface, type InterfaceAbi } from "ethers";
-import { innerTx, transferData, type VectorCase, wrapperTx } from "./Case.js";
+import { innerTx, transferData, type VectorCase, wrapperTx } from "./case.js";
 import {
   type Accounts,
   type AllowedTargetJson,
@@ -13,8 +13,8 @@ import {
   type Registry,
   registry,
   VALIDATOR,
-} from "./State.js";
-import { addressOf, type Fields, sign } from "./Transaction.js";
+} from "./state.js";
+import { addressOf, type Fields, sign } from "./transaction.js";
 
 /** Carries what raises a user's nonce alone, and sends what raises a waiver's alone. No vector names them. */
 const SPARE_WAIVER = OTHER_WAIVER;

@@ -6,13 +6,13 @@ import {
   ResultReader,
   selectorOfSignature,
 } from "@gas-waiver/protocol";
-import { STATUSES } from "./Proposal.js";
+import { STATUSES } from "./proposal.js";
 
 const address = (data: ResultReader) => checksumAddress(data.address());
 const when = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
 
 /** The registry's errors as sentences, by signature. */
-const SENTENCES: Readonly<Record<string, (data: ResultReader) => string>> = {
+const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "NotValidator(address)": (data) => `${address(data)} is not a validator`,
   "AlreadyValidator(address)": (data) => `${address(data)} is a validator already`,
   "LastValidator(address)": (data) => `${address(data)} is the last validator and cannot be removed`,
@@ -42,11 +42,11 @@ const SENTENCES: Readonly<Record<string, (data: ResultReader) => string>> = {
 };
 
 const BY_SELECTOR = new Map<Hex, (data: ResultReader) => string>(
-  Object.entries(SENTENCES).map(([signature, sentence]) => [selectorOfSignature(signature), sentence]),
+  Object.entries(MESSAGES).map(([signature, sentence]) => [selectorOfSignature(signature), sentence]),
 );
 
 /** What a revert of the registry says, as a sentence. */
-export function sentenceOfRevert(data: Hex): string {
+export function revertMessage(data: Hex): string {
   const bytes = hexToBytes(data);
   const sentence = BY_SELECTOR.get(bytesToHex(bytes.subarray(0, 4)));
   try {

@@ -5,7 +5,7 @@ import { hexToBytes } from "@gas-waiver/protocol";
 import { createServer, type ServerOptions } from "@gas-waiver/server";
 import { Interface } from "ethers";
 import { afterAll, beforeAll } from "vitest";
-import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { API_KEY, account, CHAIN_ID } from "./user.js";
 
 export const REGISTRY = "0x000000000000000000000000000000000000f334";

@@ -1,5 +1,5 @@
 import type { Hex } from "@gas-waiver/protocol";
-import { CommandFailedError } from "../sentence.js";
+import { CommandFailedError } from "../errorMessage.js";
 
 export interface Receipt {
   readonly transactionHash: Hex;

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex } from "@gas-waiver/protocol";
-import { Process } from "./Process.js";
-import type { TcpGate } from "./TcpGate.js";
+import { Process } from "./process.js";
+import type { TcpGate } from "./tcpGate.js";
 
 export interface ReplicaPlace {
   readonly folder: string;

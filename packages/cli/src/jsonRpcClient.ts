@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
-import { CommandFailedError } from "../sentence.js";
+import { CommandFailedError } from "./errorMessage.js";
 
 export interface Receipt {
   readonly status: Hex;
@@ -8,7 +8,7 @@ export interface Receipt {
 }
 
 /** The node answered with an error; a call that reverted says why in `revert`. */
-export class NodeError extends Error {
+export class JsonRpcError extends Error {
   override readonly name = "NodeError";
   readonly revert: Hex | undefined;
 
@@ -19,7 +19,7 @@ export class NodeError extends Error {
 }
 
 /** A chain's node over JSON-RPC. What cannot be reached or understood ends the command with a sentence. */
-export class Node {
+export class JsonRpcClient {
   readonly #url: string;
   readonly #signal: AbortSignal;
 
@@ -43,7 +43,7 @@ export class Node {
   async request<Result>(method: string, params: readonly unknown[]): Promise<Result> {
     const answer = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
     if (answer.error !== undefined)
-      throw new NodeError(answer.error.message, revertDataIn(answer.error.data));
+      throw new JsonRpcError(answer.error.message, revertDataIn(answer.error.data));
     return answer.result as Result;
   }
 

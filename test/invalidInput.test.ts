@@ -10,17 +10,17 @@ import {
   toBeHex,
 } from "ethers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Gate } from "./Gate.js";
-import type { Program } from "./Program.js";
-import { startService } from "./Service.js";
-import { post, type Request, submit } from "./submit.js";
-import { account, connect, MARKER, token, transferOf } from "./user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { NodeGate } from "./support/nodeGate.js";
+import type { Program } from "./support/program.js";
+import { startService } from "./support/service.js";
+import { post, type Request, submit } from "./support/submit.js";
+import { account, connect, MARKER, token, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
 let devnet: Devnet;
-let gate: Gate;
+let gate: NodeGate;
 let chain: JsonRpcProvider;
 let service: Program;
 let url: string;
@@ -28,7 +28,7 @@ let url: string;
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const node = await devnet.listen({ port: 0 });
-  gate = await Gate.before(node.url);
+  gate = await NodeGate.before(node.url);
   chain = connect(node.url);
   const flags = [
     "--nonce-gap-timeout",
