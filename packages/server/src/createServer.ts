@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { crypto, privateKeyToAddress } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
-import { createChain } from "./chain/nodeClient.js";
+import { createNodeClient } from "./chain/nodeClient.js";
 import { createRpc } from "./chain/rpc.js";
 import { confirmServedChain, findServedChain } from "./chain/servedChain.js";
 import { createChecker } from "./check/check.js";
@@ -85,7 +85,7 @@ type Foundations = Pick<RelayParts, "options" | "store" | "log" | "keys">;
 async function build({ options, store, log, keys }: Foundations): Promise<Server> {
   const ending = new AbortController();
   const rpc = createRpc({ ...options, signal: ending.signal });
-  const chain = createChain(rpc);
+  const chain = createNodeClient(rpc);
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const { chainRef, confirmed } = await findServedChain({ chain, store, options });
@@ -111,7 +111,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const { intake, metrics } = relay;
   const readiness = createReadiness({
-    lookAtWaivers: () => relay.lookAtWaivers(),
+    probeWaivers: () => relay.probeWaivers(),
     askChain: () => chain.blockNumber(),
     isShuttingDown: () => intake.refusing,
   });
@@ -174,7 +174,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
       waiverKeys = fresh;
       await started;
       await relay.lanes.setKeys(fresh);
-      relay.policies.look();
+      relay.policies.refresh();
     },
     close() {
       closed ??= shutDown();

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
 import { followHeads } from "./chain/heads.js";
-import type { Chain } from "./chain/nodeClient.js";
+import type { NodeClient } from "./chain/nodeClient.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
-import { createDelivered } from "./lane/broadcastBuffer.js";
-import { openLaneBoard } from "./lane/directory.js";
+import { createBroadcastBuffer } from "./lane/broadcastBuffer.js";
+import { openLaneDirectory } from "./lane/directory.js";
 import { createExpectedSenders } from "./lane/expectedSenders.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createRouting } from "./lane/routing.js";
@@ -18,7 +18,7 @@ import { createMetrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource } from "./policy/source.js";
-import { openNotices } from "./results/replicaNotifications.js";
+import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
 import type { LaneStatus } from "./store/lanes.js";
@@ -30,7 +30,7 @@ export interface RelayParts {
   readonly options: ResolvedOptions;
   readonly store: Store;
   readonly log: Logger;
-  readonly chain: Chain;
+  readonly chain: NodeClient;
   /** Undefined: what the waivers may send is configured. */
   readonly registry: Registry | undefined;
   readonly chainRef: number;
@@ -43,13 +43,13 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   const own = addressesOf(options.waiverKeys);
   for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
   const since = await storeNow(store);
-  const notices = openNotices({
+  const notices = openReplicaNotifications({
     store,
     log,
     replica,
     onResult: (id, notice) => results.hear(id, notice),
     onWork: () => lanes.wake(),
-    onKeys: (anew) => void keys.look(anew).catch(() => {}),
+    onKeys: (anew) => void keys.refresh(anew).catch(() => {}),
   });
   const metrics = createMetrics(() =>
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
@@ -71,7 +71,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   const expected = createExpectedSenders();
   const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
   const signer = createSigner({ options, log });
-  const delivered = createDelivered({ store, results, log });
+  const delivered = createBroadcastBuffer({ store, results, log });
   const lanes = createLaneSet({
     store,
     chain,
@@ -86,7 +86,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     chainRef,
     replica,
   });
-  const board = openLaneBoard({
+  const board = openLaneDirectory({
     store,
     chainRef,
     log,
@@ -102,8 +102,8 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   const vacuum = vacuumInTime({ store, log });
   const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
   const onHead = () => {
-    policies.look();
-    lanes.look();
+    policies.refresh();
+    lanes.onNewBlock();
   };
   const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onHead);
   const intake = createIntake({
@@ -131,7 +131,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     waivers: () =>
       waiversOf(ownWaivers(), board.lanes).map((waiver) => ({ waiver, usable: isUsable(waiver) })),
     /** Asks the store. */
-    async lookAtWaivers() {
+    async probeWaivers() {
       await board.refresh();
       return {
         usable: board.lanes.filter(board.isUsable).length,

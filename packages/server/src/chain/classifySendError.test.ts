@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { meaningOf } from "./classifySendError.js";
+import { classifySendOutcome } from "./classifySendError.js";
 import { RpcError, RpcUnavailableError } from "./rpc.js";
 
 const said = (message: string, data?: unknown) =>
-  meaningOf({ error: new RpcError(-32_000, message, data) }).kind;
+  classifySendOutcome({ error: new RpcError(-32_000, message, data) }).kind;
 
 describe("what a node's answer to a broadcast means", () => {
   it("a result: the node has it", () => {
-    expect(meaningOf({ result: "0x12" })).toEqual({ kind: "accepted" });
+    expect(classifySendOutcome({ result: "0x12" })).toEqual({ kind: "accepted" });
   });
 
   it.each([
@@ -25,7 +25,8 @@ describe("what a node's answer to a broadcast means", () => {
   });
 
   it("a refusal keeps its own name only where it says something of the user's account", () => {
-    const refusal = (reason: string) => meaningOf({ error: new RpcError(-32_000, "words", { reason }) });
+    const refusal = (reason: string) =>
+      classifySendOutcome({ error: new RpcError(-32_000, "words", { reason }) });
     expect(refusal("NONCE_TOO_LOW")).toMatchObject({ kind: "inner too late" });
     expect(refusal("INSUFFICIENT_BALANCE")).toMatchObject({ reason: "INSUFFICIENT_BALANCE" });
     expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "NODE_REFUSED" });
@@ -39,7 +40,7 @@ describe("what a node's answer to a broadcast means", () => {
 
   it("no answer is ambiguous, unless it surely never arrived", () => {
     const unavailable = (sent: "no" | "unknown") =>
-      meaningOf({ error: new RpcUnavailableError("already known", sent) }).kind;
+      classifySendOutcome({ error: new RpcUnavailableError("already known", sent) }).kind;
     expect(unavailable("unknown")).toBe("ambiguous");
     expect(unavailable("no")).toBe("not now");
   });

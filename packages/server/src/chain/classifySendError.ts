@@ -16,7 +16,7 @@ import { RpcError, type RpcOutcome } from "./rpc.js";
  * - `disputed`: it answered an error that we do not know; whether it has the wrapper must be looked up.
  * - `ambiguous`: it may have the wrapper. The same bytes are sent again, never another nonce.
  */
-export type SendMeaning =
+export type SendVerdict =
   | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "inner too early" | "inner too late" }
   | {
       readonly kind: "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
@@ -24,7 +24,7 @@ export type SendMeaning =
     }
   | { readonly kind: "refused"; readonly reason: Reason; readonly said: string };
 
-type Kind = SendMeaning["kind"];
+type Kind = SendVerdict["kind"];
 
 /** By the stable reason that our devnet's validators give in `data.reason`. Others are `refused`. */
 const BY_REASON: Partial<Record<Reason, Kind>> = {
@@ -72,7 +72,7 @@ const LIMIT_EXCEEDED = -32_005;
 const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
 
 /** The meaning of one answer. */
-export function meaningOf(outcome: RpcOutcome): SendMeaning {
+export function classifySendOutcome(outcome: RpcOutcome): SendVerdict {
   if (!("error" in outcome)) return { kind: "accepted" };
   const { error } = outcome;
   const said = error.message;
@@ -90,7 +90,7 @@ export function meaningOf(outcome: RpcOutcome): SendMeaning {
   return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
 }
 
-function meaningOfReason(reason: Reason, said: string): SendMeaning {
+function meaningOfReason(reason: Reason, said: string): SendVerdict {
   const kind = BY_REASON[reason] ?? "refused";
   if (kind !== "refused") return { kind, said };
   return { kind, reason: OWN_NAME.has(reason) ? reason : "NODE_REFUSED", said };

@@ -1,11 +1,11 @@
 // What nodes say, word for word, and what it means to us: one row a wording.
 import { describe, expect, it } from "vitest";
-import { meaningOf, type SendMeaning } from "./classifySendError.js";
+import { classifySendOutcome, type SendVerdict } from "./classifySendError.js";
 import { RpcError } from "./rpc.js";
 
-type Kind = SendMeaning["kind"];
+type Kind = SendVerdict["kind"];
 
-const said = (message: string, code = -32_000) => meaningOf({ error: new RpcError(code, message) });
+const said = (message: string, code = -32_000) => classifySendOutcome({ error: new RpcError(code, message) });
 
 /** The node has these bytes already: success. */
 const ACCEPTED = [

@@ -1,6 +1,13 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { partsOf } from "../util/chunk.js";
-import { isObject, MOST_CALLS, type Rpc, type RpcCall, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { chunk } from "../util/chunk.js";
+import {
+  isObject,
+  MAX_BATCH_CALLS,
+  type Rpc,
+  type RpcCall,
+  type RpcOutcome,
+  RpcUnavailableError,
+} from "./rpc.js";
 
 export interface Receipt {
   readonly blockNumber: bigint;
@@ -15,18 +22,18 @@ export interface Account {
 }
 
 /** What a node says of accounts and transactions at one moment. */
-export interface Survey {
+export interface NodeSnapshot {
   readonly nonces: readonly bigint[];
   readonly receipts: readonly (Receipt | undefined)[];
   /** The first address's nonce, read last. */
   readonly nonceAfter: bigint;
 }
 
-/** What {@link Chain.survey} may be asked for at once: addresses and hashes. */
-export const MOST_SURVEYED = MOST_CALLS - 1;
+/** What {@link NodeClient.survey} may be asked for at once: addresses and hashes. */
+export const MAX_SNAPSHOT_SENDERS = MAX_BATCH_CALLS - 1;
 
 /** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
-export interface Chain {
+export interface NodeClient {
   /** What the node is: `genesisHash` tells it from another chain with the same id. */
   identity(): Promise<{ chainId: number; genesisHash: Uint8Array }>;
   blockNumber(): Promise<bigint>;
@@ -44,9 +51,12 @@ export interface Chain {
    * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
    * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
    * moved on came by another way. In the order of the addresses and hashes; of both together at most
-   * {@link MOST_SURVEYED}, because more than one request has more than one moment.
+   * {@link MAX_SNAPSHOT_SENDERS}, because more than one request has more than one moment.
    */
-  survey(addresses: readonly [Uint8Array, ...Uint8Array[]], hashes: readonly Uint8Array[]): Promise<Survey>;
+  survey(
+    addresses: readonly [Uint8Array, ...Uint8Array[]],
+    hashes: readonly Uint8Array[],
+  ): Promise<NodeSnapshot>;
   /** Does the node know these transactions, in its pool or in a block? In the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
@@ -78,9 +88,9 @@ const receiptCall = (hash: Uint8Array): RpcCall => ({
 });
 
 /** The chain behind its nodes. */
-export function createChain(rpc: Rpc): Chain {
+export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
-    (await Promise.all(partsOf(calls, MOST_CALLS).map((part) => rpc.read(part)))).flat();
+    (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
   const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
   return {
     async identity() {
@@ -131,7 +141,7 @@ export function createChain(rpc: Rpc): Chain {
     async sendRawTransactions(raws) {
       const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
       const outcomes: RpcOutcome[] = [];
-      for (const part of partsOf(calls, MOST_CALLS)) {
+      for (const part of chunk(calls, MAX_BATCH_CALLS)) {
         const last = outcomes.at(-1);
         const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
         outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { Chain } from "./nodeClient.js";
+import type { NodeClient } from "./nodeClient.js";
 
 /** The chain's next nonces of a waiver and of senders, as far as they were asked for. */
 export interface ChainNonces {
@@ -8,8 +8,8 @@ export interface ChainNonces {
 }
 
 /** Asks for them all at once. */
-export async function askNonces(
-  chain: Pick<Chain, "nonces">,
+export async function fetchNonces(
+  chain: Pick<NodeClient, "nonces">,
   waiver: Uint8Array,
   senders: readonly Uint8Array[],
 ): Promise<ChainNonces> {

@@ -3,7 +3,7 @@ import https from "node:https";
 import { urlToHttpOptions } from "node:url";
 
 /** Calls in one batch: Erigon and Bor refuse more, unless they are told otherwise. */
-export const MOST_CALLS = 100;
+export const MAX_BATCH_CALLS = 100;
 
 /** One call of a JSON-RPC batch. */
 export interface RpcCall {

@@ -4,8 +4,8 @@ import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { adoptChain, type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
 import type { Store } from "../store/store.js";
-import { restUnless } from "../util/wakeableTimer.js";
-import type { Chain } from "./nodeClient.js";
+import { sleepUnless } from "../util/wakeableTimer.js";
+import type { NodeClient } from "./nodeClient.js";
 import { RpcUnavailableError } from "./rpc.js";
 
 /** The chain that the service serves. */
@@ -17,7 +17,7 @@ export interface ServedChain {
 }
 
 interface Dependencies {
-  readonly chain: Chain;
+  readonly chain: NodeClient;
   readonly store: Store;
   readonly options: ResolvedOptions;
 }
@@ -67,7 +67,7 @@ export async function confirmServedChain(
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the chain's node cannot be used yet");
     }
-    await restUnless(CONFIRM_EVERY_MS, signal);
+    await sleepUnless(CONFIRM_EVERY_MS, signal);
   }
   return false;
 }

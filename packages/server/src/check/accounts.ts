@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
-import type { Chain } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/nodeClient.js";
 import { storeErrors } from "../model/unavailable.js";
 import { type SenderWork, senderWork } from "../store/senderWork.js";
 import type { Store } from "../store/store.js";
@@ -22,7 +22,11 @@ export interface Accounts {
 /** @throws ProtocolError `STORE_UNAVAILABLE`, or RpcUnavailableError if no node answers. */
 export async function loadAccounts(
   transactions: readonly ValidAt[],
-  { store, chain, chainRef }: { readonly store: Store; readonly chain: Chain; readonly chainRef: number },
+  {
+    store,
+    chain,
+    chainRef,
+  }: { readonly store: Store; readonly chain: NodeClient; readonly chainRef: number },
 ): Promise<Accounts> {
   const bySender = new Map<Hex, { readonly sender: Uint8Array; readonly candidates: Candidate[] }>();
   for (const { index, valid } of transactions) {

@@ -8,7 +8,7 @@ import {
   parseInnerTx,
   type Simulation,
 } from "@gas-waiver/protocol";
-import type { Chain } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/nodeClient.js";
 import { RpcError, RpcUnavailableError } from "../chain/rpc.js";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
@@ -18,7 +18,7 @@ import type { PolicySource } from "../policy/source.js";
 import { lineErrorOf } from "../results/lines.js";
 import { capUse } from "../store/caps.js";
 import type { Store } from "../store/store.js";
-import { createTurns, TooManyWaitingError } from "../util/fairSemaphore.js";
+import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { loadAccounts, type ValidAt } from "./accounts.js";
 import { checkCaps, type Reservation } from "./caps.js";
 import { simulate } from "./simulate.js";
@@ -34,7 +34,7 @@ export interface Checker {
 
 export interface CheckDependencies {
   readonly store: Store;
-  readonly chain: Chain;
+  readonly chain: NodeClient;
   readonly options: Pick<ResolvedOptions, "chainId">;
   readonly policies: Pick<PolicySource, "current">;
   readonly chainRef: number;
@@ -56,7 +56,7 @@ type Examined = { readonly index: number; readonly error: ProtocolError } | Vali
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, isShuttingDown } = dependencies;
-  const turns = createTurns(AT_ONCE, MOST_WAITING, MOST_OF_A_KEY);
+  const turns = createFairSemaphore(AT_ONCE, MOST_WAITING, MOST_OF_A_KEY);
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();

@@ -7,9 +7,9 @@ import {
   type Simulation,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
-import type { Chain } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/nodeClient.js";
 import { RpcError, type RpcOutcome } from "../chain/rpc.js";
-import { partsOf } from "../util/chunk.js";
+import { chunk } from "../util/chunk.js";
 
 /** Calls in one request to the node: each may take as long as its gas lets it. */
 const CALLS_AT_ONCE = 20;
@@ -21,11 +21,11 @@ const MAX_DATA_BYTES = 4_096;
  * @throws RpcUnavailableError if no node answers.
  */
 export async function simulate(
-  chain: Pick<Chain, "call">,
+  chain: Pick<NodeClient, "call">,
   transactions: readonly ValidInnerTx[],
 ): Promise<Simulation[]> {
   const simulations: Simulation[] = [];
-  for (const part of partsOf(transactions, CALLS_AT_ONCE)) {
+  for (const part of chunk(transactions, CALLS_AT_ONCE)) {
     const outcomes = await chain.call(part.map(requestOf));
     for (const outcome of outcomes) simulations.push(simulationOf(outcome));
   }

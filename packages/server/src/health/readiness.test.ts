@@ -3,28 +3,28 @@ import { createReadiness } from "./readiness.js";
 
 const never = () => new Promise<never>(() => {});
 const fine = {
-  lookAtWaivers: async () => ({ usable: 2, unusable: [] }),
+  probeWaivers: async () => ({ usable: 2, unusable: [] }),
   askChain: async () => 1n,
   isShuttingDown: () => false,
 };
 
 describe("readiness", () => {
   it("names each part", async () => {
-    expect(await createReadiness(fine).look()).toEqual({
+    expect(await createReadiness(fine).probe()).toEqual({
       ready: true,
       parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 2 } },
     });
   });
 
   it.each([
-    ["the store", { lookAtWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
+    ["the store", { probeWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
     ["the node", { askChain: () => Promise.reject(new Error("host node")) }, ["chain"]],
-    ["a waiver", { lookAtWaivers: async () => ({ usable: 0, unusable: [] }) }, ["waivers"]],
-    ["the store's answer", { lookAtWaivers: never }, ["store", "waivers"]],
+    ["a waiver", { probeWaivers: async () => ({ usable: 0, unusable: [] }) }, ["waivers"]],
+    ["the store's answer", { probeWaivers: never }, ["store", "waivers"]],
     ["the node's answer", { askChain: never }, ["chain"]],
     ["the time to work: it shuts down", { isShuttingDown: () => true }, ["service"]],
   ])("lacks %s: the part says so, in bounded time and without naming hosts", async (_, broken, expected) => {
-    const answer = await createReadiness({ ...fine, ...broken, limitMs: 1 }).look();
+    const answer = await createReadiness({ ...fine, ...broken, limitMs: 1 }).probe();
     expect(answer.ready).toBe(false);
     const bad = Object.entries(answer.parts).filter(([, part]) => !part.ok);
     expect(bad.map(([name]) => name)).toEqual(expected);
@@ -34,10 +34,10 @@ describe("readiness", () => {
 
   it("names waivers that cannot be used, also beside others that can", async () => {
     const unusable = ["0xabc is not a registered waiver"];
-    const some = createReadiness({ ...fine, lookAtWaivers: async () => ({ usable: 1, unusable }) });
-    expect((await some.look()).parts.waivers).toEqual({ ok: true, usable: 1, message: unusable[0] });
-    const none = createReadiness({ ...fine, lookAtWaivers: async () => ({ usable: 0, unusable }) });
-    expect((await none.look()).parts.waivers).toEqual({
+    const some = createReadiness({ ...fine, probeWaivers: async () => ({ usable: 1, unusable }) });
+    expect((await some.probe()).parts.waivers).toEqual({ ok: true, usable: 1, message: unusable[0] });
+    const none = createReadiness({ ...fine, probeWaivers: async () => ({ usable: 0, unusable }) });
+    expect((await none.probe()).parts.waivers).toEqual({
       ok: false,
       usable: 0,
       message: "no waiver takes work; 0xabc is not a registered waiver",
@@ -55,17 +55,17 @@ describe("readiness", () => {
       });
     };
     const readiness = createReadiness({ ...fine, askChain, now: () => now });
-    const crowd = Promise.all(Array.from({ length: 50 }, () => readiness.look()));
+    const crowd = Promise.all(Array.from({ length: 50 }, () => readiness.probe()));
     now = 1_500;
-    const late = readiness.look();
+    const late = readiness.probe();
     answer(1n);
     expect((await crowd).every(({ ready }) => ready)).toBe(true);
     await late;
     now = 2_499;
-    await readiness.look();
+    await readiness.probe();
     expect(asked).toBe(1);
     now = 2_500;
-    const again = readiness.look();
+    const again = readiness.probe();
     answer(2n);
     await again;
     expect(asked).toBe(2);

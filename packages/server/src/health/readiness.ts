@@ -3,12 +3,12 @@ import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
 /** Says whether the service can do its work (D24). */
 export interface ReadinessProbe {
   /** Answers within {@link READY_LIMIT_MS}; asked often, it asks store and node once a second at most. */
-  look(): Promise<Readiness>;
+  probe(): Promise<Readiness>;
 }
 
 export interface ReadinessDependencies {
   /** Asks the store, and says how many lanes take work, and of which waivers the policies say that theirs cannot. */
-  lookAtWaivers(): Promise<WaiversSeen>;
+  probeWaivers(): Promise<WaiversSeen>;
   /** Asks the node. */
   askChain(): Promise<unknown>;
   isShuttingDown(): boolean;
@@ -27,7 +27,7 @@ export const READY_LIMIT_MS = 2_000;
 const KEEP_MS = 1_000;
 
 export function createReadiness({
-  lookAtWaivers,
+  probeWaivers,
   askChain,
   isShuttingDown,
   now = () => performance.now(),
@@ -36,7 +36,7 @@ export function createReadiness({
   let kept: { readonly parts: Promise<Parts>; until: number } | undefined;
   const look = async (): Promise<Parts> => {
     const [lanes, chain] = await Promise.allSettled([
-      within(limitMs, "the store", lookAtWaivers()),
+      within(limitMs, "the store", probeWaivers()),
       within(limitMs, "the node", askChain()),
     ]);
     return {
@@ -46,7 +46,7 @@ export function createReadiness({
     };
   };
   return {
-    async look() {
+    async probe() {
       if (kept === undefined || now() >= kept.until) {
         // One look at a time, however long it takes; its age counts from its end.
         const current = { parts: look(), until: Number.POSITIVE_INFINITY };

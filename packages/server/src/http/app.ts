@@ -4,14 +4,14 @@ import type { Checker } from "../check/check.js";
 import type { ReadinessProbe } from "../health/readiness.js";
 import type { Intake } from "../intake/intake.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import type { Delivered } from "../lane/broadcastBuffer.js";
+import type { BroadcastBuffer } from "../lane/broadcastBuffer.js";
 import { limitsOfService } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { KeyPolicyDependencies } from "../policy/keyPolicy.js";
 import type { Store } from "../store/store.js";
-import { createTokenBank } from "../store/tokenStore.js";
+import { createTokenStore } from "../store/tokenStore.js";
 import { createAuthenticator } from "./auth.js";
 import { createBaseApp } from "./base.js";
 import { allowOrigins } from "./cors.js";
@@ -39,7 +39,7 @@ export interface AppDependencies {
   readonly keys: KeyDirectory;
   readonly policy: KeyPolicyDependencies;
   readonly checker: Checker;
-  readonly delivered: Pick<Delivered, "store">;
+  readonly delivered: Pick<BroadcastBuffer, "store">;
 }
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
@@ -72,7 +72,7 @@ export function createApp({
   allowOrigins(app, options);
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
-  const limiter = createSharedRateLimiter({ bank: createTokenBank(store), log });
+  const limiter = createSharedRateLimiter({ bank: createTokenStore(store), log });
   app.addHook("onClose", () => limiter.close());
   registerReady(app, { readiness, authenticator });
   registerDescriptions(app, { authenticator, version: health.version });

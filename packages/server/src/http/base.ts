@@ -4,11 +4,11 @@ import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import { DEFAULTS } from "../model/options.js";
 import { takeJsonBodies } from "./body/jsonBody.js";
-import { OpenAnswers } from "./body/pendingResponses.js";
+import { PendingResponses } from "./body/pendingResponses.js";
 import { answerBrokenRequest, createErrorHandler } from "./errors.js";
 import type { BodyMemory } from "./limits/bodyMemory.js";
 import { closeSilentConnections } from "./limits/silentConnections.js";
-import { leaveNoAnswerEmpty } from "./missingHost.js";
+import { answerMissingHost } from "./missingHost.js";
 import { methodsOf, pathOf, type Route } from "./paths.js";
 
 export interface BaseAppOptions {
@@ -48,7 +48,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   const { log, metrics, maxBodyBytes, memory, routes, times = USUAL_TIMES } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = times;
   const answerError = createErrorHandler(log, metrics);
-  const answers = new OpenAnswers();
+  const answers = new PendingResponses();
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: bodyTimeoutMs,
@@ -68,7 +68,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => answerError(error, request, reply),
   });
   answers.watch(app.server);
-  leaveNoAnswerEmpty(app);
+  answerMissingHost(app);
   takeJsonBodies(app, { maxBodyBytes, memory });
   closeSilentConnections(app);
   app.setErrorHandler(answerError);

@@ -5,7 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { KeyLimits } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
-import type { OpenAnswers } from "./body/pendingResponses.js";
+import type { PendingResponses } from "./body/pendingResponses.js";
 import { RateExceededError, type RateState } from "./limits/localRateLimiter.js";
 
 /** When a request that was refused for want of room, or of the store, may be tried again. */
@@ -48,7 +48,7 @@ function protocolErrorOf(error: FastifyError | ProtocolError): ProtocolError {
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
-  answers?: Pick<OpenAnswers, "endBehind">,
+  answers?: Pick<PendingResponses, "endBehind">,
 ): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();

@@ -6,9 +6,9 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import type { Entry, Lines } from "../results/lines.js";
+import type { LineSource, Lines } from "../results/lines.js";
 import type { Acceptance, Applicant } from "../store/accept.js";
-import { createTaker } from "./acceptBatch.js";
+import { createBatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);
 const rules: InnerTxRules = {
@@ -27,7 +27,7 @@ const caller = {
 
 /** A taker whose writes each wait until they are told what becomes of them. */
 function taking(transactions: readonly string[]) {
-  const entries: Entry[] = [];
+  const entries: LineSource[] = [];
   const writes: { applicants: readonly Applicant[]; finish: () => void; fail: (error: Error) => void }[] = [];
   let wrote = () => {};
   let refusing = false;
@@ -43,7 +43,7 @@ function taking(transactions: readonly string[]) {
     },
     cancel: () => {},
   };
-  const taker = createTaker({
+  const taker = createBatchAcceptor({
     acceptAll: (applicants) =>
       new Promise<Acceptance[]>((resolve, reject) => {
         const finish = () => resolve(applicants.map(() => ({ kind: "accepted", waiver })));
@@ -74,7 +74,7 @@ function taking(transactions: readonly string[]) {
 }
 
 const batch = (size: number) => Array.from({ length: size }, (_, user) => innerOf(user + 1));
-const outcomes = (entries: readonly Entry[]) =>
+const outcomes = (entries: readonly LineSource[]) =>
   entries.map((entry) => ("error" in entry ? entry.error.reason : "taken"));
 
 describe("a batch", () => {

@@ -13,14 +13,14 @@ import { capExceeded } from "../model/capExceeded.js";
 import type { Logger } from "../model/log.js";
 import type { Submission } from "../model/submission.js";
 import { shuttingDown, storeErrors } from "../model/unavailable.js";
-import type { Entry, Lines } from "../results/lines.js";
+import type { LineSource, Lines } from "../results/lines.js";
 import type { Acceptance, Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
 import type { KeyedRequest } from "../store/keyedRequests.js";
-import { createLookTurns } from "./eventLoopYield.js";
+import { createEventLoopYield } from "./eventLoopYield.js";
 import type { Idempotency, Taken, Write } from "./idempotency.js";
 
-export interface TakerDependencies {
+export interface BatchAcceptorDependencies {
   /** One durable write (D19). */
   readonly acceptAll: Accept;
   /** The same for a request that has a name. */
@@ -50,7 +50,7 @@ interface Batch extends Taking {
   ids: readonly string[];
 }
 
-export interface Taker {
+export interface BatchAcceptor {
   /**
    * Looks at a request's transactions and accepts those that pass, some at a time, so that the first lines leave
    * before the last transaction is looked at, and other requests have their turn in between.
@@ -63,9 +63,9 @@ export interface Taker {
 /** Transactions that are looked at and written at once, and their size in hex digits; the first is always taken. */
 const SLICE = { transactions: 25, length: 512 * 1024 };
 
-export function createTaker(dependencies: TakerDependencies): Taker {
+export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): BatchAcceptor {
   const { acceptAll, idempotency, onAccepted, isRefusing, log } = dependencies;
-  const turns = createLookTurns();
+  const turns = createEventLoopYield();
   /** Accepts what can be accepted of what was looked at, and says so in lines. */
   const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
     const { keyed, lines } = batch;
@@ -177,7 +177,7 @@ function idAt(ids: readonly string[], index: number): string {
 /** A lane for every sender: a request's transactions of one sender go to the same, as far as its waiver may carry them. */
 function giveLanes(
   applicants: readonly Omit<Applicant, "waiver">[],
-  { carriersOf, chooseLane }: Pick<TakerDependencies, "carriersOf" | "chooseLane">,
+  { carriersOf, chooseLane }: Pick<BatchAcceptorDependencies, "carriersOf" | "chooseLane">,
 ): Applicant[] {
   const lanes = new Map<string, Uint8Array>();
   return applicants.map((applicant) => {
@@ -195,7 +195,7 @@ function giveLanes(
 function entryOf(
   examined: Examined & { readonly index: number; readonly id: string },
   acceptances: Map<string, Acceptance | undefined>,
-): Entry {
+): LineSource {
   const { index, id } = examined;
   if ("error" in examined) return { index, id, error: examined.error };
   const { innerHash, senderNonce } = examined.applicant;
@@ -224,13 +224,18 @@ function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
 }
 
 /** What was not looked at when the service could take nothing more. */
-function notTaken(index: number, { ids }: Batch, why: ProtocolError | undefined): Entry {
+function notTaken(index: number, { ids }: Batch, why: ProtocolError | undefined): LineSource {
   const message = `it was not taken, send it again: ${why?.message}`;
   return { index, id: idAt(ids, index), error: new ProtocolError("NOT_BROADCAST", message) };
 }
 
 /** What was being written when the store failed. */
-function unclear(examined: Examined, index: number, { ids }: Batch, why: ProtocolError | undefined): Entry {
+function unclear(
+  examined: Examined,
+  index: number,
+  { ids }: Batch,
+  why: ProtocolError | undefined,
+): LineSource {
   const id = idAt(ids, index);
   if ("error" in examined) return { index, id, error: examined.error };
   const message = `it may have been accepted, ask for it by its id or send it again: ${why?.message}`;

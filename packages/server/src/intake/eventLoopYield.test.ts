@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createLookTurns } from "./eventLoopYield.js";
+import { createEventLoopYield } from "./eventLoopYield.js";
 
 /** Takes turns of these sizes at once; the names of those that have had theirs. */
 function taking(most: number, sizes: readonly number[]): string[] {
-  const turns = createLookTurns(most);
+  const turns = createEventLoopYield(most);
   const begun: string[] = [];
   sizes.forEach((size, i) => void turns.take(size).then(() => begun.push(`${i}: ${size}`)));
   return begun;
@@ -38,7 +38,7 @@ describe("turns to look at transactions", () => {
   });
 
   it("begin anew after a rest", async () => {
-    const turns = createLookTurns(10);
+    const turns = createEventLoopYield(10);
     for (let i = 0; i < 3; i++) {
       let begun = false;
       void turns.take(25).then(() => {

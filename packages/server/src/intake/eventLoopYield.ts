@@ -1,5 +1,5 @@
 /** Lets the transactions of many requests be looked at a few at a time. */
-export interface LookTurns {
+export interface EventLoopYield {
   /** Resolves when so many transactions may be looked at. */
   take(transactions: number): Promise<void>;
 }
@@ -12,7 +12,7 @@ const SHARE = 10;
  * together are looked at one after the other, and between two of them the event loop turns: else a lane, which waits for
  * one answer after the other, would wait behind all of them each time.
  */
-export function createLookTurns(share = SHARE): LookTurns {
+export function createEventLoopYield(share = SHARE): EventLoopYield {
   const waiting: { readonly transactions: number; readonly begin: () => void }[] = [];
   let left = share;
   let turning = false;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
-import type { Entry } from "../results/lines.js";
+import type { LineSource } from "../results/lines.js";
 import { RivalGoneError } from "../store/accept.js";
 import { acceptOfKey } from "../store/acceptAll.js";
 import type { Accept } from "../store/groupAccepts.js";
@@ -15,7 +15,7 @@ import {
 import { findSubmissions } from "../store/lookup.js";
 import type { Queryable, Store } from "../store/store.js";
 import { hasLostRace, inTransaction } from "../store/transaction.js";
-import { createTurns } from "../util/fairSemaphore.js";
+import { createFairSemaphore } from "../util/fairSemaphore.js";
 
 /**
  * Requests that their clients have named (D18). What becomes of a transaction is decided once, in one transaction of the
@@ -27,7 +27,7 @@ export interface Idempotency {
    * All of a request that came before, as entries of lines; undefined if a part of it is open.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
    */
-  replay(request: KeyedRequest): Promise<Entry[] | undefined>;
+  replay(request: KeyedRequest): Promise<LineSource[] | undefined>;
   /**
    * Decides the transactions from `from` to `to` (not included), by `write` as far as that was not done before.
    * @param ids given to the request's transactions, should it be the first under its name.
@@ -53,7 +53,7 @@ export interface Taken {
 }
 
 export interface Written {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LineSource[];
   readonly taken: readonly Taken[];
 }
 
@@ -74,7 +74,7 @@ const AT_ONCE = 4;
 const TRIES = 3;
 
 export function createIdempotency({ store, keptMs, place }: IdempotencyDependencies): Idempotency {
-  const turns = createTurns(AT_ONCE, Number.POSITIVE_INFINITY);
+  const turns = createFairSemaphore(AT_ONCE, Number.POSITIVE_INFINITY);
   const decideOnce = (request: KeyedRequest, { ids, from, to }: Part, write: Write) =>
     inTransaction(store, async (db): Promise<Decided> => {
       const known = await holdKeyedRequest(db, request, ids, keptMs);
@@ -134,12 +134,12 @@ function assertSameBody({ bodyHash }: KeyedRequest, known: Decisions): void {
 }
 
 /** What is decided, as it was told the first time. */
-async function entriesOf(db: Queryable, known: Decisions, from: number, to: number): Promise<Entry[]> {
+async function entriesOf(db: Queryable, known: Decisions, from: number, to: number): Promise<LineSource[]> {
   const ids = known.ids.slice(from, to);
   const accepted = ids.filter((_, i) => known.refusals[from + i] === undefined);
   const submissions = accepted.length > 0 ? await findSubmissions({ pool: db }, accepted) : [];
   const hashes = new Map(submissions.map(({ id, innerHash }) => [id, innerHash]));
-  return ids.map((id, i): Entry => {
+  return ids.map((id, i): LineSource => {
     const index = from + i;
     const refusal = known.refusals[index];
     if (refusal) return { index, id, error: new ProtocolError(...refusal) };
@@ -149,7 +149,7 @@ async function entriesOf(db: Queryable, known: Decisions, from: number, to: numb
   });
 }
 
-function withDecided(known: Decisions, entries: readonly Entry[], decided: number) {
+function withDecided(known: Decisions, entries: readonly LineSource[], decided: number) {
   const ids = [...known.ids];
   const refusals = { ...known.refusals };
   for (const entry of entries) {

@@ -13,7 +13,7 @@ import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/acceptAll.js";
 import type { Store } from "../store/store.js";
-import { createTaker } from "./acceptBatch.js";
+import { createBatchAcceptor } from "./acceptBatch.js";
 import { createAdmission } from "./admission.js";
 import { createIdempotency, keyedRequestOf } from "./idempotency.js";
 
@@ -86,7 +86,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   let refusing = false;
   const admission = createAdmission(dependencies);
   const idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
-  const taker = createTaker({
+  const taker = createBatchAcceptor({
     acceptAll: createAcceptAll(store, place),
     idempotency,
     carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),

@@ -18,7 +18,7 @@ export interface KeyDirectory {
    * Reads what has changed in the store; or all of it, if `anew`: it may be another store than before, a backup that
    * was restored. Two looks at once are one, and one more if the first began too early.
    */
-  look(anew?: boolean): Promise<void>;
+  refresh(anew?: boolean): Promise<void>;
   readonly size: number;
   close(): void;
 }
@@ -35,7 +35,7 @@ export interface KeyDirectoryDependencies {
 }
 
 /** How often the store is asked, behind the notices: a change binds within twice of it in the worst case. */
-const LOOK_MS = 500;
+const REFRESH_MS = 500;
 
 /** Opens the directory and reads the keys. Times of keys are the database's, so its clock is learned at each look. */
 export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): Promise<KeyDirectory> {
@@ -75,21 +75,21 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
     }
     for (const key of found.keys) take(key);
   };
-  const lookOnce = oneAtATime(read);
-  const look = (all = false) => {
+  const refreshOnce = oneAtATime(read);
+  const refresh = (all = false) => {
     anew ||= all;
-    return lookOnce();
+    return refreshOnce();
   };
-  await look();
+  await refresh();
   const timer = setInterval(() => {
     // Also without the store: a key expires by itself.
     for (const key of held.values()) key.settle(storeTime());
-    look().catch((error: Error) => {
+    refresh().catch((error: Error) => {
       // Nothing else would tell that changes of keys do not bind.
       const level = isStoreUnavailable(error) ? "debug" : "error";
       log[level]({ err: error.message }, "API keys could not be looked up");
     });
-  }, LOOK_MS);
+  }, REFRESH_MS);
   return {
     admit(text, hash) {
       const key = held.get(keyIdIn(text) ?? "");
@@ -99,7 +99,7 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
       timingSafeEqual(NOBODYS_HASH, hash);
       throw unknownKey();
     },
-    look,
+    refresh,
     get size() {
       return held.size;
     },

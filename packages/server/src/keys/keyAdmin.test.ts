@@ -102,7 +102,7 @@ describe("a key that is created", () => {
       maxGasLimit: LIMITS.maxGasLimit,
     });
     await admin.update("tests", record.id, { limits: { queueShare: 0.002 } });
-    await keys.look();
+    await keys.refresh();
     expect(keys.admit(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
   });
 
@@ -132,7 +132,7 @@ describe("a change of a key", () => {
     const states: string[] = [];
     for (const act of ["disable", "enable", "revoke"] as const) {
       states.push((await admin[act]("tests", record.id)).state);
-      await keys.look();
+      await keys.refresh();
       states.push(outcome(keys, key));
     }
     expect(states).toEqual(["disabled", "KEY_DISABLED", "active", "admitted", "revoked", "KEY_REVOKED"]);
@@ -153,7 +153,7 @@ describe("a change of a key", () => {
     clock.ms += 61_000;
     expect([first, second].map((key) => outcome(keys, key))).toEqual(["KEY_EXPIRED", "admitted"]);
     const { key: third } = await admin.rotate("tests", record.id, 0);
-    await keys.look();
+    await keys.refresh();
     expect([first, second, third].map((key) => outcome(keys, key))).toEqual([
       "UNKNOWN_KEY",
       "UNKNOWN_KEY",
@@ -193,7 +193,7 @@ describe("a change of a key", () => {
     const created = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
         const issued = await admin.create("tests", { label: `k${i}` });
-        await keys.look();
+        await keys.refresh();
         return outcome(keys, issued.key);
       }),
     );
@@ -217,11 +217,11 @@ describe("a store that is away", () => {
     const { key } = await admin.create("tests", { label: "k" });
     const keys = await directory();
     await postgres.halt();
-    await expect(keys.look()).rejects.toThrow();
+    await expect(keys.refresh()).rejects.toThrow();
     expect(outcome(keys, key)).toBe("admitted");
     expect(outcome(keys, key.replace(/.{16}_/, `${"0".repeat(16)}_`))).toBe("UNKNOWN_KEY");
     await postgres.resume();
-    await keys.look();
+    await keys.refresh();
     expect(outcome(keys, key)).toBe("admitted");
   });
 });
@@ -238,11 +238,11 @@ describe("a backup that is restored", () => {
       update api_keys k set label = b.label, version = b.version from backup b where b.id = k.id`;
     const audit = "alter table key_audit disable trigger all; delete from key_audit";
     await store.pool.query(`${audit}; ${restore}; alter table key_audit enable trigger all`);
-    await keys.look();
+    await keys.refresh();
     expect([first, lost].map((key) => outcome(keys, key))).toEqual(["admitted", "UNKNOWN_KEY"]);
     expect((ended.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
     await admin.revoke("tests", record.id);
-    await keys.look();
+    await keys.refresh();
     expect(outcome(keys, first)).toBe("KEY_REVOKED");
   });
 
@@ -251,9 +251,9 @@ describe("a backup that is restored", () => {
     const keys = await directory();
     // As it was revoked in a store whose changes count from before.
     await store.pool.query("update api_keys set revoked_at = now() where id = $1", [record.id]);
-    await keys.look();
+    await keys.refresh();
     expect(outcome(keys, key)).toBe("admitted");
-    await keys.look(true);
+    await keys.refresh(true);
     expect(outcome(keys, key)).toBe("KEY_REVOKED");
   });
 });
@@ -279,11 +279,11 @@ describe("a key with terms that this version does not understand", () => {
     const keys = await directory();
     const { ended } = keys.admit(odd.key, hashOfKey(odd.key));
     await write();
-    await keys.look();
+    await keys.refresh();
     expect((ended.reason as ProtocolError).reason).toBe("KEY_DISABLED");
     await admin.revoke("tests", other.record.id);
-    await keys.look();
-    await keys.look(true);
+    await keys.refresh();
+    await keys.refresh(true);
     expect([odd, other].map(({ key }) => outcome(keys, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
     expect(errors.mock.calls).toEqual([
       [{ keyId: odd.record.id, err: "limits.newLimit is nothing that can be set" }, expect.any(String)],

@@ -20,7 +20,7 @@ import {
 } from "../store/keyAudit.js";
 import { storeNow } from "../store/queue.js";
 import type { Queryable, Store } from "../store/store.js";
-import { createTurns, TooManyWaitingError } from "../util/fairSemaphore.js";
+import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import {
   type AuditRecord,
@@ -65,7 +65,7 @@ const MOST_WAITING = 100;
 
 /** @param store {@link Store}, of which only the pool is used. */
 export function createKeyAdmin(store: Store): KeyAdmin {
-  const turns = createTurns(1, MOST_WAITING);
+  const turns = createFairSemaphore(1, MOST_WAITING);
   const inTurn = <T>(work: () => Promise<T>) => turns.run(work).catch(asRefusal);
   const change = (actor: string, id: string, action: KeyAction, edit: Edit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));

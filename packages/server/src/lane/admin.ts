@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { type Chain, createChain } from "../chain/nodeClient.js";
+import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
 import { createRpc } from "../chain/rpc.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
 import { isSameChain, lastChain } from "../store/chains.js";
 import { type TakenNonce, takenNonces } from "../store/inFlight.js";
 import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "../store/lanes.js";
-import { type Lane, releaseLease, takeLease } from "../store/lease.js";
+import { type HeldLane, releaseLease, takeLease } from "../store/lease.js";
 import { connectStore, type Store, type StorePlace, storeConnection } from "../store/store.js";
-import { CONFIRM_MS, createDoubts, type SettleContext, settle } from "./reconcile.js";
+import { CONFIRM_MS, createConfirmations, type ReconcileContext, reconcile } from "./reconcile.js";
 import { examine, type Finding } from "./sweep.js";
 
 /** What an operator can do to lanes from outside of the service, while it runs or not. */
@@ -52,7 +52,7 @@ export async function openLaneAdmin(place: StorePlace): Promise<LaneAdmin> {
     set: (waiver, state, reason) => setLaneState(store, chainRef, waiver, state, reason),
     async examine(rpcUrl, { repair }) {
       const signal = new AbortController().signal;
-      const chain = createChain(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000, signal }));
+      const chain = createNodeClient(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000, signal }));
       const unusable = (error: Error) => new StartError(`the chain's node cannot be used: ${error.message}`);
       const identity = await chain.identity().catch((error: Error) => Promise.reject(unusable(error)));
       if (!isSameChain(identity, known.identity)) {
@@ -85,26 +85,26 @@ const LEASE_MS = 4_000;
 
 /** Takes the lane that nobody works for as long as it needs; what must hold for a while is looked at twice. */
 async function settleFindings(
-  place: Pick<Lane, "chain" | "waiver">,
+  place: Pick<HeldLane, "chain" | "waiver">,
   findings: readonly Finding[],
-  { store, chain }: { readonly store: Store; readonly chain: Chain },
+  { store, chain }: { readonly store: Store; readonly chain: NodeClient },
 ): Promise<void> {
   const lease = await takeLease(store, { ...place, owner: randomUUID() }, LEASE_MS);
   if (lease === undefined) throw new StartError("a service has begun to work the lane: it repairs by itself");
-  const context: SettleContext = {
+  const context: ReconcileContext = {
     store,
     chain,
     results: { publish: () => {} },
     log: createLog("silent"),
     options: { reorgDepth: 0 },
-    doubts: createDoubts(),
+    doubts: createConfirmations(),
     onStopped: () => {},
   };
   const suspects = findings.map(({ suspect }) => suspect);
   try {
-    await settle(lease.lane, suspects, context);
+    await reconcile(lease.lane, suspects, context);
     await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS));
-    await settle(lease.lane, suspects, context);
+    await reconcile(lease.lane, suspects, context);
   } finally {
     await releaseLease(store, lease.lane);
   }

@@ -6,7 +6,7 @@ import { WAIVER_KEY } from "../../test/support/user.js";
 import { createSigner } from "../signing/signer.js";
 import { accept } from "../store/accept.js";
 import type { SavedSigned } from "../store/advance.js";
-import type { Lane } from "../store/lease.js";
+import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./lane.js";
@@ -15,7 +15,7 @@ const OPTIONS = { verificationGas: 50_000n, maxInFlight: 100, nonceGapTimeoutMs:
 
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 let context: LaneContext;
 beforeAll(async () => {
   postgres = await TestPostgres.start();
@@ -27,7 +27,7 @@ beforeAll(async () => {
     chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
     options: OPTIONS,
     results: { publish() {} },
-    delivered: { along: (_: Lane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]) },
+    delivered: { along: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]) },
     routing: { differs: () => false },
     expected: { take: () => [] },
     signer: createSigner({ options: OPTIONS, log: silent }),

@@ -1,14 +1,14 @@
-import { askNonces, type ChainNonces } from "../chain/nonces.js";
+import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "../store/advance.js";
-import { firstOpenNonce, type TakenNonce, takenNonces, type UnderWay } from "../store/inFlight.js";
-import { type LaneLook, lookAtLane, type QueuedSubmission } from "../store/laneSnapshot.js";
-import type { Lane } from "../store/lease.js";
+import { firstOpenNonce, type InFlight, type TakenNonce, takenNonces } from "../store/inFlight.js";
+import { type LaneSnapshot, laneSnapshot, type QueuedSubmission } from "../store/laneSnapshot.js";
+import type { HeldLane } from "../store/lease.js";
 import { postpone } from "../store/queue.js";
 import type { Store } from "../store/store.js";
 import type { LaneContext } from "./lane.js";
-import { spareNotMissing } from "./nonceGap.js";
+import { withoutFalseGaps } from "./nonceGap.js";
 import { freeNonces, type Plan, planSender } from "./plan.js";
-import { fail, settle } from "./reconcile.js";
+import { fail, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
 
 /** When a submission ahead of its turn is looked at again. */
@@ -17,7 +17,7 @@ const EARLY_MS = 250;
 /** What an assignment came to. */
 export interface Assigned {
   /** Signed and stored, in the order of their waiver nonces: to be sent. */
-  readonly signed: readonly UnderWay[];
+  readonly signed: readonly InFlight[];
   /** More may be ready, or room was made for it. Else a look at once would find nothing. */
   readonly again: boolean;
 }
@@ -31,7 +31,7 @@ export interface AssignOptions {
 
 /** Gives at most `limit` queued submissions their waiver nonces and wrappers, in one write. */
 export async function assign(
-  held: Lane,
+  held: HeldLane,
   waiverKey: Uint8Array,
   { limit, behind = false }: AssignOptions,
   dependencies: LaneContext,
@@ -41,8 +41,8 @@ export async function assign(
   const expected = dependencies.expected.take(held.waiver);
   // The chain's answer for those who are expected comes while the store is asked.
   const [look, early] = await Promise.all([
-    lookAtLane(store, held, limit),
-    expected.length > 0 && !behind ? askNonces(chain, held.waiver, expected) : undefined,
+    laneSnapshot(store, held, limit),
+    expected.length > 0 && !behind ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   const { taken } = look;
   const senders = await reroute(held, look.senders, dependencies);
@@ -60,13 +60,13 @@ export async function assign(
   const { waiverNonce, plans: sorted } = hasty?.plans.every(isReady)
     ? hasty
     : planBy(
-        await askNonces(
+        await fetchNonces(
           chain,
           held.waiver,
           senders.map(({ sender }) => sender),
         ),
       );
-  const plans = await spareNotMissing(held, senders, sorted, dependencies);
+  const plans = await withoutFalseGaps(held, senders, sorted, dependencies);
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)
@@ -105,7 +105,7 @@ function isReady({ late, early, failed }: Plan): boolean {
 
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };
 
-function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed): UnderWay {
+function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed): InFlight {
   const { id, innerHash, sender, senderNonce } = submission;
   const signings = submission.signings + 1;
   return {
@@ -133,7 +133,7 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
 
 /** Where the taken waiver nonces leave no hole, as is nearly always so: behind them. Undefined if there is a hole. */
 function placeBehind(
-  { taken, afterIncluded }: LaneLook,
+  { taken, afterIncluded }: LaneSnapshot,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
 ): Placed[] | undefined {
@@ -147,7 +147,7 @@ function placeBehind(
 
 /** At the lowest free waiver nonces, one by one. Undefined if holes were left over, and room was made to fill them. */
 async function placeBetween(
-  held: Lane,
+  held: HeldLane,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
   { store }: LaneContext,
@@ -162,9 +162,13 @@ async function placeBetween(
 }
 
 /** What cannot go now: the late ones are for the chain to settle, the early ones wait, the others have failed. */
-async function settleUnready(held: Lane, plans: readonly Plan[], dependencies: LaneContext): Promise<void> {
+async function settleUnready(
+  held: HeldLane,
+  plans: readonly Plan[],
+  dependencies: LaneContext,
+): Promise<void> {
   const late = plans.flatMap((plan) => plan.late);
-  await settle(held, late, dependencies);
+  await reconcile(held, late, dependencies);
   await fail(
     held,
     plans.flatMap((plan) => plan.failed),
@@ -201,7 +205,7 @@ function firstFree(first: bigint, taken: readonly TakenNonce[]): bigint {
  */
 async function fillHoles(
   store: Store,
-  held: Lane,
+  held: HeldLane,
   first: bigint,
   taken: readonly TakenNonce[],
   ready: number,

@@ -3,10 +3,10 @@ import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/sub
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import type { Notice } from "../results/results.js";
 import { saveRequeued, saveSigned } from "../store/advance.js";
-import { type Lane, LaneLostError, releaseLease, takeLease } from "../store/lease.js";
+import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
-import { createDelivered, type Delivered } from "./broadcastBuffer.js";
+import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
 
 const NEVER_MS = 3_600_000;
 /** What `submissionIn` signs. */
@@ -14,20 +14,20 @@ const wrapperHash = bytes(32, 2);
 
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 let heard: string[];
 let published: string[];
-let delivered: Delivered;
+let delivered: BroadcastBuffer;
 /** Resolves with the first news that is told after the store knows. */
 let stored: Promise<void>;
 
-function create(soonMs: number): Delivered {
+function create(soonMs: number): BroadcastBuffer {
   let tell = () => {};
   stored = new Promise((resolve) => {
     tell = resolve;
   });
   const hear = (id: string, { state }: Notice) => heard.push(`${id} ${state}`);
-  return createDelivered({
+  return createBroadcastBuffer({
     store,
     results: {
       hear,
@@ -143,7 +143,7 @@ describe("delivered wrappers", () => {
     for (const [i, id] of ids.entries()) delivered.add(leases[i] ?? lane, [{ id, wrapperHash }]);
     // A write of the lease that is over takes both, and leaves what is not its own.
     const late = delivered.along(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
-    await expect(late).rejects.toThrow(LaneLostError);
+    await expect(late).rejects.toThrow(LeaseLostError);
     await delivered.store();
     expect(published).toEqual([`${ids[0]} broadcast`]);
     delivered.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);
@@ -170,6 +170,6 @@ describe("delivered wrappers", () => {
     await releaseLease(store, lane);
     const wrapper = { id, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };
     const write = delivered.along(lane, (wrappers) => saveSigned(store, lane, [wrapper], wrappers));
-    await expect(write).rejects.toThrow(LaneLostError);
+    await expect(write).rejects.toThrow(LeaseLostError);
   });
 });

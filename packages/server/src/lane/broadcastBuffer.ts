@@ -2,34 +2,34 @@ import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import type { Results } from "../results/results.js";
 import { saveBroadcast } from "../store/advance.js";
-import type { UnderWay } from "../store/inFlight.js";
-import { type Lane, LaneLostError, type Moved } from "../store/lease.js";
+import type { InFlight } from "../store/inFlight.js";
+import { type HeldLane, LeaseLostError, type Moved } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 
 /** What names the bytes that a node took: a submission may be signed anew later. */
-export type DeliveredWrapper = Pick<UnderWay, "id" | "wrapperHash">;
+export type BufferedBroadcast = Pick<InFlight, "id" | "wrapperHash">;
 
 /**
  * The wrappers that a node has taken, from then until the store knows. Who waits on this replica is told at once (D16).
  * To the store they are `signed` meanwhile, so whatever fails in between has the same bytes sent again.
  */
-export interface Delivered {
+export interface BroadcastBuffer {
   /** A node has taken these. */
-  add(held: Lane, wrappers: readonly DeliveredWrapper[]): void;
+  add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void;
   /**
    * Runs a write of the lane that stores its delivered wrappers as well, which saves a write of their own. What fails to
    * be stored is stored later.
    */
   along<T extends { readonly broadcast: readonly Moved[] }>(
-    held: Lane,
-    write: (wrappers: readonly DeliveredWrapper[]) => Promise<T>,
+    held: HeldLane,
+    write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;
   /** Stores what is left, as far as the store can be had: who was told asks next. Never rejects. */
   store(): Promise<void>;
   close(): void;
 }
 
-export interface DeliveredDependencies {
+export interface BroadcastBufferDependencies {
   readonly store: Store;
   readonly results: Pick<Results, "hear" | "publish">;
   readonly log: Logger;
@@ -43,11 +43,16 @@ const LATER_MS = 250;
 const BROADCAST = { state: "broadcast" } as const;
 
 interface Entry {
-  readonly held: Lane;
-  readonly wrapper: DeliveredWrapper;
+  readonly held: HeldLane;
+  readonly wrapper: BufferedBroadcast;
 }
 
-export function createDelivered({ store, results, log, soonMs = SOON_MS }: DeliveredDependencies): Delivered {
+export function createBroadcastBuffer({
+  store,
+  results,
+  log,
+  soonMs = SOON_MS,
+}: BroadcastBufferDependencies): BroadcastBuffer {
   let waiting: Entry[] = [];
   let writing: Promise<unknown>[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -66,7 +71,7 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
     if (own.length > 0) waiting = waiting.filter((entry) => !isOwn(entry));
     return own;
   };
-  const along: Delivered["along"] = async (held, write) => {
+  const along: BroadcastBuffer["along"] = async (held, write) => {
     const entries = takeOut(held.waiver);
     const written = write(entries.map(({ wrapper }) => wrapper));
     if (entries.length === 0) return await written;
@@ -78,7 +83,7 @@ export function createDelivered({ store, results, log, soonMs = SOON_MS }: Deliv
       return saved;
     } catch (error) {
       // What was delivered under this lease or before it, whoever took the lane next found signed, and sent again.
-      const isLost = ({ held: { epoch } }: Entry) => error instanceof LaneLostError && epoch <= held.epoch;
+      const isLost = ({ held: { epoch } }: Entry) => error instanceof LeaseLostError && epoch <= held.epoch;
       waiting.push(...entries.filter((entry) => !isLost(entry)));
       if (waiting.length > 0) storeIn(LATER_MS);
       throw error;

@@ -1,30 +1,30 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { meaningOf, type SendMeaning } from "../chain/classifySendError.js";
+import { classifySendOutcome, type SendVerdict } from "../chain/classifySendError.js";
 import type { Failure } from "../model/submission.js";
 import { saveRequeued } from "../store/advance.js";
-import { type UnderWay, underWay } from "../store/inFlight.js";
-import type { Lane } from "../store/lease.js";
+import { type InFlight, inFlight } from "../store/inFlight.js";
+import type { HeldLane } from "../store/lease.js";
 import { withdrawnUnder } from "../store/withdrawn.js";
 import type { LaneContext } from "./lane.js";
-import { fail, settle } from "./reconcile.js";
-import { createSenders, type Senders } from "./senderGaps.js";
+import { fail, reconcile } from "./reconcile.js";
+import { createSenderGaps, type SenderGaps } from "./senderGaps.js";
 
 /** Sends stored wrappers and stores what the node's answers mean. */
-export interface Delivery {
+export interface Broadcaster {
   /**
    * Sends the bytes in the order given, a hundred at a time, and brings the submissions a step on.
    * @throws {@link UndeliveredError} if some of them may not be with a node afterwards: nothing new may be signed.
    */
-  send(held: Lane, submissions: readonly UnderWay[]): Promise<void>;
+  send(held: HeldLane, submissions: readonly InFlight[]): Promise<void>;
   /**
    * The same with all that is signed: after a start, a takeover or a failure.
    * @throws {@link UndeliveredError} likewise.
    */
-  sendSigned(held: Lane): Promise<void>;
+  sendSigned(held: HeldLane): Promise<void>;
 }
 
 /** The node did not take some wrappers, and did not refuse them either: the same bytes are to be sent again. */
-export class UndeliveredError extends Error {
+export class NotBroadcastError extends Error {
   override readonly name = "UndeliveredError";
 }
 
@@ -39,7 +39,7 @@ const REQUEUE_MS = {
   shut: 250,
 } as const;
 
-type Answered = { readonly submission: UnderWay; readonly meaning: SendMeaning };
+type Answered = { readonly submission: InFlight; readonly meaning: SendVerdict };
 
 /** The lane's breaker, and where its state is shown. */
 export interface LaneBreaker {
@@ -47,9 +47,9 @@ export interface LaneBreaker {
   fail(severity: "once" | "at once", why: string): Promise<void>;
 }
 
-export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker): Delivery {
+export function createBroadcaster(dependencies: LaneContext, breaker: LaneBreaker): Broadcaster {
   const { store, chain, options } = dependencies;
-  const senders = createSenders(chain);
+  const senders = createSenderGaps(chain);
   // How often the node answered a wrapper with an error that we do not know.
   const disputes = new Map<string, number>();
   const settleDispute = async (answered: Answered): Promise<Answered> => {
@@ -63,20 +63,20 @@ export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker):
     if (known) return { submission, meaning: { kind: "accepted" } };
     return { submission, meaning: { kind: "refused", reason: "NODE_REFUSED", said: meaning.said } };
   };
-  const send: Delivery["send"] = async (held, submissions) => {
+  const send: Broadcaster["send"] = async (held, submissions) => {
     if (submissions.length === 0) return;
     const outcomes = await chain.sendRawTransactions(submissions.map((s) => s.wrapperRaw));
     const answered: Answered[] = [];
     for (const [i, submission] of submissions.entries()) {
       const outcome = outcomes[i];
-      if (outcome) answered.push(await settleDispute({ submission, meaning: meaningOf(outcome) }));
+      if (outcome) answered.push(await settleDispute({ submission, meaning: classifySendOutcome(outcome) }));
     }
     await save(held, answered, dependencies, breaker, senders);
   };
   return {
     send,
     async sendSigned(held) {
-      const all = await underWay(store, held, { limit: options.maxInFlight });
+      const all = await inFlight(store, held, { limit: options.maxInFlight });
       await senders.recall(all);
       await send(
         held,
@@ -88,16 +88,16 @@ export function createDelivery(dependencies: LaneContext, breaker: LaneBreaker):
 
 /** Brings every submission the step on that the node's answer means. */
 async function save(
-  held: Lane,
+  held: HeldLane,
   answered: readonly Answered[],
   dependencies: LaneContext,
   breaker: LaneBreaker,
-  senders: Senders,
+  senders: SenderGaps,
 ): Promise<void> {
   const { store, metrics, delivered } = dependencies;
   for (const { meaning } of answered) metrics.sent(meaning.kind);
-  const of = (kind: SendMeaning["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
-  const idsOf = (kind: SendMeaning["kind"]) => of(kind).map(({ submission }) => submission.id);
+  const of = (kind: SendVerdict["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
+  const idsOf = (kind: SendVerdict["kind"]) => of(kind).map(({ submission }) => submission.id);
   const { stranded, waiting } = await senders.sort(answered);
   const taken = of("accepted").map(({ submission }) => submission);
   delivered.add(
@@ -110,7 +110,7 @@ async function save(
     await saveRequeued(store, held, idsOf(kind), REQUEUE_MS[kind]);
   }
   const used = of("nonce too low").map(({ submission }) => submission);
-  await settle(held, used, dependencies);
+  await reconcile(held, used, dependencies);
   const known = await saveKnown(held, used, dependencies);
   const shut = await takeBackShut(
     held,
@@ -131,7 +131,7 @@ async function save(
   if (left.some(({ meaning }) => meaning.kind === "occupied" || meaning.kind === "disputed")) {
     await breaker.fail("once", `the node does not take this waiver's wrappers: ${why}`);
   }
-  throw new UndeliveredError(`${left.length} wrapper(s) were not delivered: ${why}`);
+  throw new NotBroadcastError(`${left.length} wrapper(s) were not delivered: ${why}`);
 }
 
 /**
@@ -139,8 +139,8 @@ async function save(
  * next one. Then the pool has it, and nothing is wrong.
  */
 async function saveKnown(
-  held: Lane,
-  used: readonly UnderWay[],
+  held: HeldLane,
+  used: readonly InFlight[],
   { chain, delivered }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (used.length === 0) return new Set();
@@ -156,8 +156,8 @@ async function saveKnown(
  * tells who that was.
  */
 async function takeBackShut(
-  held: Lane,
-  occupied: readonly UnderWay[],
+  held: HeldLane,
+  occupied: readonly InFlight[],
   { store, chain }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (occupied.length === 0) return new Set();
@@ -177,7 +177,7 @@ async function takeBackShut(
 }
 
 /** Must the same bytes be sent again? What was broadcast before is sent again by the watcher. */
-function isLeft(submission: UnderWay, { kind }: SendMeaning): boolean {
+function isLeft(submission: InFlight, { kind }: SendVerdict): boolean {
   const stays = ["occupied", "not now", "disputed", "ambiguous", "nonce too low"];
   return submission.state === "signed" && stays.includes(kind);
 }
@@ -187,12 +187,12 @@ function isLeft(submission: UnderWay, { kind }: SendMeaning): boolean {
  * undoes no block, and what waits in the pool may run yet.
  */
 async function failRefused(
-  held: Lane,
+  held: HeldLane,
   refused: readonly Answered[],
   dependencies: LaneContext,
 ): Promise<void> {
   const submissions = refused.map(({ submission }) => submission);
-  await settle(held, submissions, dependencies);
+  await reconcile(held, submissions, dependencies);
   const known = await saveKnown(held, submissions, dependencies);
   const failures = refused.flatMap(({ submission: { id }, meaning }): (Failure & { id: string })[] => {
     if (meaning.kind !== "refused" || known.has(id)) return [];

@@ -7,7 +7,7 @@ import { SECOND_WAIVER, WAIVER } from "../../test/support/user.js";
 import { setBreaker, setLaneState } from "../store/lanes.js";
 import { registerLane, takeLease } from "../store/lease.js";
 import type { Store } from "../store/store.js";
-import { type LaneBoard, openLaneBoard } from "./directory.js";
+import { type LaneDirectory, openLaneDirectory } from "./directory.js";
 
 const FIRST = hexToBytes(WAIVER);
 const SECOND = hexToBytes(SECOND_WAIVER);
@@ -16,7 +16,7 @@ let postgres: TestPostgres;
 let store: Store;
 let chainRef: number;
 let lane: Awaited<ReturnType<typeof laneIn>>;
-const boards: LaneBoard[] = [];
+const boards: LaneDirectory[] = [];
 beforeAll(async () => {
   postgres = await TestPostgres.start();
 });
@@ -37,15 +37,15 @@ function opened({
   unusable = (_waiver: Uint8Array): string | undefined => undefined,
   tellWork = (_owners: readonly string[]) => {},
   from = store,
-} = {}): LaneBoard {
+} = {}): LaneDirectory {
   const options = { store: from, chainRef, log: silent, ownWaivers: () => own, unusable, tellWork };
-  const one = openLaneBoard(options);
+  const one = openLaneDirectory(options);
   boards.push(one);
   return one;
 }
 
 /** A board that has looked. */
-async function board(options?: Parameters<typeof opened>[0]): Promise<LaneBoard> {
+async function board(options?: Parameters<typeof opened>[0]): Promise<LaneDirectory> {
   const one = opened(options);
   await one.refresh();
   return one;
@@ -53,7 +53,8 @@ async function board(options?: Parameters<typeof opened>[0]): Promise<LaneBoard>
 
 const work = (waiver: Uint8Array, owner = randomUUID()) =>
   takeLease(store, { chain: chainRef, waiver, owner }, 3_600_000);
-const chosen = (from: LaneBoard, times = 1) => Array.from({ length: times }, () => bytesToHex(from.choose()));
+const chosen = (from: LaneDirectory, times = 1) =>
+  Array.from({ length: times }, () => bytesToHex(from.choose()));
 
 describe("the lane for a sender that has nothing under way", () => {
   it("is the one with the least to do, counting what was given since the last look", async () => {

@@ -2,10 +2,10 @@ import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import { type LaneStatus, laneStatuses, moveQueued } from "../store/lanes.js";
 import type { Store } from "../store/store.js";
-import { createPause } from "../util/wakeableTimer.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
 
 /** What this replica knows of all lanes, its own and others': refreshed all the time, maybe a moment old. */
-export interface LaneBoard {
+export interface LaneDirectory {
   readonly lanes: readonly LaneStatus[];
   /** Takes it work? It is open, somebody works it, its breaker is closed, and its waiver can be used. */
   isUsable(lane: LaneStatus): boolean;
@@ -22,7 +22,7 @@ export interface LaneBoard {
   close(): Promise<void>;
 }
 
-export interface LaneBoardOptions {
+export interface LaneDirectoryOptions {
   readonly store: Store;
   readonly chainRef: number;
   readonly log: Logger;
@@ -38,7 +38,7 @@ const REFRESH_MS = 500;
 /** Queued submissions that go to another lane at once. */
 const MOVE_BATCH = 1_000;
 
-export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
+export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
   const { store, chainRef, log, ownWaivers, unusable } = options;
   let lanes: readonly LaneStatus[] = [];
   // What was given to a lane since the last look.
@@ -46,7 +46,7 @@ export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
   const isOwn = (waiver: Uint8Array) => ownWaivers().some((own) => bytesEqual(own, waiver));
   const isUsable = ({ state, owner, broken, waiver }: LaneStatus) =>
     state === "open" && owner !== undefined && !broken && unusable(waiver) === undefined;
-  const pause = createPause();
+  const pause = createWakeableTimer();
   let closed = false;
   let looks = 0;
   let seen = 0;
@@ -108,7 +108,7 @@ export function openLaneBoard(options: LaneBoardOptions): LaneBoard {
 async function relieve(
   lanes: readonly LaneStatus[],
   isUsable: (lane: LaneStatus) => boolean,
-  { store, chainRef, log, tellWork }: LaneBoardOptions,
+  { store, chainRef, log, tellWork }: LaneDirectoryOptions,
 ): Promise<void> {
   const usable = lanes.filter(isUsable).sort((a, b) => a.queued - b.queued);
   const [target] = usable;

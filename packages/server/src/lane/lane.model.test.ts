@@ -10,7 +10,7 @@ import { applicantOf, bytes } from "../../test/support/submissions.js";
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import { optionsFor } from "../../test/support/testService.js";
 import { userAddress, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
-import { createChain } from "../chain/nodeClient.js";
+import { createNodeClient } from "../chain/nodeClient.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
 import { createMetrics } from "../model/metrics.js";
 import { resolveOptions } from "../model/options.js";
@@ -18,15 +18,15 @@ import type { Results } from "../results/results.js";
 import { createSigner } from "../signing/signer.js";
 import { accept, RivalGoneError } from "../store/accept.js";
 import { adoptChain } from "../store/chains.js";
-import { type UnderWay, underWay } from "../store/inFlight.js";
-import { type Lane, LaneLostError, registerLane, takeLease } from "../store/lease.js";
+import { type InFlight, inFlight } from "../store/inFlight.js";
+import { type HeldLane, LeaseLostError, registerLane, takeLease } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 import { assign } from "./assign.js";
-import { createDelivered } from "./broadcastBuffer.js";
-import { createDelivery, type Delivery, UndeliveredError } from "./broadcaster.js";
+import { createBroadcastBuffer } from "./broadcastBuffer.js";
+import { type Broadcaster, createBroadcaster, NotBroadcastError } from "./broadcaster.js";
 import { createExpectedSenders } from "./expectedSenders.js";
 import type { LaneContext } from "./lane.js";
-import { createDoubts } from "./reconcile.js";
+import { createConfirmations } from "./reconcile.js";
 import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
 
@@ -125,12 +125,12 @@ interface Row {
 
 /** A process that works the lane, or believes that it does. */
 interface Owner {
-  held: Lane | undefined;
+  held: HeldLane | undefined;
   context: LaneContext;
-  delivery: Delivery;
+  delivery: Broadcaster;
   watcher: Watcher;
   /** Signed and stored, not sent yet. */
-  outbox: (readonly UnderWay[])[];
+  outbox: (readonly InFlight[])[];
   /** Something may be signed that was not delivered. */
   doubtful: boolean;
 }
@@ -233,7 +233,7 @@ class Model {
   #newOwner(): Owner {
     const read = async (calls: readonly RpcCall[]) => calls.map((call) => this.#read(call));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
-    const chain = createChain({ read, send, health: () => [] });
+    const chain = createNodeClient({ read, send, health: () => [] });
     const results: Results = {
       publish(moved, noticeOf) {
         for (const { id } of moved) this.hear(id, noticeOf(id));
@@ -248,7 +248,7 @@ class Model {
       chain,
       results,
       // Only when it is told to.
-      delivered: createDelivered({ store: this.#store, results, log: silent, soonMs: 3_600_000 }),
+      delivered: createBroadcastBuffer({ store: this.#store, results, log: silent, soonMs: 3_600_000 }),
       metrics: METRICS,
       log: silent,
       options: OPTIONS,
@@ -257,10 +257,10 @@ class Model {
       signer: createSigner({ options: OPTIONS, log: silent }),
       chainRef: this.#chainRef,
       replica: randomUUID(),
-      doubts: createDoubts(() => this.#nowMs),
+      doubts: createConfirmations(() => this.#nowMs),
       onStopped: () => {},
     };
-    const delivery = createDelivery(context, { succeed: async () => {}, fail: async () => {} });
+    const delivery = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
     return {
       held: undefined,
       context,
@@ -320,15 +320,15 @@ class Model {
       await this.#act(event, worker, worker.held);
     } catch (error) {
       if (error instanceof Died) this.#owners[event.owner] = this.#newOwner();
-      else if (error instanceof LaneLostError) worker.held = undefined;
-      else if (!(error instanceof UndeliveredError)) throw error;
+      else if (error instanceof LeaseLostError) worker.held = undefined;
+      else if (!(error instanceof NotBroadcastError)) throw error;
       worker.doubtful = true;
       worker.outbox = [];
     }
     if (before) expect(await this.rows()).toEqual(before);
   }
 
-  async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: Lane): Promise<void> {
+  async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: HeldLane): Promise<void> {
     const { context, delivery, watcher } = worker;
     this.#answers = "answers" in event ? event.answers : ["good"];
     this.#dies = event.kind === "sendAndDie";
@@ -336,14 +336,14 @@ class Model {
       if (event.kind === "assign") {
         if (worker.doubtful) {
           await context.delivered.store();
-          const left = await underWay(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
+          const left = await inFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
           await delivery.send(held, left);
           worker.doubtful = false;
         }
         const { signed } = await assign(held, WAIVER_KEY, { limit: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
       } else if (event.kind === "store") await context.delivered.store();
-      else if (event.kind === "look") await watcher.look(held);
+      else if (event.kind === "look") await watcher.poll(held);
       else if (event.kind === "sweep") await sweep(held, context);
       else await delivery.send(held, worker.outbox.shift() ?? []);
     } finally {
@@ -352,7 +352,7 @@ class Model {
     }
   }
 
-  async #isOwner({ owner: name, epoch }: Lane): Promise<boolean> {
+  async #isOwner({ owner: name, epoch }: HeldLane): Promise<boolean> {
     const { rowCount } = await this.#store.pool.query("select from lanes where owner = $1 and epoch = $2", [
       name,
       epoch,

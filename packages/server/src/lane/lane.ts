@@ -1,6 +1,6 @@
 import { bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
-import type { Chain } from "../chain/nodeClient.js";
-import { MOST_CALLS } from "../chain/rpc.js";
+import type { NodeClient } from "../chain/nodeClient.js";
+import { MAX_BATCH_CALLS } from "../chain/rpc.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
@@ -8,16 +8,16 @@ import type { Results } from "../results/results.js";
 import type { Signer } from "../signing/signer.js";
 import { notFinal, takenNonces } from "../store/inFlight.js";
 import { setBreaker, setLaneState } from "../store/lanes.js";
-import { type Lane as HeldLane, LaneLostError, type Lease } from "../store/lease.js";
+import { type HeldLane, type Lease, LeaseLostError } from "../store/lease.js";
 import type { Store } from "../store/store.js";
-import { createPause } from "../util/wakeableTimer.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
 import { assign } from "./assign.js";
 import { createBreaker } from "./breaker.js";
-import type { Delivered } from "./broadcastBuffer.js";
-import { createDelivery, type LaneBreaker } from "./broadcaster.js";
+import type { BroadcastBuffer } from "./broadcastBuffer.js";
+import { createBroadcaster, type LaneBreaker } from "./broadcaster.js";
 import type { ExpectedSenders } from "./expectedSenders.js";
 import { keepLease, logFailure } from "./lease.js";
-import { createDoubts, type Doubts } from "./reconcile.js";
+import { type Confirmations, createConfirmations } from "./reconcile.js";
 import type { Routing } from "./routing.js";
 import { sweep } from "./sweep.js";
 import { createWatcher } from "./watch.js";
@@ -25,7 +25,7 @@ import { createWatcher } from "./watch.js";
 /** What a lane works with. */
 export interface LaneDependencies {
   readonly store: Store;
-  readonly chain: Chain;
+  readonly chain: NodeClient;
   readonly results: Results;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -33,7 +33,7 @@ export interface LaneDependencies {
   readonly routing: Routing;
   readonly expected: Pick<ExpectedSenders, "take">;
   readonly signer: Pick<Signer, "sign">;
-  readonly delivered: Delivered;
+  readonly delivered: BroadcastBuffer;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
@@ -42,7 +42,7 @@ export interface LaneDependencies {
 
 /** The same, and what one lane remembers. */
 export interface LaneContext extends LaneDependencies {
-  readonly doubts: Doubts;
+  readonly doubts: Confirmations;
   /** The lane has stopped itself: it knows before its next step. */
   readonly onStopped: () => void;
 }
@@ -54,13 +54,13 @@ export interface Lane {
   /** There may be work. */
   wake(): void;
   /** There is a new block. */
-  look(): void;
+  onNewBlock(): void;
   /** Takes nothing new, finishes the step under way and hands the lease over. */
   stop(): Promise<void>;
 }
 
 /** Submissions in one step: the nonces of their senders and of the waiver are two requests to the node. */
-const BATCH = 2 * (MOST_CALLS - 1);
+const BATCH = 2 * (MAX_BATCH_CALLS - 1);
 /** How long the lane rests without news. */
 const IDLE_MS = 250;
 const MAX_BACKOFF_MS = 1_000;
@@ -85,14 +85,14 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     lease.recheck();
     pause.wake();
   };
-  const dependencies: LaneContext = { ...given, log, doubts: createDoubts(), onStopped };
+  const dependencies: LaneContext = { ...given, log, doubts: createConfirmations(), onStopped };
   const { options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
   const shown = shownBreaker(breaker, waiver, dependencies);
-  const delivery = createDelivery(dependencies, shown);
+  const delivery = createBroadcaster(dependencies, shown);
   const lease = keepLease({ chain: chainRef, waiver, owner: replica }, dependencies);
-  const pause = createPause();
-  const watchPause = createPause();
+  const pause = createWakeableTimer();
+  const watchPause = createWakeableTimer();
   let stopping = false;
   // Something may be signed that was not delivered: it goes first.
   let doubtful = true;
@@ -148,7 +148,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
         sending = Promise.resolve();
         failures++;
         restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
-        if (error instanceof LaneLostError) lease.lose();
+        if (error instanceof LeaseLostError) lease.lose();
         logFailure(log, error, "lane");
       }
       if (restMs > 0) await pause.rest(restMs, failures === 0);
@@ -166,10 +166,10 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
             await sweep(held.lane, dependencies);
             sweptAt = performance.now();
           }
-          await watcher.look(held.lane);
+          await watcher.poll(held.lane);
         }
       } catch (error) {
-        if (error instanceof LaneLostError) lease.lose();
+        if (error instanceof LeaseLostError) lease.lose();
         logFailure(log, error, "watcher");
       }
       await watchPause.rest(options.pollIntervalMs, true);
@@ -179,7 +179,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   return {
     waiver,
     wake: () => pause.wake(),
-    look: () => watchPause.wake(),
+    onNewBlock: () => watchPause.wake(),
     async stop() {
       stopping = true;
       pause.end();

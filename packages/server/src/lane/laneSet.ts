@@ -13,7 +13,7 @@ export interface LaneSet {
   /** There may be work for these, or for any. */
   wake(waivers?: readonly Uint8Array[]): void;
   /** There is a new block. */
-  look(): void;
+  onNewBlock(): void;
   stop(): Promise<void>;
 }
 
@@ -50,8 +50,8 @@ export function createLaneSet(dependencies: LaneDependencies): LaneSet {
     wake(waivers) {
       for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
     },
-    look() {
-      for (const lane of lanes) lane.look();
+    onNewBlock() {
+      for (const lane of lanes) lane.onNewBlock();
     },
     async stop() {
       stopped = true;

@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { type Lane, LaneLostError, type Lease, releaseLease, takeLease } from "../store/lease.js";
+import { type HeldLane, type Lease, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 
 export interface KeepLeaseDependencies {
@@ -9,7 +9,7 @@ export interface KeepLeaseDependencies {
 }
 
 /** A lane's lease as its lane sees it. */
-export interface KeptLease {
+export interface LaneLease {
   /** What was last known of it, without asking. */
   current(): Lease | undefined;
   /** It is somebody else's: ask for it at once. */
@@ -30,9 +30,9 @@ const TAKE_MS = 500;
  * guarded by its epoch.
  */
 export function keepLease(
-  lane: Omit<Lane, "epoch">,
+  lane: Omit<HeldLane, "epoch">,
   { store, log, options }: KeepLeaseDependencies,
-): KeptLease {
+): LaneLease {
   let held: Lease | undefined;
   let takeAt = Number.NEGATIVE_INFINITY;
   let changes = 0;
@@ -84,6 +84,6 @@ export function keepLease(
 /** Says what failed in a lane's loop; it is tried again. */
 export function logFailure(log: Logger, error: unknown, who: string): void {
   const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  if (error instanceof LaneLostError) log.warn({ err }, `${who}: the lane has another owner`);
+  if (error instanceof LeaseLostError) log.warn({ err }, `${who}: the lane has another owner`);
   else log.warn({ err }, `${who}: tries again`);
 }

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { applicantOf, laneIn } from "../../test/support/submissions.js";
 import { TestPostgres } from "../../test/support/testPostgres.js";
 import { optionsFor } from "../../test/support/testService.js";
-import type { Chain } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/nodeClient.js";
 import { resolveOptions } from "../model/options.js";
 import { accept } from "../store/accept.js";
-import { lookAtLane } from "../store/laneSnapshot.js";
-import type { Lane } from "../store/lease.js";
+import { laneSnapshot } from "../store/laneSnapshot.js";
+import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
-import { spareNotMissing } from "./nonceGap.js";
+import { withoutFalseGaps } from "./nonceGap.js";
 import { planSender } from "./plan.js";
 
 const options = resolveOptions(
@@ -17,7 +17,7 @@ const options = resolveOptions(
 );
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 beforeAll(async () => {
   postgres = await TestPostgres.start();
   store = await postgres.openStore();
@@ -33,11 +33,11 @@ it.each([
   ["never came is missing", 0n, { early: 0, failed: 1 }],
 ])("what %s", async (_, now, expected) => {
   await accept(store, { chain: lane.chain, origin: randomUUID() }, [applicantOf(1, 1)]);
-  const { senders } = await lookAtLane(store, lane, 1);
+  const { senders } = await laneSnapshot(store, lane, 1);
   // The plan was made when the sender's next nonce was 0.
   const plans = senders.map(({ queued, underWay }) => planSender(queued, 0n, underWay, 0));
   expect(plans[0]?.failed).toHaveLength(1);
-  const chain: Pick<Chain, "nonces"> = { nonces: async () => [0n, now] };
-  const [plan] = await spareNotMissing(lane, senders, plans, { store, chain: chain as Chain, options });
+  const chain: Pick<NodeClient, "nonces"> = { nonces: async () => [0n, now] };
+  const [plan] = await withoutFalseGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });
   expect({ early: plan?.early.length, failed: plan?.failed.length }).toEqual(expected);
 });

@@ -1,6 +1,6 @@
-import { askNonces } from "../chain/nonces.js";
+import { fetchNonces } from "../chain/nonces.js";
 import type { QueuedSender, QueuedSubmission } from "../store/laneSnapshot.js";
-import type { Lane } from "../store/lease.js";
+import type { HeldLane } from "../store/lease.js";
 import { heldElsewhere } from "../store/queue.js";
 import type { LaneContext } from "./lane.js";
 import { type Plan, planSender } from "./plan.js";
@@ -10,8 +10,8 @@ import { type Plan, planSender } from "./plan.js";
  * waits for one: where the waivers' policies differ, a sender's transactions have to wait for each other on the chain.
  * @param senders whose plans these are, in the same order.
  */
-export async function spareNotMissing(
-  held: Lane,
+export async function withoutFalseGaps(
+  held: HeldLane,
   senders: readonly QueuedSender[],
   plans: readonly Plan[],
   dependencies: Pick<LaneContext, "store" | "chain" | "options">,
@@ -36,14 +36,14 @@ export async function spareNotMissing(
  * seems to be missing; what is not goes the next time.
  */
 async function spareUsed(
-  { waiver }: Lane,
+  { waiver }: HeldLane,
   senders: readonly QueuedSender[],
   plans: readonly Plan[],
   { chain, options }: Pick<LaneContext, "chain" | "options">,
 ): Promise<readonly Plan[]> {
   const failing = failingOf(senders, plans).map(({ sender }) => sender);
   if (failing.length === 0) return plans;
-  const nonces = await askNonces(chain, waiver, failing);
+  const nonces = await fetchNonces(chain, waiver, failing);
   return plans.map((plan, i) => {
     const sender = senders[i];
     const next = sender && nonces.of(sender.sender);

@@ -1,20 +1,26 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
-import type { Chain, Receipt, Survey } from "../chain/nodeClient.js";
+import type { NodeClient, NodeSnapshot, Receipt } from "../chain/nodeClient.js";
 import type { Notice } from "../results/results.js";
-import { underWay } from "../store/inFlight.js";
-import type { Lane } from "../store/lease.js";
+import { inFlight } from "../store/inFlight.js";
+import type { HeldLane } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
-import { CONFIRM_MS, createDoubts, type SettleContext, type Suspect, settle } from "./reconcile.js";
+import {
+  type Candidate,
+  CONFIRM_MS,
+  createConfirmations,
+  type ReconcileContext,
+  reconcile,
+} from "./reconcile.js";
 
 const A = { id: "a", signings: 1 };
 
 describe("a doubt", () => {
   function doubtsAt() {
     const clock = { ms: 0 };
-    return { doubts: createDoubts(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
+    return { doubts: createConfirmations(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
   }
 
   it("counts when the same still holds after a while, not before", () => {
@@ -52,11 +58,11 @@ describe("a doubt", () => {
 describe("what the chain says of a submission", () => {
   let postgres: TestPostgres;
   let store: Store;
-  let lane: Lane;
+  let lane: HeldLane;
   let nowMs: number;
-  let survey: Survey;
+  let survey: NodeSnapshot;
   let told: Notice[];
-  let context: SettleContext;
+  let context: ReconcileContext;
   beforeAll(async () => {
     postgres = await TestPostgres.start();
   });
@@ -66,17 +72,17 @@ describe("what the chain says of a submission", () => {
     lane = await laneIn(store);
     nowMs = 0;
     told = [];
-    const chain: Pick<Chain, "survey" | "receipts"> = {
+    const chain: Pick<NodeClient, "survey" | "receipts"> = {
       survey: async () => survey,
       receipts: async (hashes) => hashes.map(() => undefined),
     };
     context = {
       store,
-      chain: chain as Chain,
+      chain: chain as NodeClient,
       results: { publish: (moved, noticeOf) => told.push(...moved.map(({ id }) => noticeOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
-      doubts: createDoubts(() => nowMs),
+      doubts: createConfirmations(() => nowMs),
       onStopped: () => {},
     };
   });
@@ -88,9 +94,9 @@ describe("what the chain says of a submission", () => {
     survey = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
-  async function broadcast(): Promise<Suspect> {
+  async function broadcast(): Promise<Candidate> {
     await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
-    const [suspect] = await underWay(store, lane, { limit: 1 });
+    const [suspect] = await inFlight(store, lane, { limit: 1 });
     if (suspect === undefined) throw new Error("nothing is under way");
     return suspect;
   }
@@ -98,7 +104,7 @@ describe("what the chain says of a submission", () => {
   it("is included by its receipt, whatever the nonces say, and told", async () => {
     const suspect = await broadcast();
     says(0n, 0n, receipt);
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(await stateOf(suspect.id)).toMatchObject({ state: "included", blockNumber: 7n, reverted: false });
     expect(told).toEqual([{ state: "included", reverted: false }]);
   });
@@ -106,23 +112,23 @@ describe("what the chain says of a submission", () => {
   it("is a receipt that came late, not a failure: the nonce had moved before", async () => {
     const suspect = await broadcast();
     says(5n, 1n);
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     nowMs += CONFIRM_MS - 1;
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(await stateOf(suspect.id)).toMatchObject({ state: "broadcast" });
     says(5n, 1n, { ...receipt, succeeded: false });
     nowMs += CONFIRM_MS;
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(told).toEqual([{ state: "included", reverted: true }]);
   });
 
   it("is NONCE_TOO_LOW when its sender used the nonce for something else, once that is sure", async () => {
     const suspect = await broadcast();
     says(5n, 3n);
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(told).toEqual([]);
     nowMs += CONFIRM_MS;
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
@@ -131,7 +137,7 @@ describe("what the chain says of a submission", () => {
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("it is not there");
     says(0n, 3n);
-    await settle(lane, [{ ...row, signings: 0 }], context);
+    await reconcile(lane, [{ ...row, signings: 0 }], context);
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
@@ -140,23 +146,23 @@ describe("what the chain says of a submission", () => {
       (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
     const suspect = await broadcast();
     says(5n, 0n);
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     nowMs += CONFIRM_MS;
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(await stateOf(suspect.id)).toMatchObject({ state: "queued" });
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
     // Said again of what is back in the queue: it counts once.
-    await settle(lane, [suspect], context);
+    await reconcile(lane, [suspect], context);
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
     await STEPS.signed(store, lane, suspect.id, 5n);
-    const [again] = await underWay(store, lane, { limit: 1 });
+    const [again] = await inFlight(store, lane, { limit: 1 });
     if (again === undefined) throw new Error("nothing is under way");
     says(6n, 0n);
-    await settle(lane, [again], context);
+    await reconcile(lane, [again], context);
     expect(await uses()).toMatchObject([{ foreign_uses: 1 }]);
     nowMs += CONFIRM_MS;
-    await settle(lane, [again], context);
+    await reconcile(lane, [again], context);
     expect(await uses()).toMatchObject([{ state: "stopped", reason: expect.stringContaining("nonces 5 ") }]);
     expect(told).toEqual([]);
   });

@@ -1,17 +1,17 @@
-import { type Chain, MOST_SURVEYED, type Receipt } from "../chain/nodeClient.js";
+import { MAX_SNAPSHOT_SENDERS, type NodeClient, type Receipt } from "../chain/nodeClient.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Failure } from "../model/submission.js";
 import type { Results } from "../results/results.js";
 import { saveFailed, saveIncluded, saveRequeued } from "../store/advance.js";
 import { countForeignUses, setLaneState } from "../store/lanes.js";
-import type { Lane } from "../store/lease.js";
+import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 import { withdrawnUnder } from "../store/withdrawn.js";
-import { partsOf } from "../util/chunk.js";
+import { chunk } from "../util/chunk.js";
 
 /** A submission whose fate the chain is to tell. */
-export interface Suspect {
+export interface Candidate {
   readonly id: string;
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
@@ -26,20 +26,23 @@ export interface Suspect {
  * Some nodes tell of a new nonce before they know the receipt that goes with it. So what contradicts a wrapper of
  * ours must still hold after a while before it counts.
  */
-export interface Doubts {
+export interface Confirmations {
   /**
    * True if the same, and nothing else, was said of the submission and its present wrapper since at least
    * {@link CONFIRM_MS} ago. What the chain says of it otherwise ends the doubt.
    */
-  isConfirmed(suspect: Pick<Suspect, "id" | "signings">, fate: Fate["kind"]): boolean;
+  isConfirmed(suspect: Pick<Candidate, "id" | "signings">, fate: ChainOutcome["kind"]): boolean;
 }
 
 export const CONFIRM_MS = 2_000;
 /** Doubts older than this are about submissions that are long settled. */
 const FORGET_MS = 600_000;
 
-export function createDoubts(now: () => number = () => performance.now()): Doubts {
-  const doubts = new Map<string, Pick<Suspect, "signings"> & { fate: Fate["kind"]; since: number }>();
+export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
+  const doubts = new Map<
+    string,
+    Pick<Candidate, "signings"> & { fate: ChainOutcome["kind"]; since: number }
+  >();
   return {
     isConfirmed({ id, signings }, fate) {
       const at = now();
@@ -57,7 +60,7 @@ export function createDoubts(now: () => number = () => performance.now()): Doubt
 }
 
 /** What the chain says of a suspect. */
-export type Fate =
+export type ChainOutcome =
   /** The InnerTx is in a block; `foreign` if a wrapper under another nonce than the one it has now carried it. */
   | { readonly kind: "included"; readonly receipt: Receipt; readonly foreign: boolean }
   /** The sender has used the nonce for another transaction: the InnerTx can never run. */
@@ -67,35 +70,35 @@ export type Fate =
   | { readonly kind: "open" };
 
 /** What settling needs of a lane. */
-export interface SettleContext {
+export interface ReconcileContext {
   readonly store: Store;
-  readonly chain: Chain;
+  readonly chain: NodeClient;
   readonly results: Pick<Results, "publish">;
   /** The lane's: each of its records names the waiver. */
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
-  readonly doubts: Doubts;
+  readonly doubts: Confirmations;
   /** The lane was stopped here. */
   readonly onStopped: () => void;
 }
 
 /** Suspects of which one question beside the waiver's nonce is asked at once, and of which two are. */
-export const WITH_RECEIPT = MOST_SURVEYED - 1;
+export const WITH_RECEIPT = MAX_SNAPSHOT_SENDERS - 1;
 const WITHOUT_RECEIPT = Math.floor(WITH_RECEIPT / 2);
 
 /**
  * What became of the suspects, in their order. Most have a receipt, and that says it all; of the others one node is asked
  * at one moment for everything.
  */
-export async function fatesOf(
+export async function chainOutcomes(
   waiver: Uint8Array,
-  suspects: readonly Suspect[],
-  { chain }: Pick<SettleContext, "chain">,
-): Promise<Fate[]> {
-  const parts = partsOf(suspects, WITH_RECEIPT);
+  suspects: readonly Candidate[],
+  { chain }: Pick<ReconcileContext, "chain">,
+): Promise<ChainOutcome[]> {
+  const parts = chunk(suspects, WITH_RECEIPT);
   const fates = (await Promise.all(parts.map((part) => fatesByReceipt(waiver, part, chain)))).flat();
-  const others: Fate[] = [];
-  for (const part of partsOf(
+  const others: ChainOutcome[] = [];
+  for (const part of chunk(
     suspects.filter((_, i) => fates[i] === undefined),
     WITHOUT_RECEIPT,
   )) {
@@ -106,9 +109,9 @@ export async function fatesOf(
 
 async function fatesByReceipt(
   waiver: Uint8Array,
-  suspects: readonly Suspect[],
-  chain: Chain,
-): Promise<(Fate | undefined)[]> {
+  suspects: readonly Candidate[],
+  chain: NodeClient,
+): Promise<(ChainOutcome | undefined)[]> {
   const { receipts, nonceAfter } = await chain.survey(
     [waiver],
     suspects.map((s) => s.innerHash),
@@ -118,15 +121,15 @@ async function fatesByReceipt(
 
 async function fatesWithoutReceipt(
   waiver: Uint8Array,
-  suspects: readonly Suspect[],
-  chain: Chain,
-): Promise<Fate[]> {
+  suspects: readonly Candidate[],
+  chain: NodeClient,
+): Promise<ChainOutcome[]> {
   const { nonces, receipts, nonceAfter } = await chain.survey(
     [waiver, ...suspects.map((s) => s.sender)],
     suspects.map((s) => s.innerHash),
   );
   const [waiverNext = 0n, ...senderNext] = nonces;
-  return suspects.map((suspect, i): Fate => {
+  return suspects.map((suspect, i): ChainOutcome => {
     const { senderNonce, waiverNonce } = suspect;
     const included = includedBy(receipts[i], suspect, nonceAfter);
     if (included) return included;
@@ -139,22 +142,22 @@ async function fatesWithoutReceipt(
 
 function includedBy(
   receipt: Receipt | undefined,
-  { waiverNonce }: Suspect,
+  { waiverNonce }: Candidate,
   nonceAfter: bigint,
-): Fate | undefined {
+): ChainOutcome | undefined {
   if (receipt === undefined) return undefined;
   return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
 }
 
 /** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */
-export async function settle(
-  held: Lane,
-  suspects: readonly Suspect[],
-  dependencies: SettleContext,
+export async function reconcile(
+  held: HeldLane,
+  suspects: readonly Candidate[],
+  dependencies: ReconcileContext,
 ): Promise<void> {
   if (suspects.length === 0) return;
   const { store, results, options, doubts } = dependencies;
-  const fates = await fatesOf(held.waiver, suspects, dependencies);
+  const fates = await chainOutcomes(held.waiver, suspects, dependencies);
   const judged = suspects.map((suspect, i) => ({ suspect, fate: fates[i] ?? { kind: "open" as const } }));
   const included = judged.flatMap(({ suspect: { id }, fate }) => {
     if (fate.kind !== "included") return [];
@@ -182,9 +185,9 @@ export async function settle(
 
 /** Ends submissions for good, and says so. */
 export async function fail(
-  held: Lane,
+  held: HeldLane,
   failed: readonly (Failure & { readonly id: string })[],
-  { store, results }: SettleContext,
+  { store, results }: ReconcileContext,
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));
   results.publish(await saveFailed(store, held, failed), (id) => {
@@ -200,9 +203,9 @@ const DISPLACED_MS = 1_500;
 
 /** They go out again under other nonces. Who used the old ones is found out: wrappers that we took back, or others. */
 async function requeueDisplaced(
-  held: Lane,
-  displaced: readonly Suspect[],
-  dependencies: SettleContext,
+  held: HeldLane,
+  displaced: readonly Candidate[],
+  dependencies: ReconcileContext,
 ): Promise<void> {
   if (displaced.length === 0) return;
   const { store, chain, log } = dependencies;
@@ -227,9 +230,9 @@ async function requeueDisplaced(
 
 /** That a nonce was used by something else is counted, named, and at last an end. */
 async function countForeign(
-  held: Lane,
+  held: HeldLane,
   used: readonly bigint[],
-  { store, log, onStopped }: SettleContext,
+  { store, log, onStopped }: ReconcileContext,
 ): Promise<void> {
   const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { QueuedSender } from "../store/laneSnapshot.js";
-import type { Lane } from "../store/lease.js";
+import type { HeldLane } from "../store/lease.js";
 import { handOn, postpone } from "../store/queue.js";
 import type { LaneContext } from "./lane.js";
 
@@ -15,7 +15,7 @@ const LATER_MS = 1_000;
  * @returns what stays.
  */
 export async function reroute(
-  held: Lane,
+  held: HeldLane,
   senders: readonly QueuedSender[],
   { store, routing, log }: LaneContext,
 ): Promise<readonly QueuedSender[]> {

@@ -1,6 +1,6 @@
 import { bytesEqual, decodeInnerTx } from "@gas-waiver/protocol";
 import type { PolicySource } from "../policy/source.js";
-import type { LaneBoard } from "./directory.js";
+import type { LaneDirectory } from "./directory.js";
 
 /** Where the policies of the waivers let a call go. */
 export interface Routing {
@@ -20,7 +20,7 @@ export interface Routing {
 export interface RoutingDependencies {
   readonly policies: Pick<PolicySource, "current" | "unusable">;
   /** It is there by the time that anything is asked. */
-  board(): Pick<LaneBoard, "usableOf">;
+  board(): Pick<LaneDirectory, "usableOf">;
   tellWork(waivers: readonly Uint8Array[]): void;
 }
 

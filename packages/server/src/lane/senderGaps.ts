@@ -1,19 +1,19 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { SendMeaning } from "../chain/classifySendError.js";
-import type { Chain } from "../chain/nodeClient.js";
-import type { UnderWay } from "../store/inFlight.js";
+import type { SendVerdict } from "../chain/classifySendError.js";
+import type { NodeClient } from "../chain/nodeClient.js";
+import type { InFlight } from "../store/inFlight.js";
 
 /**
  * A pool that takes nonces with gaps also takes what cannot run: a sender's later transaction, although the earlier
  * one was refused. That must not be told as a success. So it is remembered which nonce of a sender was not taken,
  * until that nonce is taken or used.
  */
-export interface Senders {
+export interface SenderGaps {
   /**
    * After a start, a takeover or a failure nothing is remembered: finds out anew, of what the lane has under way (in the
    * order of its waiver nonces), which nonces of the senders are not there.
    */
-  recall(underWay: readonly UnderWay[]): Promise<void>;
+  recall(underWay: readonly InFlight[]): Promise<void>;
   /**
    * Of what the node has just accepted, in the order sent: `stranded` cannot run, because an earlier one of the
    * sender is not there any more; `waiting` comes behind one of the same batch whose fate is open.
@@ -25,17 +25,17 @@ export interface Senders {
 }
 
 export interface Answer {
-  readonly submission: UnderWay;
-  readonly meaning: Pick<SendMeaning, "kind">;
+  readonly submission: InFlight;
+  readonly meaning: Pick<SendVerdict, "kind">;
 }
 
-const GONE: ReadonlySet<SendMeaning["kind"]> = new Set([
+const GONE: ReadonlySet<SendVerdict["kind"]> = new Set([
   "refused",
   "nonce gap",
   "inner too early",
   "waiver unusable",
 ]);
-const OPEN: ReadonlySet<SendMeaning["kind"]> = new Set([
+const OPEN: ReadonlySet<SendVerdict["kind"]> = new Set([
   "occupied",
   "not now",
   "disputed",
@@ -45,7 +45,7 @@ const OPEN: ReadonlySet<SendMeaning["kind"]> = new Set([
 /** More senders than any lane has at once; of the oldest nobody asks any more. */
 const REMEMBERED = 10_000;
 
-export function createSenders(chain: Pick<Chain, "nonces">): Senders {
+export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
   // The lowest nonce of a sender that was sent and not taken.
   const missing = new Map<string, bigint>();
   const miss = (sender: string, nonce: bigint) => {
@@ -55,7 +55,7 @@ export function createSenders(chain: Pick<Chain, "nonces">): Senders {
     if (missing.size > REMEMBERED && oldest !== undefined) missing.delete(oldest);
   };
   /** Forgets what the chain has passed; returns the others. */
-  const stillMissing = async (suspects: readonly UnderWay[]) => {
+  const stillMissing = async (suspects: readonly InFlight[]) => {
     if (suspects.length === 0) return [];
     const next = await chain.nonces(suspects.map(({ sender }) => sender));
     return suspects.filter(({ sender }, i) => {
@@ -76,7 +76,7 @@ export function createSenders(chain: Pick<Chain, "nonces">): Senders {
     async sort(answered) {
       const open = new Set<string>();
       const waiting = new Set<string>();
-      const suspects: UnderWay[] = [];
+      const suspects: InFlight[] = [];
       for (const { submission, meaning } of answered) {
         const { id, state, senderNonce } = submission;
         const sender = bytesToHex(submission.sender);
@@ -97,7 +97,7 @@ export function createSenders(chain: Pick<Chain, "nonces">): Senders {
 
 /** Cannot run where it stands, because the sender's nonce `missing` is neither used nor in front of it. */
 export interface OutOfTurn {
-  readonly submission: UnderWay;
+  readonly submission: InFlight;
   readonly missing: bigint;
 }
 
@@ -106,9 +106,9 @@ export interface OutOfTurn {
  * @param of whose senders are asked for.
  */
 export async function outOfTurn(
-  of: readonly Pick<UnderWay, "sender">[],
-  underWay: readonly UnderWay[],
-  chain: Pick<Chain, "nonces">,
+  of: readonly Pick<InFlight, "sender">[],
+  underWay: readonly InFlight[],
+  chain: Pick<NodeClient, "nonces">,
 ): Promise<OutOfTurn[]> {
   const senders = new Map(of.map(({ sender }) => [bytesToHex(sender), sender]));
   if (senders.size === 0) return [];

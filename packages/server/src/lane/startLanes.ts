@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { restUnless } from "../util/wakeableTimer.js";
+import { sleepUnless } from "../util/wakeableTimer.js";
 
 /** How long to wait when the lanes could not start. */
 const TRY_EVERY_MS = 500;
@@ -26,6 +26,6 @@ export async function startLanes({ begun, start, log, signal }: LaneStart): Prom
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the lanes cannot start yet");
     }
-    await restUnless(TRY_EVERY_MS, signal);
+    await sleepUnless(TRY_EVERY_MS, signal);
   }
 }

@@ -1,16 +1,16 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { saveFinal, saveReorged, saveRequeued } from "../store/advance.js";
-import { notFinal, passedBelow, type UnderWay, type Unsettled, underWay } from "../store/inFlight.js";
-import type { Lane } from "../store/lease.js";
-import { type Delivery, UndeliveredError } from "./broadcaster.js";
+import { type InFlight, inFlight, type NotFinal, notFinal, passedBelow } from "../store/inFlight.js";
+import type { HeldLane } from "../store/lease.js";
+import { type Broadcaster, NotBroadcastError } from "./broadcaster.js";
 import type { LaneContext } from "./lane.js";
-import { settle, WITH_RECEIPT } from "./reconcile.js";
+import { reconcile, WITH_RECEIPT } from "./reconcile.js";
 import { outOfTurn } from "./senderGaps.js";
 
 /** Follows the chain for one lane. */
 export interface Watcher {
   /** Looks at the chain once. */
-  look(held: Lane): Promise<void>;
+  poll(held: HeldLane): Promise<void>;
 }
 
 /** Submissions that are settled at once: two requests to the node. */
@@ -22,7 +22,7 @@ const PASSED_OVER = 2n;
  * Settles what the waiver's nonce has passed; sends again what waits too long for a block, as a pool may forget;
  * and notices when a block with something of ours goes away.
  */
-export function createWatcher(dependencies: LaneContext, delivery: Delivery): Watcher {
+export function createWatcher(dependencies: LaneContext, delivery: Broadcaster): Watcher {
   const { store, chain, options } = dependencies;
   // The lowest waiver nonce that waits, and the block since which it does.
   let waiting: { nonce: bigint; since: bigint } | undefined;
@@ -31,21 +31,21 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
     return block - waiting.since >= PASSED_OVER;
   };
   /** As many as there are: a busy lane has more than one batch in a block. */
-  const settlePassed = async (held: Lane, waiverNonce: bigint) => {
+  const settlePassed = async (held: HeldLane, waiverNonce: bigint) => {
     let last: string | undefined;
     for (;;) {
       const passed = await passedBelow(store, held, waiverNonce, BATCH);
-      await settle(held, passed, dependencies);
+      await reconcile(held, passed, dependencies);
       // What could not be settled yet comes first again.
       if (passed.length < BATCH || passed[0]?.id === last) return;
       last = passed[0]?.id;
     }
   };
-  const sendAgain = async (held: Lane, block: bigint, waiverNonce: bigint) => {
-    const [lowest] = await underWay(store, held, { state: "broadcast", limit: 1 });
+  const sendAgain = async (held: HeldLane, block: bigint, waiverNonce: bigint) => {
+    const [lowest] = await inFlight(store, held, { state: "broadcast", limit: 1 });
     const forgotten = lowest?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
     const late = forgotten ? {} : { sentBeforeMs: options.resendAfterMs };
-    const again = await underWay(store, held, { state: "broadcast", ...late, limit: BATCH });
+    const again = await inFlight(store, held, { state: "broadcast", ...late, limit: BATCH });
     if (forgotten) waiting = undefined;
     const stuck = await takeBackStuck(held, again, dependencies);
     await deliverAgain(
@@ -55,9 +55,9 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
     );
   };
   return {
-    async look(held) {
+    async poll(held) {
       const inBlocks = options.reorgDepth > 0 ? await notFinal(store, held, BATCH) : [];
-      const [first] = await underWay(store, held, { limit: 1 });
+      const [first] = await inFlight(store, held, { limit: 1 });
       if (first === undefined && inBlocks.length === 0) return;
       const block = await chain.blockNumber();
       await checkBlocks(held, inBlocks, block, dependencies);
@@ -75,12 +75,12 @@ export function createWatcher(dependencies: LaneContext, delivery: Delivery): Wa
  * it everything behind. Only what the node has dropped is taken back: the wrapper must not land after all.
  */
 async function takeBackStuck(
-  held: Lane,
-  stale: readonly UnderWay[],
+  held: HeldLane,
+  stale: readonly InFlight[],
   { store, chain, options, log }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const inFront = await underWay(store, held, { limit: options.maxInFlight });
+  const inFront = await inFlight(store, held, { limit: options.maxInFlight });
   const waiting = new Set((await outOfTurn(stale, inFront, chain)).map(({ submission }) => submission.id));
   const suspects = stale.filter(({ id }) => waiting.has(id));
   if (suspects.length === 0) return new Set();
@@ -97,23 +97,27 @@ async function takeBackStuck(
 }
 
 /** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
-function isBehind(first: UnderWay, other: UnderWay): boolean {
+function isBehind(first: InFlight, other: InFlight): boolean {
   return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
 }
 
-async function deliverAgain(held: Lane, again: readonly UnderWay[], delivery: Delivery): Promise<void> {
+async function deliverAgain(
+  held: HeldLane,
+  again: readonly InFlight[],
+  delivery: Broadcaster,
+): Promise<void> {
   try {
     await delivery.send(held, again);
   } catch (error) {
     // What cannot be delivered now is sent again on a later look.
-    if (!(error instanceof UndeliveredError)) throw error;
+    if (!(error instanceof NotBroadcastError)) throw error;
   }
 }
 
 /** Blocks that are not final yet: still there, deep enough, or gone. */
 async function checkBlocks(
-  held: Lane,
-  inBlocks: readonly Unsettled[],
+  held: HeldLane,
+  inBlocks: readonly NotFinal[],
   head: bigint,
   { store, chain, options, log }: LaneContext,
 ): Promise<void> {
@@ -121,7 +125,7 @@ async function checkBlocks(
   const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];
   const hashes = await chain.blockHashes(heights);
   const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
-  const isThere = ({ blockNumber, blockHash }: Unsettled) => {
+  const isThere = ({ blockNumber, blockHash }: NotFinal) => {
     const hash = hashOf.get(blockNumber);
     return hash !== undefined && bytesEqual(hash, blockHash);
   };

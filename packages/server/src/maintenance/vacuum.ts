@@ -1,7 +1,7 @@
 import type { Logger } from "../model/log.js";
 import type { Store } from "../store/store.js";
 import { vacuumUnfinished } from "../store/vacuum.js";
-import { createPause } from "../util/wakeableTimer.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
 
 /** Between two looks. */
 const LOOK_MS = 1_000;
@@ -17,7 +17,7 @@ export function restAfter(tookMs: number): number {
 export function vacuumInTime({ store, log }: { readonly store: Store; readonly log: Logger }): {
   close(): Promise<void>;
 } {
-  const pause = createPause();
+  const pause = createWakeableTimer();
   let closed = false;
   const loop = async () => {
     let restMs = LOOK_MS;

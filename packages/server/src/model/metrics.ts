@@ -1,6 +1,6 @@
 import type { LineCode } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { SendMeaning } from "../chain/classifySendError.js";
+import type { SendVerdict } from "../chain/classifySendError.js";
 
 /** What an operator watches, in Prometheus' terms. Counters are of this replica; gauges of lanes are of the store. */
 export interface Metrics {
@@ -12,7 +12,7 @@ export interface Metrics {
   /** A request that was refused whole, by reason. */
   refused(reason: string): void;
   /** What the node's answers to sent wrappers meant. */
-  sent(kind: SendMeaning["kind"]): void;
+  sent(kind: SendVerdict["kind"]): void;
   /** So many WebSockets are open. */
   sockets(open: number): void;
   /** A connection was closed at once, because there were as many as there may be. */

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import { createPause } from "../util/wakeableTimer.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { BlockRef, Registry, RegistryReading } from "./registry.js";
 
 /** Keeps what the registry says of the waivers, and reads it again when that may have changed. */
@@ -11,7 +11,7 @@ export interface RegistryFollower {
    */
   begin(): Promise<void>;
   /** There is a new block, or another waiver. */
-  look(): void;
+  refresh(): void;
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function followRegistry({
   waivers,
   onReading,
 }: FollowOptions): RegistryFollower {
-  const pause = createPause();
+  const pause = createWakeableTimer();
   let closed = false;
   // The block that is known, and for which waivers. Undefined: something may have been missed.
   let known: { readonly block: BlockRef; readonly names: string } | undefined;
@@ -81,7 +81,7 @@ export function followRegistry({
         running = loop();
       }
     },
-    look: () => pause.wake(),
+    refresh: () => pause.wake(),
     async close() {
       closed = true;
       pause.end();

@@ -13,14 +13,14 @@ import {
 } from "@gas-waiver/protocol";
 import {
   isObject,
-  MOST_CALLS,
+  MAX_BATCH_CALLS,
   type Rpc,
   type RpcCall,
   RpcError,
   type RpcOutcome,
   RpcUnavailableError,
 } from "../chain/rpc.js";
-import { partsOf } from "../util/chunk.js";
+import { chunk } from "../util/chunk.js";
 
 /** A block by which something was read. */
 export interface BlockRef {
@@ -118,7 +118,7 @@ export function createRegistry(rpc: Rpc): Registry {
 /** In requests of bounded size. @throws RpcUnavailableError for the first call that no node answered. */
 async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
-  for (const part of partsOf(calls, MOST_CALLS)) outcomes.push(...(await rpc.read(part)));
+  for (const part of chunk(calls, MAX_BATCH_CALLS)) outcomes.push(...(await rpc.read(part)));
   for (const outcome of outcomes) {
     if ("error" in outcome && !(outcome.error instanceof RpcError)) throw outcome.error;
   }

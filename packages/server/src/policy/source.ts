@@ -20,7 +20,7 @@ export interface PolicySource {
   /** Reads the registry, if it is a source, and follows it from then on. Resolves also if no node answers. */
   begin(): Promise<void>;
   /** There is a new block, or another waiver. */
-  look(): void;
+  refresh(): void;
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export function createPolicySource({
       // It goes on trying: what cannot be read now may be readable when the node is back.
       await follower?.begin().catch(() => {});
     },
-    look: () => follower?.look(),
+    refresh: () => follower?.refresh(),
     async close() {
       await follower?.close();
     },

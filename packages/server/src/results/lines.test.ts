@@ -6,7 +6,7 @@ import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import { outcomeOf } from "../../test/support/testService.js";
 import { createMetrics } from "../model/metrics.js";
 import type { Store } from "../store/store.js";
-import { awaitLines, type Entry } from "./lines.js";
+import { awaitLines, type LineSource } from "./lines.js";
 import { createResults, type Results } from "./results.js";
 
 let postgres: TestPostgres;
@@ -53,7 +53,7 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
     wait,
     closing: closing.signal,
   });
-  const entries: Entry[] = [0, 1, 2].map((index) => ({
+  const entries: LineSource[] = [0, 1, 2].map((index) => ({
     index,
     id: uuidv7(),
     innerHash: new Uint8Array(32).fill(index),

@@ -17,7 +17,7 @@ import type { Store } from "../store/store.js";
 import { type Notice, noticeOf, type Results } from "./results.js";
 
 /** A transaction of a request: refused already, or a submission whose result is awaited. */
-export type Entry = { readonly index: number; readonly id: string } & (
+export type LineSource = { readonly index: number; readonly id: string } & (
   | { readonly error: ProtocolError }
   /** `earlier`: it was a submission before this request (D18), and may have its result already. */
   | { readonly innerHash: Uint8Array; readonly earlier: boolean }
@@ -38,7 +38,7 @@ export interface Lines {
   /** Listens for news of these submissions from now on. */
   expect(ids: readonly string[]): void;
   /** Some of the request's transactions: one line for every entry. */
-  add(entries: readonly Entry[]): void;
+  add(entries: readonly LineSource[]): void;
   /** There are no more. */
   complete(): void;
   /** Of all entries, also of those that are added later. A consumer that leaves ends the listening, never the work (D19). */
@@ -52,7 +52,7 @@ export function awaitLines(request: LinesOptions): Lines {
 }
 
 /** The lines of entries that are all there. */
-export function linesOf(request: LinesOptions, entries: readonly Entry[]): AsyncIterable<ResultLine> {
+export function linesOf(request: LinesOptions, entries: readonly LineSource[]): AsyncIterable<ResultLine> {
   const lines = awaitLines(request);
   lines.add(entries);
   lines.complete();
@@ -90,7 +90,7 @@ class RequestLines implements Lines {
     for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
   }
 
-  add(entries: readonly Entry[]): void {
+  add(entries: readonly LineSource[]): void {
     const earlier: string[] = [];
     for (const entry of entries) {
       if ("error" in entry) {
@@ -208,8 +208,8 @@ class RequestLines implements Lines {
   }
 }
 
-type Refused = Extract<Entry, { error: ProtocolError }>;
-type Waiting = Extract<Entry, { innerHash: Uint8Array }>;
+type Refused = Extract<LineSource, { error: ProtocolError }>;
+type Waiting = Extract<LineSource, { innerHash: Uint8Array }>;
 
 /** Does this news end the waiting (D16)? */
 function isFinal(notice: Notice, wait: Wait): boolean {
@@ -250,7 +250,7 @@ function timeoutLine(
   return refusedLine(entry, new ProtocolError(reasons[certainty], message));
 }
 
-function refusedLine({ index, id }: Entry, error: ProtocolError): ResultLine {
+function refusedLine({ index, id }: LineSource, error: ProtocolError): ResultLine {
   return { index, id, success: false, error: lineErrorOf(error) };
 }
 

@@ -4,7 +4,7 @@ import { EventEmitter, once } from "node:events";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import type { Store } from "../store/store.js";
-import { type Notices, openNotices } from "./replicaNotifications.js";
+import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
 import type { Notice } from "./results.js";
 
 let postgres: TestPostgres;
@@ -16,7 +16,7 @@ afterAll(() => postgres?.end());
 beforeEach(async () => {
   store = await postgres.openStore();
 });
-const open: Notices[] = [];
+const open: ReplicaNotifications[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((notices) => notices.close()));
   await store.close();
@@ -36,7 +36,7 @@ async function replica() {
     heard.push(news);
     told();
   };
-  const notices = openNotices({
+  const notices = openReplicaNotifications({
     store,
     log: silent,
     replica: name,
@@ -141,6 +141,6 @@ describe("news between replicas", () => {
 
   it("end at once, also when it has hardly begun", async () => {
     const options = { store, log: silent, onResult: () => {}, onWork: () => {}, onKeys: () => {} };
-    await openNotices({ ...options, replica: randomUUID() }).close();
+    await openReplicaNotifications({ ...options, replica: randomUUID() }).close();
   });
 });

@@ -8,7 +8,7 @@ import type { Notice } from "./results.js";
  * News between replicas, by PostgreSQL's notifications. A lost one costs time only: whoever waits for it also
  * looks into the store now and then.
  */
-export interface Notices {
+export interface ReplicaNotifications {
   /** Tells the replica that took these submissions what became of them. */
   tellResults(
     news: readonly { readonly origin: string; readonly id: string; readonly notice: Notice }[],
@@ -18,7 +18,7 @@ export interface Notices {
   close(): Promise<void>;
 }
 
-export interface NoticesOptions {
+export interface ReplicaNotificationsOptions {
   readonly store: Store;
   readonly log: Logger;
   /** Names this replica. */
@@ -37,10 +37,10 @@ const RECONNECT_MS = 1_000;
 
 type Message = { readonly work: true } | { readonly id: string; readonly notice: Notice };
 
-/** The channel of {@link NoticesOptions.onKeys} is everybody's. */
+/** The channel of {@link ReplicaNotificationsOptions.onKeys} is everybody's. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
-export function openNotices(options: NoticesOptions): Notices {
+export function openReplicaNotifications(options: ReplicaNotificationsOptions): ReplicaNotifications {
   const { store, log, replica } = options;
   const listener = listen(options);
   const send = (to: string, messages: readonly Message[]) => {
@@ -93,7 +93,7 @@ function packets(messages: readonly Message[]): string[] {
 }
 
 /** Listens on a connection of its own, and connects again when it is lost. */
-function listen({ store, log, replica, onResult, onWork, onKeys }: NoticesOptions): {
+function listen({ store, log, replica, onResult, onWork, onKeys }: ReplicaNotificationsOptions): {
   close(): Promise<void>;
 } {
   let closed = false;

@@ -2,7 +2,7 @@ import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
 import { findSubmissionsOf } from "../store/readers.js";
-import { type Entry, type LinesOptions, linesOf } from "./lines.js";
+import { type LineSource, type LinesOptions, linesOf } from "./lines.js";
 
 /**
  * The lines of earlier submissions (D23): at once for those whose result is known. `index` is the position in
@@ -15,7 +15,7 @@ export async function resumeLines(
 ): Promise<AsyncIterable<ResultLine>> {
   const found = await findSubmissionsOf(request.store, keyId, ids.filter(isUuid));
   const own = new Map(found.map((one) => [one.id, one]));
-  const entries = ids.map((id, index): Entry => {
+  const entries = ids.map((id, index): LineSource => {
     const submission = own.get(id.toLowerCase());
     if (submission) return { index, id: submission.id, innerHash: submission.innerHash, earlier: true };
     return {

@@ -5,13 +5,13 @@ import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/supp
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import { type Acceptance, type Applicant, accept } from "./accept.js";
 import { saveIncluded } from "./advance.js";
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import { openStore, type Store } from "./store.js";
 
 let postgres: TestPostgres;
 let databaseUrl: string;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 let place: { chain: number; origin: string };
 beforeAll(async () => {
   postgres = await TestPostgres.start();

@@ -9,7 +9,7 @@ import { createAcceptAll } from "./acceptAll.js";
 import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
 import { saveFinal, saveIncluded } from "./advance.js";
 import { capUse, forgetOldCaps } from "./caps.js";
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import type { Store } from "./store.js";
 
 let postgres: TestPostgres;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => postgres.end());
 
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 beforeEach(async () => {
   store = await postgres.openStore();
   lane = await laneIn(store);

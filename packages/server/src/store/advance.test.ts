@@ -7,7 +7,7 @@ import { WAIVER } from "../../test/support/user.js";
 import { type SubmissionState, TRANSITIONS } from "../model/submission.js";
 import { saveIncluded, saveReorged } from "./advance.js";
 import { takenNonces } from "./inFlight.js";
-import { type Lane, LaneLostError, releaseLease, takeLease } from "./lease.js";
+import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
 import { postpone } from "./queue.js";
 import type { Store } from "./store.js";
@@ -15,7 +15,7 @@ import { forgetWithdrawn, withdrawnUnder } from "./withdrawn.js";
 
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 beforeAll(async () => {
   postgres = await TestPostgres.start();
 });
@@ -66,9 +66,9 @@ describe("a step of a submission", () => {
     for (const [state, id] of ids) {
       const before = await rowOf(id);
       for (const to of STATES) {
-        await expect(STEPS[to](store, lane, id, 99n)).rejects.toThrow(LaneLostError);
+        await expect(STEPS[to](store, lane, id, 99n)).rejects.toThrow(LeaseLostError);
       }
-      await expect(postpone(store, lane, [id], 0)).rejects.toThrow(LaneLostError);
+      await expect(postpone(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
       expect([state, await rowOf(id)]).toEqual([state, before]);
     }
   });

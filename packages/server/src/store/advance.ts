@@ -1,6 +1,6 @@
 import type { Failure, Inclusion } from "../model/submission.js";
 import { AS_FAILED, finishing } from "./finish.js";
-import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
+import { type HeldLane, IS_HELD, type Moved, writeAsOwner } from "./lease.js";
 import { byteaArray } from "./parameters.js";
 import type { Store } from "./store.js";
 
@@ -35,7 +35,7 @@ const BROADCAST = (ids: number) => `update unfinished s set state = 'broadcast',
  */
 export async function saveSigned(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   signed: readonly SignedSubmission[],
   broadcast: readonly Broadcast[] = [],
 ): Promise<SavedSigned> {
@@ -64,7 +64,11 @@ export async function saveSigned(
 }
 
 /** signed → broadcast: a node took them; or broadcast ones were taken again. */
-export function saveBroadcast(store: Store, lane: Lane, broadcast: readonly Broadcast[]): Promise<Moved[]> {
+export function saveBroadcast(
+  store: Store,
+  lane: HeldLane,
+  broadcast: readonly Broadcast[],
+): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
@@ -94,7 +98,7 @@ const WITHDRAWN = withdrawing("select unnest($5::uuid[])");
  */
 export function saveRequeued(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   ids: readonly string[],
   afterMs: number,
 ): Promise<Moved[]> {
@@ -119,7 +123,7 @@ type Included = Inclusion & { readonly id: string; readonly foreign: boolean };
  */
 export function saveIncluded(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   included: readonly Included[],
   final: boolean,
 ): Promise<Moved[]> {
@@ -171,7 +175,7 @@ const INCLUDED_FOR_GOOD = `${SPARE}${finishing(`using ${INCLUSIONS} where ${IN_A
  * included → broadcast: a reorg took the block away, and the wrapper can land again; or → queued, if it was a wrapper
  * that is not ours.
  */
-export function saveReorged(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
+export function saveReorged(store: Store, lane: HeldLane, ids: readonly string[]): Promise<Moved[]> {
   return writeAsOwner(
     store,
     lane,
@@ -186,7 +190,7 @@ export function saveReorged(store: Store, lane: Lane, ids: readonly string[]): P
 }
 
 /** included, for good: their blocks are deep enough, nothing will take them out again. */
-export function saveFinal(store: Store, lane: Lane, ids: readonly string[]): Promise<Moved[]> {
+export function saveFinal(store: Store, lane: HeldLane, ids: readonly string[]): Promise<Moved[]> {
   return writeAsOwner(store, lane, ids, FINAL);
 }
 
@@ -198,7 +202,7 @@ const FINAL = finishing(
 /** queued, signed or broadcast → failed, for good. A waiver nonce that it held is free again. */
 export function saveFailed(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   failed: readonly (Failure & { readonly id: string })[],
 ): Promise<Moved[]> {
   return writeAsOwner(

@@ -1,10 +1,10 @@
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
 /** A submission that holds a waiver nonce and is not settled. */
-export interface UnderWay {
+export interface InFlight {
   readonly id: string;
   readonly state: "signed" | "broadcast";
   readonly signings: number;
@@ -29,14 +29,14 @@ interface UnderWayRow {
 }
 
 /** Which of them: a state, or those last sent a while ago. */
-export interface UnderWayFilter {
-  readonly state?: UnderWay["state"];
+export interface InFlightFilter {
+  readonly state?: InFlight["state"];
   readonly sentBeforeMs?: number;
   readonly limit: number;
 }
 
 /** What the lane has signed or broadcast, in the order of its waiver nonces. */
-export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilter): Promise<UnderWay[]> {
+export async function inFlight({ pool }: Store, lane: HeldLane, filter: InFlightFilter): Promise<InFlight[]> {
   const { rows } = await pool.query<UnderWayRow>(
     prepared(
       `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
@@ -62,12 +62,12 @@ export async function underWay({ pool }: Store, lane: Lane, filter: UnderWayFilt
 }
 
 /** A submission whose waiver nonce the chain has passed: what it takes to settle it. */
-export type Passed = Omit<UnderWay, "state" | "wrapperRaw" | "wrapperHash">;
+export type Passed = Omit<InFlight, "state" | "wrapperRaw" | "wrapperHash">;
 
 /** What the lane has signed or broadcast under the waiver nonces below this one, from the lowest on. */
 export async function passedBelow(
   { pool }: Store,
-  lane: Lane,
+  lane: HeldLane,
   waiverNonce: bigint,
   limit: number,
 ): Promise<Passed[]> {
@@ -114,7 +114,7 @@ interface ActiveRow {
 /** What a lane has not finished, by id from `after` on. */
 export async function activeSubmissions(
   { pool }: Store,
-  lane: Pick<Lane, "chain" | "waiver">,
+  lane: Pick<HeldLane, "chain" | "waiver">,
   after: string,
   limit: number,
 ): Promise<ActiveSubmission[]> {
@@ -136,7 +136,7 @@ export async function activeSubmissions(
 }
 
 /** A submission that is in a block which may still go away. */
-export interface Unsettled {
+export interface NotFinal {
   readonly id: string;
   readonly innerHash: Uint8Array;
   readonly blockNumber: bigint;
@@ -144,7 +144,7 @@ export interface Unsettled {
 }
 
 /** What the lane has in blocks that are not final, from the lowest block on. */
-export async function notFinal({ pool }: Store, lane: Lane, limit: number): Promise<Unsettled[]> {
+export async function notFinal({ pool }: Store, lane: HeldLane, limit: number): Promise<NotFinal[]> {
   const { rows } = await pool.query<{
     id: string;
     inner_hash: Buffer;
@@ -174,7 +174,7 @@ export interface TakenNonce {
 /** The waiver nonces of what the lane has signed or broadcast, ascending. */
 export async function takenNonces(
   { pool }: Store,
-  lane: Pick<Lane, "chain" | "waiver">,
+  lane: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<TakenNonce[]> {
   const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
     `select id, waiver_nonce, encode(sender, 'hex') as sender from unfinished
@@ -188,7 +188,7 @@ export async function takenNonces(
  * The first waiver nonce that may be free: the chain's next, or the one after the highest that we saw in a block
  * (a node may lag behind what it told before).
  */
-export async function firstOpenNonce({ pool }: Store, lane: Lane, chainNonce: bigint): Promise<bigint> {
+export async function firstOpenNonce({ pool }: Store, lane: HeldLane, chainNonce: bigint): Promise<bigint> {
   const { rows } = await pool.query<{ next: string | null }>(
     `select greatest(
        (select max(waiver_nonce) from finished where chain = $1 and waiver = $2 and waiver_nonce is not null),

@@ -1,4 +1,4 @@
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import { prepared } from "./parameters.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
@@ -29,7 +29,7 @@ export interface QueuedSender {
 }
 
 /** What a step of the lane must know, at one moment. */
-export interface LaneLook {
+export interface LaneSnapshot {
   /** What is next. */
   readonly senders: readonly QueuedSender[];
   /** The waiver nonces that are signed or broadcast: how many, and between which. */
@@ -110,7 +110,7 @@ interface LookRow {
  * so that one key's flood does not delay another's single transaction. With each comes whatever else its sender has
  * queued.
  */
-export async function lookAtLane({ pool }: Store, lane: Lane, limit: number): Promise<LaneLook> {
+export async function laneSnapshot({ pool }: Store, lane: HeldLane, limit: number): Promise<LaneSnapshot> {
   const { rows } = await pool.query<LookRow>(prepared(LOOK, [lane.chain, toBuffer(lane.waiver), limit]));
   const senders = new Map<string, Found>();
   rows.forEach((row, place) => {

@@ -4,7 +4,7 @@ import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./store.js";
 
 /** A lane as its owner holds it. Every write of the lane names it, and is refused once the epoch has moved on. */
-export interface Lane {
+export interface HeldLane {
   readonly chain: number;
   /** 20 bytes. */
   readonly waiver: Uint8Array;
@@ -13,14 +13,14 @@ export interface Lane {
 }
 
 /** The lane is not ours any more. */
-export class LaneLostError extends Error {
+export class LeaseLostError extends Error {
   override readonly name = "LaneLostError";
 }
 
 /** Makes a lane known to the store. One that was drained, retired or stopped stays so until it is opened. */
 export async function registerLane(
   { pool }: Store,
-  { chain, waiver }: Pick<Lane, "chain" | "waiver">,
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<void> {
   await pool.query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [
     chain,
@@ -30,7 +30,7 @@ export async function registerLane(
 
 /** A lane's lease, and what the lane may do now. */
 export interface Lease {
-  readonly lane: Lane;
+  readonly lane: HeldLane;
   readonly state: LaneState;
 }
 
@@ -43,7 +43,7 @@ const LONGEST_LEASE_MS = 4_000;
  */
 export async function takeLease(
   { pool }: Store,
-  lane: Omit<Lane, "epoch">,
+  lane: Omit<HeldLane, "epoch">,
   leaseMs: number,
 ): Promise<Lease | undefined> {
   const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
@@ -60,7 +60,7 @@ export async function takeLease(
 }
 
 /** Hands the lane over: the next owner need not wait for the lease to run out. */
-export async function releaseLease({ pool }: Store, lane: Lane): Promise<void> {
+export async function releaseLease({ pool }: Store, lane: HeldLane): Promise<void> {
   await pool.query(
     "update lanes set lease_until = '-infinity', owner = null where chain = $1 and waiver = $2 and owner = $3 and epoch = $4",
     [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch],
@@ -76,7 +76,7 @@ export const HELD = `held as (
 )`;
 
 /** The parameters $1 to $4 of {@link HELD}. */
-export function heldBy(lane: Lane): [number, Buffer, string, bigint] {
+export function heldBy(lane: HeldLane): [number, Buffer, string, bigint] {
   return [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch];
 }
 
@@ -97,7 +97,7 @@ export const IS_HELD = "exists (select from held)";
  */
 export async function writeAsOwner<M extends Moved>(
   { pool }: Store,
-  lane: Lane,
+  lane: HeldLane,
   ids: readonly string[],
   sql: string,
   parameters: readonly unknown[] = [],
@@ -108,8 +108,8 @@ export async function writeAsOwner<M extends Moved>(
   return rows;
 }
 
-async function assertHeld(lane: Lane, db: Queryable): Promise<void> {
+async function assertHeld(lane: HeldLane, db: Queryable): Promise<void> {
   const { rowCount } = await db.query(`with ${HELD} select from held`, heldBy(lane));
   if (rowCount === 0)
-    throw new LaneLostError(`epoch ${lane.epoch} of the lane is over: another owner has it`);
+    throw new LeaseLostError(`epoch ${lane.epoch} of the lane is over: another owner has it`);
 }

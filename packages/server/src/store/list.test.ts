@@ -6,7 +6,7 @@ import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/supp
 import { TestPostgres } from "../../test/support/testPostgres.js";
 import type { SubmissionState } from "../model/submission.js";
 import { accept } from "./accept.js";
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./list.js";
 import type { Store } from "./store.js";
 
@@ -14,7 +14,7 @@ const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "in
 
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 let filter: ListFilter;
 beforeAll(async () => {
   postgres = await TestPostgres.start();

@@ -3,15 +3,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { applicantOf, laneIn, submissionIn } from "../../test/support/submissions.js";
 import { TestPostgres } from "../../test/support/testPostgres.js";
 import { accept } from "./accept.js";
-import { lookAtLane } from "./laneSnapshot.js";
-import type { Lane } from "./lease.js";
+import { laneSnapshot } from "./laneSnapshot.js";
+import type { HeldLane } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
 import { expireQueued, overdueQueued, postpone } from "./queue.js";
 import type { Store } from "./store.js";
 
 let postgres: TestPostgres;
 let store: Store;
-let lane: Lane;
+let lane: HeldLane;
 beforeAll(async () => {
   postgres = await TestPostgres.start();
 });
@@ -34,7 +34,7 @@ async function queue(
 
 /** What the lane takes, in its order. */
 async function taken(limit: number): Promise<string[]> {
-  const all = (await lookAtLane(store, lane, limit)).senders.flatMap(({ queued }) => queued);
+  const all = (await laneSnapshot(store, lane, limit)).senders.flatMap(({ queued }) => queued);
   return all.sort((a, b) => a.place - b.place).map(({ id }) => id);
 }
 
@@ -72,7 +72,7 @@ describe("what a lane looks at next", () => {
       "key",
       flood(40, (i) => [1 + (i % 3), (i * 17) % 40]),
     );
-    for (const { queued: ofSender } of (await lookAtLane(store, lane, 20)).senders) {
+    for (const { queued: ofSender } of (await laneSnapshot(store, lane, 20)).senders) {
       const inOrder = [...ofSender].sort((a, b) => Number(a.senderNonce - b.senderNonce));
       expect(ofSender).toEqual(inOrder);
       expect(ofSender.map(({ place }) => place)).toEqual(
@@ -91,7 +91,7 @@ describe("what a lane looks at next", () => {
 
   it("is nothing where nothing is queued", async () => {
     await submissionIn("included", store, lane, applicantOf(1));
-    expect((await lookAtLane(store, lane, 10)).senders).toEqual([]);
+    expect((await laneSnapshot(store, lane, 10)).senders).toEqual([]);
   });
 });
 

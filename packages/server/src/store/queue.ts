@@ -1,12 +1,12 @@
 import { AS_FAILED, finishing } from "./finish.js";
-import { IS_HELD, type Lane, type Moved, writeAsOwner } from "./lease.js";
+import { type HeldLane, IS_HELD, type Moved, writeAsOwner } from "./lease.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
 /** Looks at these again after `afterMs`, not before. */
 export function postpone(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   ids: readonly string[],
   afterMs: number,
 ): Promise<Moved[]> {
@@ -26,7 +26,7 @@ export function postpone(
  */
 export async function heldElsewhere(
   { pool }: Store,
-  lane: Pick<Lane, "chain" | "waiver">,
+  lane: Pick<HeldLane, "chain" | "waiver">,
   { senders, except }: { readonly senders: readonly Uint8Array[]; readonly except: readonly string[] },
 ): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await pool.query<{ sender: Buffer; lowest: string }>(
@@ -42,7 +42,7 @@ export async function heldElsewhere(
 /** Gives what is queued in the lane to another one. */
 export function handOn(
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   ids: readonly string[],
   waiver: Uint8Array,
 ): Promise<Moved[]> {

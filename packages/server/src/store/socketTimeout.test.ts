@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TestPostgres } from "../../test/support/testPostgres.js";
-import { allowSilence, cutSilent } from "./socketTimeout.js";
+import { allowSilence, limitSilence } from "./socketTimeout.js";
 import { isStoreUnavailable } from "./store.js";
 
 let postgres: TestPostgres;
@@ -19,7 +19,7 @@ afterEach(() => pool.end());
 
 describe("a connection on which nothing comes", () => {
   it("is cut while it is used: its query fails as with a store that is away, and the next has another", async () => {
-    cutSilent(pool, 50);
+    limitSilence(pool, 50);
     const failure = await pool.query("select pg_sleep(60)").catch((error: unknown) => error);
     expect(failure).toMatchObject({ message: "the database gave no answer in time: timeout of 50 ms" });
     expect(isStoreUnavailable(failure)).toBe(true);
@@ -27,7 +27,7 @@ describe("a connection on which nothing comes", () => {
   });
 
   it("stays while nobody uses it, and is watched again afterwards", async () => {
-    cutSilent(pool, 50);
+    limitSilence(pool, 50);
     const backend = async () => (await pool.query("select pg_backend_pid() as pid")).rows[0].pid;
     const first = await backend();
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -36,7 +36,7 @@ describe("a connection on which nothing comes", () => {
   });
 
   it("may be silent for longer where that is allowed", async () => {
-    cutSilent(pool, 50);
+    limitSilence(pool, 50);
     const client = await pool.connect();
     allowSilence(client, 60_000);
     expect((await client.query("select pg_sleep(0.3)")).rowCount).toBe(1);

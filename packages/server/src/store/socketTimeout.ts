@@ -9,7 +9,7 @@ export const ANSWER_MS = 10_000;
  * driver's own limit (`query_timeout`) makes a timer for each query, and in V8 they had one another's garbage outlive its
  * time: half of what a busy service left to large collections.
  */
-export function cutSilent(pool: pg.Pool, ms = ANSWER_MS): void {
+export function limitSilence(pool: pg.Pool, ms = ANSWER_MS): void {
   const uses = new WeakMap<pg.PoolClient, { isUsed: boolean }>();
   pool.on("connect", (client) => {
     const use = { isUsed: false };

@@ -6,7 +6,7 @@ import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import { migrate } from "./migrate.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
-import { ANSWER_MS, cutSilent } from "./socketTimeout.js";
+import { ANSWER_MS, limitSilence } from "./socketTimeout.js";
 
 /** A connection to run queries on: the pool, or one client inside a transaction. */
 export type Queryable = Pick<pg.Pool, "query">;
@@ -86,7 +86,7 @@ export async function connectStore(
     onConnect: (client) =>
       client.query({ text: CONNECTION_SETTINGS, query_timeout: ANSWER_MS } as QueryConfig),
   });
-  cutSilent(pool);
+  limitSilence(pool);
   // A connection that is lost inside a transaction says so to the query, or to the next; unheard, it would end us.
   pool.on("connect", (client) => client.on("error", () => {}));
   let closing = false;

@@ -20,13 +20,13 @@ export interface TokenGrant {
 }
 
 /** The tokens of all keys, one for each transaction, that all replicas share (D22). */
-export interface TokenBank {
+export interface TokenStore {
   take(request: TokenRequest): Promise<TokenGrant>;
   giveBack(keyId: string, count: number): Promise<void>;
 }
 
 /** By the database's clock. */
-export function createTokenBank({ pool }: Pick<Store, "pool">): TokenBank {
+export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
   return {
     async take({ keyId, limits, needs, more }) {
       const { rows } = await pool.query<TokenGrant>(

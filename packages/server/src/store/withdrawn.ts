@@ -1,4 +1,4 @@
-import type { Lane } from "./lease.js";
+import type { HeldLane } from "./lease.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
@@ -12,7 +12,7 @@ export interface Withdrawn {
 /** The wrappers that the lane once signed under these nonces and took back. */
 export async function withdrawnUnder(
   { pool }: Store,
-  lane: Pick<Lane, "chain" | "waiver">,
+  lane: Pick<HeldLane, "chain" | "waiver">,
   nonces: readonly bigint[],
 ): Promise<Withdrawn[]> {
   const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
@@ -33,7 +33,7 @@ export async function withdrawnUnder(
  */
 export async function forgetWithdrawn(
   { pool }: Store,
-  lane: Pick<Lane, "chain" | "waiver">,
+  lane: Pick<HeldLane, "chain" | "waiver">,
   chainNonce: bigint,
 ): Promise<void> {
   await pool.query(

@@ -1,5 +1,5 @@
 /** A list in parts of at most so many, in its order; no part of nothing. */
-export function partsOf<T>(list: readonly T[], most: number): (readonly T[])[] {
+export function chunk<T>(list: readonly T[], most: number): (readonly T[])[] {
   const parts: (readonly T[])[] = [];
   for (let at = 0; at < list.length; at += most) parts.push(list.slice(at, at + most));
   return parts;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTurns, TooManyWaitingError } from "./fairSemaphore.js";
+import { createFairSemaphore, TooManyWaitingError } from "./fairSemaphore.js";
 
 /** A work that ends when it is told to. */
 function work(log: string[], name: string) {
@@ -18,7 +18,7 @@ function work(log: string[], name: string) {
 describe("turns", () => {
   it("run so many at once, and the others in the order in which they came, also after a failure", async () => {
     const log: string[] = [];
-    const turns = createTurns(2, 10);
+    const turns = createFairSemaphore(2, 10);
     const works = ["a", "b", "c", "d"].map((name) => work(log, name));
     const failing = turns.run(() => Promise.reject(new Error("no")));
     await expect(failing).rejects.toThrow("no");
@@ -33,7 +33,7 @@ describe("turns", () => {
 
   it("are given to the parties in turn, and one party cannot have all the places in which to wait", async () => {
     const log: string[] = [];
-    const turns = createTurns(1, 4, 3);
+    const turns = createFairSemaphore(1, 4, 3);
     const works = ["a1", "a2", "a3", "a4", "b1"].map((name) => work(log, name));
     const running = works.map(({ run }, i) => turns.run(run, i < 4 ? "a" : "b"));
     await expect(turns.run(async () => "a5", "a")).rejects.toThrow(TooManyWaitingError);
@@ -46,7 +46,7 @@ describe("turns", () => {
 
   it("are refused at once when as many wait as may", async () => {
     const log: string[] = [];
-    const turns = createTurns(1, 1);
+    const turns = createFairSemaphore(1, 1);
     const [first, second] = [work(log, "first"), work(log, "second")];
     const running = [turns.run(first.run), turns.run(second.run)];
     await expect(turns.run(async () => "third")).rejects.toThrow(TooManyWaitingError);

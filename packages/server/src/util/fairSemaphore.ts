@@ -2,7 +2,7 @@
  * Lets so many works run at once, and the others wait for their turn: those of one party in the order in which they
  * came, and the parties in turn.
  */
-export interface Turns {
+export interface FairSemaphore {
   /**
    * @param party whose work it is.
    * @throws {@link TooManyWaitingError} at once, if as many wait as may.
@@ -15,7 +15,11 @@ export class TooManyWaitingError extends Error {
 }
 
 /** @param mostOfOne of `mostWaiting`, how many may wait of one party. */
-export function createTurns(atOnce: number, mostWaiting: number, mostOfOne = mostWaiting): Turns {
+export function createFairSemaphore(
+  atOnce: number,
+  mostWaiting: number,
+  mostOfOne = mostWaiting,
+): FairSemaphore {
   /** Of the parties in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>();
   let running = 0;

@@ -1,5 +1,5 @@
 /** A rest between two looks that ends early when there is news, or for good. */
-export interface Pause {
+export interface WakeableTimer {
   /** Resolves after `ms`; if `wakeable`, at once when there is or comes news. */
   rest(ms: number, wakeable: boolean): Promise<void>;
   /** There is news. */
@@ -8,7 +8,7 @@ export interface Pause {
   end(): void;
 }
 
-export function createPause(): Pause {
+export function createWakeableTimer(): WakeableTimer {
   let wakeUp: (() => void) | undefined;
   let news = false;
   let ended = false;
@@ -44,7 +44,7 @@ export function createPause(): Pause {
 }
 
 /** Resolves after `ms`, or when the signal is aborted. */
-export function restUnless(ms: number, signal: AbortSignal): Promise<void> {
+export function sleepUnless(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = () => {

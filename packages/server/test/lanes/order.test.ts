@@ -16,7 +16,7 @@ import { hashOf, innerOf, userAddress, usersByAddress, WAIVER, WAIVER_KEY } from
 // What must hold for two seconds before it counts does so here after a fifth of one.
 vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
   const settle = await load();
-  return { ...settle, createDoubts: () => settle.createDoubts(() => 10 * performance.now()) };
+  return { ...settle, createConfirmations: () => settle.createConfirmations(() => 10 * performance.now()) };
 });
 
 const services = testServices();

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { MOST_CALLS } from "../../src/chain/rpc.js";
+import { MAX_BATCH_CALLS } from "../../src/chain/rpc.js";
 import { HeadFeed } from "./headFeed.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 
@@ -162,7 +162,7 @@ export class ScriptedNode {
     );
     this.sent.push(...raws);
     const arrival: Arrival = { methods: calls.map(({ method }) => method), raws };
-    const misbehaviour = calls.length > MOST_CALLS ? TOO_LARGE : this.script?.(arrival);
+    const misbehaviour = calls.length > MAX_BATCH_CALLS ? TOO_LARGE : this.script?.(arrival);
     this.#events.emit("arrival", arrival);
     this.#events.emit("news");
     if (misbehaviour?.kind === "later") await misbehaviour.after;

@@ -12,7 +12,7 @@ import {
   saveSigned,
 } from "../../src/store/advance.js";
 import { adoptChain } from "../../src/store/chains.js";
-import { type Lane, type Moved, registerLane, takeLease } from "../../src/store/lease.js";
+import { type HeldLane, type Moved, registerLane, takeLease } from "../../src/store/lease.js";
 import type { Store } from "../../src/store/store.js";
 import { CHAIN_ID } from "./modelChain.js";
 import { type Changes, innerOf, WAIVER } from "./user.js";
@@ -22,7 +22,7 @@ import { type Changes, innerOf, WAIVER } from "./user.js";
 export const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
 
 /** A chain in the store and a lane on it that is ours for a long time. */
-export async function laneIn(store: Store): Promise<Lane> {
+export async function laneIn(store: Store): Promise<HeldLane> {
   const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
   const waiver = hexToBytes(WAIVER);
   await registerLane(store, { chain, waiver });
@@ -48,7 +48,7 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
   };
 }
 
-type Step = (store: Store, lane: Lane, id: string, waiverNonce?: bigint) => Promise<string[]>;
+type Step = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => Promise<string[]>;
 
 const idsOf = async (moved: Promise<readonly Moved[]>) => (await moved).map(({ id }) => id);
 
@@ -92,7 +92,7 @@ const WAY: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
 export async function submissionIn(
   state: SubmissionState,
   store: Store,
-  lane: Lane,
+  lane: HeldLane,
   applicant: Applicant,
   waiverNonce = 0n,
 ): Promise<string> {

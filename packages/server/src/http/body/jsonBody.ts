@@ -2,7 +2,7 @@ import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import type { Caller } from "../../model/caller.js";
 import type { BodyMemory, HeldBytes } from "../limits/bodyMemory.js";
-import { whenOver } from "./onResponseClosed.js";
+import { onResponseClosed } from "./onResponseClosed.js";
 
 export interface JsonBodyOptions {
   /** Of any body; a key may have a narrower limit. */
@@ -31,7 +31,7 @@ export function takeJsonBodies(app: FastifyInstance, { maxBodyBytes, memory }: J
       const held = memory.open(caller);
       request.held = held;
       // The request's texts are as large as its body, and are there until it is answered.
-      whenOver(request.raw, reply.raw, () => held.release());
+      onResponseClosed(request.raw, reply.raw, () => held.release());
     }
     done(null, payload);
   });

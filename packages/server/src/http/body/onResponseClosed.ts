@@ -5,7 +5,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
  * Calls once when the answer is out or its client has left; at once, if the client has left already. The answer alone
  * does not tell: one that waits behind another on its connection never closes when the connection does.
  */
-export function whenOver({ socket }: IncomingMessage, response: ServerResponse, then: () => void): void {
+export function onResponseClosed(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  then: () => void,
+): void {
   if (socket.closed) {
     then();
     return;

@@ -7,7 +7,7 @@ interface Exchange {
 }
 
 /** The answers of each connection that are not out yet: a client may send the next request without waiting for them. */
-export class OpenAnswers {
+export class PendingResponses {
   readonly #exchanges = new WeakMap<Socket, Set<Exchange>>();
   readonly #ending = new WeakSet<Socket>();
 

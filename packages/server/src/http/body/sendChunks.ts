@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { whenOver } from "./onResponseClosed.js";
+import { onResponseClosed } from "./onResponseClosed.js";
 
 /**
  * Answers with chunks as they come, at the client's pace: the next is asked for when the one before has found room. By
@@ -13,7 +13,7 @@ export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint
   reply.hijack();
   const iterator = chunks[Symbol.asyncIterator]();
   let isOver = false;
-  const over = new Promise<void>((resolve) => whenOver(request.raw, raw, resolve));
+  const over = new Promise<void>((resolve) => onResponseClosed(request.raw, raw, resolve));
   void over.then(() => {
     isOver = true;
     return iterator.return?.();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
 import type { Store } from "../../store/store.js";
-import { createTokenBank, type TokenBank } from "../../store/tokenStore.js";
+import { createTokenStore, type TokenStore } from "../../store/tokenStore.js";
 import { RateExceededError } from "./localRateLimiter.js";
 import { createSharedRateLimiter, type RateLimiter } from "./rateLimiter.js";
 
@@ -11,7 +11,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-function replica(bank: TokenBank, now?: () => number): RateLimiter {
+function replica(bank: TokenStore, now?: () => number): RateLimiter {
   const limiter = createSharedRateLimiter({ bank, log: silent, ...(now && { now }) });
   limiters.push(limiter);
   return limiter;
@@ -43,7 +43,7 @@ function bankAt(clock: { ms: number }) {
     at = clock.ms;
     return Math.min(rateBurst, grown);
   };
-  const bank: TokenBank = {
+  const bank: TokenStore = {
     async take({ limits, needs, more }) {
       questions++;
       let left = grow(limits);
@@ -188,7 +188,7 @@ describe("the bank in the store", () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     // A token in a hundred seconds: what is counted is the burst.
     const caller = keyWith(0.01, 1_000);
-    const replicas = [replica(createTokenBank(store)), replica(createTokenBank(store))];
+    const replicas = [replica(createTokenStore(store)), replica(createTokenStore(store))];
     const spend = async (limiter: RateLimiter) => {
       let passed = 0;
       for (let refused = 0; refused < 3; ) {
@@ -209,7 +209,7 @@ describe("the bank in the store", () => {
   });
 
   it("goes by the database's clock, and takes back what is not used", async () => {
-    const bank = createTokenBank(store);
+    const bank = createTokenStore(store);
     const limits = { ratePerSecond: 0.01, rateBurst: 100 };
     const ask = (needs: number[], more = 0) => bank.take({ keyId: "key", limits, needs, more });
     expect(await ask([60, 60, 30], 5)).toMatchObject({ granted: [true, false, true], extra: 5 });

@@ -1,12 +1,12 @@
 import type { Logger } from "../../model/log.js";
-import type { TokenBank } from "../../store/tokenStore.js";
+import type { TokenStore } from "../../store/tokenStore.js";
 import {
   createRateLimiter,
   type RatedCaller,
   RateExceededError,
   type RateState,
 } from "./localRateLimiter.js";
-import { Purse } from "./tokenBucket.js";
+import { TokenBucket } from "./tokenBucket.js";
 
 /** Limits transactions per key over all replicas (D22). */
 export interface RateLimiter {
@@ -24,7 +24,7 @@ export interface Taken {
 }
 
 export interface SharedLimiterDependencies {
-  readonly bank: TokenBank;
+  readonly bank: TokenStore;
   readonly log: Logger;
   /** In ms. */
   readonly now?: () => number;
@@ -51,9 +51,9 @@ export function createSharedRateLimiter({
 }: SharedLimiterDependencies): RateLimiter {
   // Whoever is too fast for one replica is so for all, and costs no question.
   const local = createRateLimiter(now);
-  const purses = new Map<string, Purse>();
-  const purseOf = ({ keyId, limits }: RatedCaller): Purse => {
-    const purse = purses.get(keyId) ?? new Purse({ keyId, bank, now }, limits);
+  const purses = new Map<string, TokenBucket>();
+  const purseOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
+    const purse = purses.get(keyId) ?? new TokenBucket({ keyId, bank, now }, limits);
     purses.set(keyId, purse);
     return purse;
   };

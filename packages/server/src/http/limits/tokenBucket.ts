@@ -1,4 +1,4 @@
-import type { TokenBank } from "../../store/tokenStore.js";
+import type { TokenStore } from "../../store/tokenStore.js";
 import {
   exceeded,
   type RateExceededError,
@@ -15,9 +15,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export interface PurseOptions {
+export interface TokenBucketOptions {
   readonly keyId: string;
-  readonly bank: TokenBank;
+  readonly bank: TokenStore;
   /** In ms. */
   readonly now: () => number;
 }
@@ -26,8 +26,8 @@ export interface PurseOptions {
 const CHUNK = 0.05;
 
 /** The tokens of one key on one replica: taken from the bank a few at a time, and spent here. */
-export class Purse {
-  readonly #options: PurseOptions;
+export class TokenBucket {
+  readonly #options: TokenBucketOptions;
   #limits: RateLimits;
   #tokens = 0;
   /** What the bank had left, when it last said so. */
@@ -36,7 +36,7 @@ export class Purse {
   #asking = false;
   #usedAt = 0;
 
-  constructor(options: PurseOptions, limits: RateLimits) {
+  constructor(options: TokenBucketOptions, limits: RateLimits) {
     this.#options = options;
     this.#limits = limits;
   }

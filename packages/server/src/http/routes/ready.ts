@@ -17,7 +17,7 @@ export function registerReady(app: FastifyInstance, { readiness, authenticator }
       request.caller = authenticator.authenticate(request.headers.authorization);
     },
     handler: async (_request, reply) => {
-      const answer = await readiness.look();
+      const answer = await readiness.probe();
       return reply
         .status(answer.ready ? 200 : 503)
         .header("cache-control", "no-store")

@@ -11,7 +11,7 @@ import {
 } from "@gas-waiver/protocol";
 import type { FastifyInstance, onRequestAsyncHookHandler } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
-import type { Delivered } from "../../lane/broadcastBuffer.js";
+import type { BroadcastBuffer } from "../../lane/broadcastBuffer.js";
 import type { Caller } from "../../model/caller.js";
 import { storeErrors } from "../../model/unavailable.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../../store/list.js";
@@ -27,7 +27,7 @@ export interface SubmissionsDependencies {
   readonly chainRef: number;
   readonly authenticator: Authenticator;
   /** Who was told of a broadcast finds it in the record. */
-  readonly delivered: Pick<Delivered, "store">;
+  readonly delivered: Pick<BroadcastBuffer, "store">;
 }
 
 const compress = promisify(gzip);

@@ -15,7 +15,7 @@ import type { Caller } from "../../model/caller.js";
 import type { Authenticator } from "../auth.js";
 import { asksForGzip, gzipEach } from "../body/gzip.js";
 import { sendChunks } from "../body/sendChunks.js";
-import { untilEnded } from "../body/takeUntilAborted.js";
+import { takeUntilAborted } from "../body/takeUntilAborted.js";
 import { setRateLimit, setRateLimitPolicy } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import { addVary } from "../vary.js";
@@ -53,7 +53,7 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
         throw error;
       });
       // D25: a key that ends cuts the stream after a whole line.
-      const encoded = encode(untilEnded(lines, ended));
+      const encoded = encode(takeUntilAborted(lines, ended));
       const compress = asksForGzip(request.headers["accept-encoding"]);
       const body = compress ? gzipEach(encoded) : encoded;
       if (compress) reply.header("content-encoding", "gzip");

@@ -9,12 +9,7 @@ const UPGRADING = new Set(["upgrade", "connection", "http2-settings"]);
  * that ask for HTTP/2 in this way on any request are answered like others, and what is refused before an upgrade is
  * refused by the route, with the same error as everything else. The connection begins anew with what was read of it.
  */
-export function serveOrdinarily(
-  server: Server,
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-): void {
+export function declineUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   const { rawHeaders } = request;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -5,7 +5,7 @@ import type { ResolvedOptions } from "../../model/options.js";
 export type SocketLimits = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets">;
 
 /** Bounds the open WebSockets, in all and for each key. */
-export class SocketRoom {
+export class ConnectionLimits {
   readonly #limits: SocketLimits;
   readonly #metrics: Pick<Metrics, "sockets">;
   readonly #ofKey = new Map<string, number>();

@@ -9,9 +9,9 @@ import { shuttingDown } from "../../model/unavailable.js";
 import type { Authenticator } from "../auth.js";
 import type { BodyMemory } from "../limits/bodyMemory.js";
 import { SocketConnection, type SocketDependencies } from "./connection.js";
-import { serveOrdinarily } from "./declineUpgrade.js";
+import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
-import { type SocketLimits, SocketRoom } from "./limits.js";
+import { ConnectionLimits, type SocketLimits } from "./limits.js";
 
 export interface SocketRouteDependencies extends SocketDependencies {
   readonly authenticator: Authenticator;
@@ -40,7 +40,7 @@ const PIECES = {
 export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): void {
   const { authenticator, options, memory } = dependencies;
   const connections = new Set<SocketConnection>();
-  const room = new SocketRoom(options, dependencies.metrics);
+  const room = new ConnectionLimits(options, dependencies.metrics);
   let closing = false;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -68,12 +68,12 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
   };
   // A handshake that is wrong; the route says so.
   sockets.on("wsClientError", (_error, socket, request) => {
-    serveOrdinarily(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
+    declineUpgrade(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
   });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const grant = isForUs(request) && !closing ? grantOf(authenticator, request) : undefined;
     const fits = grant !== undefined && room.hasRoom(grant.caller.keyId);
-    if (!fits) serveOrdinarily(app.server, request, socket, head);
+    if (!fits) declineUpgrade(app.server, request, socket, head);
     else open(grant, request, socket, head);
   });
   registerRoute(app, authenticator, (keyId) => {
