@@ -13,16 +13,23 @@ const MINIMUM_NODE = [20, 19];
  * @param {{ signal: AbortSignal }} options
  */
 export async function setUp({ signal }) {
-  assertNode();
-  if (await isOutOfDate()) {
-    console.log("installing the packages (npm ci); the first time this can take a minute …");
-    await npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], signal);
-  }
+  await installPackages({ signal });
   console.log("building (tsc -b) …");
   await runProgram("tsc", process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"], {
     cwd: root,
     signal,
   });
+}
+
+/**
+ * Installs the packages as the lock file has them, unless they are there.
+ * @param {{ signal: AbortSignal }} options
+ */
+export async function installPackages({ signal }) {
+  assertNode();
+  if (!(await isOutOfDate())) return;
+  console.log("installing the packages (npm ci); the first time this can take a minute …");
+  await npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], signal);
 }
 
 function assertNode() {

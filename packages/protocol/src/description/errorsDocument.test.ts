@@ -9,7 +9,7 @@ const DOCUMENT = fileURLToPath(new URL("../../../../docs/errors.md", import.meta
 
 const INTRODUCTION = `# Errors
 
-<!-- Made from packages/protocol/src/description by \`npm run docs\`. -->
+<!-- Made from packages/protocol/src/description by \`npm run docs:generate\`. -->
 
 An error is \`{ code, message, reason? }\`. \`code\` says what kind it is. \`reason\` names the one rule that failed; it never changes its meaning, and newer services may know reasons that are not in this list (D26). \`message\` says it for a person, with the values involved, and may change.
 
@@ -57,7 +57,7 @@ function renderDocument(): string {
 }
 
 describe("docs/errors.md", () => {
-  it("is what the notes on the reasons say (`npm run docs` writes it)", async () => {
+  it("is what the notes on the reasons say (`npm run docs:generate` writes it)", async () => {
     await expect(renderDocument()).toMatchFileSnapshot(DOCUMENT);
   });
 

@@ -1,0 +1,32 @@
+import { defineConfig } from "vitepress";
+import { repositoryFiles } from "./repositoryFiles.mjs";
+import { sidebar } from "./sidebar.mjs";
+
+export default defineConfig({
+  title: "gas-waiver",
+  description: "A relay for gas-waived EVM transactions: users sign, nobody pays gas.",
+  lang: "en",
+  cleanUrls: false,
+  lastUpdated: false,
+  // A page that links to a page that is not there fails the build. Anchors are checked by scripts/documentLinks.mjs.
+  ignoreDeadLinks: false,
+  srcExclude: ["**/README.md"],
+  markdown: {
+    theme: { light: "github-light", dark: "github-dark" },
+    config: (md) => md.use(repositoryFiles),
+  },
+  vite: { server: { host: "127.0.0.1" }, preview: { host: "127.0.0.1" } },
+  themeConfig: {
+    outline: [2, 3],
+    search: { provider: "local" },
+    nav: [
+      { text: "Start", link: "/getting-started" },
+      { text: "Guides", link: "/guides/viem", activeMatch: "/guides/" },
+      { text: "Reference", link: "/reference/client", activeMatch: "/reference/|/errors|/limits" },
+      { text: "Concepts", link: "/protocol", activeMatch: "/concepts/|/protocol" },
+      { text: "Devnet", link: "/devnet", activeMatch: "/devnet|/governance" },
+    ],
+    sidebar,
+    docFooter: { prev: "Before", next: "Next" },
+  },
+});

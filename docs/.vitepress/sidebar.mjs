@@ -1,0 +1,75 @@
+/** The site's pages in reading order. A test compares this list with the files. */
+export const sidebar = [
+  {
+    text: "Start",
+    items: [
+      { text: "What it is", link: "/" },
+      { text: "Five minutes to a gasless transfer", link: "/getting-started" },
+    ],
+  },
+  {
+    text: "Guides: send",
+    items: [
+      { text: "Send with viem", link: "/guides/viem" },
+      { text: "Send with ethers", link: "/guides/ethers" },
+      { text: "Send from a browser page", link: "/guides/browser" },
+      { text: "Send batches", link: "/guides/batches" },
+      { text: "Retry without sending twice", link: "/guides/retries" },
+      { text: "Check before sending", link: "/guides/check" },
+      { text: "Follow a submission", link: "/guides/follow" },
+      { text: "Use one WebSocket", link: "/guides/websocket" },
+      { text: "Send without a service", link: "/guides/self-hosted" },
+    ],
+  },
+  {
+    text: "Guides: operate",
+    items: [
+      { text: "Set up for production", link: "/guides/production" },
+      { text: "Run on several machines", link: "/guides/several-machines" },
+      { text: "Issue API keys and set caps", link: "/guides/api-keys" },
+      { text: "Decide what may be sent", link: "/guides/policy" },
+      { text: "Steer the lanes", link: "/guides/lanes" },
+      { text: "Monitor the service", link: "/guides/monitoring" },
+      { text: "Upgrade", link: "/guides/upgrades" },
+      { text: "Troubleshoot by symptom", link: "/guides/troubleshooting" },
+    ],
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "Client functions", link: "/reference/client" },
+      { text: "HTTP routes", link: "/reference/http" },
+      { text: "WebSocket frames", link: "/reference/websocket" },
+      { text: "Admin API", link: "/reference/admin" },
+      { text: "Commands", link: "/reference/commands" },
+      { text: "Settings", link: "/reference/settings" },
+      { text: "Errors", link: "/errors" },
+      { text: "Limits", link: "/limits" },
+      { text: "Metrics", link: "/reference/metrics" },
+    ],
+  },
+  {
+    text: "Concepts",
+    items: [
+      { text: "The protocol", link: "/protocol" },
+      { text: "The life of a submission", link: "/concepts/life" },
+      { text: "Guarantees", link: "/concepts/guarantees" },
+    ],
+  },
+  {
+    text: "The devnet",
+    items: [
+      { text: "The local chain", link: "/devnet" },
+      { text: "Governance", link: "/governance" },
+    ],
+  },
+  {
+    text: "Design and measurements",
+    items: [
+      { text: "Decisions", link: "/decisions" },
+      { text: "Performance", link: "/performance" },
+      { text: "What attacks cost", link: "/design/abuse" },
+      { text: "Chaos", link: "/chaos" },
+    ],
+  },
+];

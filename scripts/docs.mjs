@@ -1,0 +1,29 @@
+// npm run docs serves the documentation's site on this machine; npm run docs:build builds it into
+// docs/.vitepress/dist. Both install the packages first where they are missing.
+import { join } from "node:path";
+import { documentProblems } from "./documentLinks.mjs";
+import { runProgram } from "./runProgram.mjs";
+import { installPackages, root } from "./setup.mjs";
+
+const [command, ...args] = process.argv.slice(2);
+const interrupted = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
+const { signal } = interrupted;
+
+try {
+  await installPackages({ signal });
+  if (command === "build") {
+    const problems = documentProblems(root);
+    for (const problem of problems) console.error(problem);
+    if (problems.length > 0) throw new Error(`${problems.length} link(s) lead nowhere`);
+  }
+  const vitepress = join("node_modules", "vitepress", "bin", "vitepress.js");
+  await runProgram("vitepress", process.execPath, [vitepress, command, "docs", ...args], {
+    cwd: root,
+    signal,
+  });
+} catch (error) {
+  if (signal.aborted) process.exit(0);
+  console.error(`docs: ${error.message}`);
+  process.exit(1);
+}

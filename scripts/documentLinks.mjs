@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+/** The repository's folders and files that hold documents. */
+const DOCUMENTS = ["docs", "examples", "packages", "README.md", "ARCHITECTURE.md", "CHANGELOG.md"];
+const NOT_DOCUMENTS = /(^|\/)(node_modules|dist|cache)(\/|$)/;
+
+/**
+ * Every document of the repository, as paths from its root.
+ * @param {string} root
+ * @returns {string[]}
+ */
+export function documents(root) {
+  return DOCUMENTS.flatMap((entry) => {
+    if (entry.endsWith(".md")) return [entry];
+    return readdirSync(join(root, entry), { recursive: true, encoding: "utf8" })
+      .map((file) => join(entry, file))
+      .filter((file) => file.endsWith(".md") && !NOT_DOCUMENTS.test(file));
+  }).sort();
+}
+
+/** The heading's anchor on the site (VitePress). */
+const siteAnchor = (title) =>
+  title
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .replace(/[\s~`!@#$%^&*()\-_+=[\]{}|\\;:"'“”‘’<>,.?/]+/g, "-")
+    .replace(/-{2,}/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .replace(/^(\d)/, "_$1")
+    .toLowerCase();
+
+/** The heading's anchor where the file is read in the repository. */
+const repositoryAnchor = (title) =>
+  title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\-_ ]/gu, "")
+    .replaceAll(" ", "-");
+
+/** The text of a heading without its markup. */
+const titleOf = (heading) =>
+  heading
+    .replace(/`([^`]*)`/g, "$1")
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .trim();
+
+function withoutCode(text) {
+  return text.replace(/^( *)(```+)[\s\S]*?^\1\2 *$/gm, "");
+}
+
+/** The anchors that both the site and the repository have for this text. */
+export function anchorsOf(text) {
+  const plain = withoutCode(text);
+  const seen = new Map();
+  const numbered = (anchor) => {
+    const count = seen.get(anchor) ?? 0;
+    seen.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  };
+  const titles = [...plain.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => titleOf(heading));
+  const anchors = titles.filter((title) => siteAnchor(title) === repositoryAnchor(title)).map(siteAnchor);
+  const given = [...plain.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id]) => id);
+  return new Set([...anchors.map(numbered), ...given]);
+}
+
+/**
+ * Checks the links between documents: the file must be there, and so must the heading.
+ * @param {string} root of the repository
+ * @returns {string[]} a sentence for each link that leads nowhere
+ */
+export function documentProblems(root) {
+  const read = (file) => readFileSync(join(root, file), "utf8");
+  return documents(root).flatMap((file) => {
+    const links = [...withoutCode(read(file)).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+    return links.flatMap(([, path, anchor]) => {
+      const target = path === "" ? file : relative(root, join(root, dirname(file), path));
+      if (!existsSync(join(root, target))) return [`${file} links to ${path}, which is not there`];
+      if (!anchor || !target.endsWith(".md")) return [];
+      if (anchorsOf(read(target)).has(anchor)) return [];
+      return [`${file} links to ${target}#${anchor}, a heading that is not there`];
+    });
+  });
+}
