@@ -6,7 +6,7 @@ import {
   decodeInnerTx,
   hexToBytes,
   signTransaction,
-  signWrapperTx,
+  signWrapperTxWithKey,
 } from "../../packages/protocol/dist/index.js";
 
 /** Everybody pays the devnet's floor where they pay. */
@@ -41,7 +41,7 @@ function wrappedTransfers(from, count) {
     );
     const waiver = waivers[i % waivers.length];
     const nonce = BigInt(Math.floor(i / waivers.length));
-    return bytesToHex(signWrapperTx(decodeInnerTx(inner.raw), waiver, { nonce }).raw);
+    return bytesToHex(signWrapperTxWithKey(decodeInnerTx(inner.raw), waiver, { nonce }).raw);
   });
 }
 

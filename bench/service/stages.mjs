@@ -3,8 +3,8 @@ import { Session } from "node:inspector/promises";
 
 /** The first stage that names the function, or else the file, has the time. What has neither goes to its caller's. */
 const STAGES = [
-  ["recover", /^(recoverSender|recover)$/, undefined],
-  ["sign", /^(signWrapperTx|signTransaction)$/, undefined],
+  ["recover", /^(recoverSender|recoverAddress|recover)$/, undefined],
+  ["sign", /^(signWrapperTx|signWrapperTxWithKey|signTransaction)$/, undefined],
   ["parse", /^(parseInnerTx|decodeInnerTx|assertInnerTx|examine)$/, undefined],
   ["garbage collection", /^\(garbage collector\)$/, undefined],
   ["idle", /^\(idle\)$/, undefined],

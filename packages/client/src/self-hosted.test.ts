@@ -3,19 +3,30 @@ import {
   decodeTransaction,
   hexToBytes,
   MARKER_ADDRESS,
+  privateKeyAccount,
   privateKeyToAddress,
   recoverSender,
 } from "@gas-waiver/protocol";
 import { SigningKey, Wallet } from "ethers";
 import { sign } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { broadcast, hashOf, wrap } from "./self-hosted.js";
+import { describeWaiverAccount } from "../../protocol/src/waiverAccountContract.test-support.js";
+import { broadcast, hashOf, hashSignerAccount, wrap } from "./self-hosted.js";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 const user = new Wallet(`0x${"22".repeat(32)}`);
 const call = { type: 0, chainId: 2201, nonce: 0, gasPrice: 0, gasLimit: 60_000, to: `0x${"33".repeat(20)}` };
 const inner = await user.signTransaction(call);
 const place = { nonce: 4, chainId: 2201 };
+
+describeWaiverAccount(
+  "of a signer in hex",
+  () =>
+    hashSignerAccount(bytesToHex(privateKeyToAddress(hexToBytes(KEY))), (hash) =>
+      new SigningKey(KEY).sign(hash),
+    ),
+  privateKeyToAddress(hexToBytes(KEY)),
+);
 
 describe("wrap", () => {
   it("gives a wrapper to the marker, signed by the waiver, around the user's bytes", async () => {
@@ -60,6 +71,27 @@ describe("wrap", () => {
   ])("refuses a transaction %s", async (_, change, reason) => {
     const strange = await user.signTransaction({ ...call, ...change });
     await expect(wrap(strange, { privateKey: KEY }, place)).rejects.toMatchObject({ reason });
+  });
+
+  it("takes a waiver account, and gives the same wrapper as with its key", async () => {
+    const signingKey = new SigningKey(KEY);
+    const address = bytesToHex(privateKeyToAddress(hexToBytes(KEY)));
+    const accounts = [
+      privateKeyAccount(hexToBytes(KEY)),
+      hashSignerAccount(address, (hash) => signingKey.sign(hash)),
+    ];
+    const wrapper = await wrap(inner, { privateKey: KEY }, place);
+    for (const account of accounts) expect(await wrap(inner, account, place)).toBe(wrapper);
+  });
+
+  it("refuses an account whose signature another key has made", async () => {
+    const address = bytesToHex(new Uint8Array(20).fill(7));
+    const liar = hashSignerAccount(address, (hash) => new SigningKey(KEY).sign(hash));
+    const recovered = bytesToHex(privateKeyToAddress(hexToBytes(KEY)));
+    await expect(wrap(inner, liar, place)).rejects.toMatchObject({
+      reason: "WRAPPER_INVALID_SIGNATURE",
+      values: { waiver: address, recovered },
+    });
   });
 
   it("refuses what is no signature", async () => {

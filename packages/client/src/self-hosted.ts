@@ -3,32 +3,44 @@
  * What the service does besides is then the caller's: the waiver's nonces, what to do after an unclear answer.
  */
 import {
+  assembleWrapperTx,
   assertCall,
   assertChainId,
   assertIntrinsicGas,
   assertZeroGasPrice,
   bytesToHex,
   crypto,
-  decodeTransaction,
-  encodeTransaction,
   type Hex,
   hexToBytes,
   type InnerTx,
   parseInnerTx,
+  privateKeyAccount,
+  recoverAddress,
   recoverSender,
   type Signature,
   signingHash,
+  type WaiverAccount,
   wrapInnerTx,
 } from "@gas-waiver/protocol";
 
+export { privateKeyAccount, type Signature, type WaiverAccount } from "@gas-waiver/protocol";
 export { type BroadcastOptions, broadcast, NodeRefusedError } from "./broadcast.js";
 export { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./WaiverClientError.js";
 
-/** The waiver: its private key (32 bytes), or what signs a 32-byte hash with it, as viem and ethers do. */
-export type Waiver =
-  | { readonly privateKey: Hex | Uint8Array }
-  | { sign(hash: Hex): HashSignature | Promise<HashSignature> };
+/**
+ * The waiver that signs the wrapper: an account, wherever its key is kept; its private key (32 bytes); or a function
+ * that signs a 32-byte hash, as those of viem and ethers do. Only an account names its address, so only for an account can
+ * {@link wrap} refuse what another key has signed.
+ */
+export type Waiver = WaiverAccount | { readonly privateKey: Hex | Uint8Array } | HashSigner;
 
+/** A signer in hex, as viem's `sign` and ethers' `SigningKey` are. {@link hashSignerAccount} makes an account of one. */
+export interface HashSigner {
+  readonly address?: never;
+  sign(hash: Hex): HashSignature | Promise<HashSignature>;
+}
+
+/** A signature in hex. */
 export interface HashSignature {
   /** 32 bytes each, as 0x hex; `s` in the lower half of the curve's order (EIP-2). */
   readonly r: string;
@@ -50,7 +62,8 @@ export interface WrapOptions {
  * Wraps a signed transaction of gas price 0 (0x hex) and signs the wrapper as the waiver.
  * Asserted are the rules that need no policy: chain, price, target, gas, the user's signature.
  * @returns the signed wrapper as 0x hex, for {@link broadcast}.
- * @throws ProtocolError of the protocol package, with the rule that fails.
+ * @throws ProtocolError of the protocol package, with the rule that fails; `WRAPPER_INVALID_SIGNATURE` where the
+ * waiver's signature does not recover to its address (D33).
  */
 export async function wrap(
   signedInnerTx: string,
@@ -61,10 +74,29 @@ export async function wrap(
   assertWrappable(inner, BigInt(chainId));
   const gas = verificationGas === undefined ? {} : { verificationGas };
   const wrapper = wrapInnerTx(inner, { nonce: BigInt(nonce), ...gas });
-  const raw = encodeTransaction(wrapper, await signatureOf(waiver, signingHash(wrapper)));
-  // What a signer outside returned may be no signature of this chain's kind.
-  recoverSender(decodeTransaction(raw));
-  return bytesToHex(raw);
+  const hash = signingHash(wrapper);
+  const signing = signingOf(waiver);
+  const signature = await signing.sign(hash);
+  const address = signing.address ?? recoverAddress(hash, signature);
+  return bytesToHex(assembleWrapperTx(wrapper, signature, address).raw);
+}
+
+/**
+ * The waiver account of a signer in hex, such as ethers' `SigningKey` or a function around viem's `sign`.
+ * @param address the waiver's address, 0x hex of 20 bytes. What recovers to another address is not used (D33).
+ * @example
+ * ```ts
+ * import { SigningKey } from "ethers";
+ *
+ * const key = new SigningKey(privateKey);
+ * const waiver = hashSignerAccount(waiverAddress, (hash) => key.sign(hash));
+ * ```
+ */
+export function hashSignerAccount(address: Hex, sign: HashSigner["sign"]): WaiverAccount {
+  return {
+    address: hexToBytes(address),
+    sign: async (hash) => fromHexSignature(await sign(bytesToHex(hash))),
+  };
 }
 
 /** The hash of a signed transaction (0x hex): what its receipt is found by, the user's own or the wrapper's. */
@@ -80,14 +112,20 @@ function assertWrappable(inner: InnerTx, chainId: bigint): void {
   recoverSender(inner);
 }
 
-async function signatureOf(waiver: Waiver, hash: Uint8Array): Promise<Signature> {
+/** Signs as the waiver. The address is undefined for a signer in hex that does not tell it. */
+type Signing = Pick<WaiverAccount, "sign"> & { readonly address: Uint8Array | undefined };
+
+function signingOf(waiver: Waiver): Signing {
   if ("privateKey" in waiver) {
     const { privateKey } = waiver;
-    return crypto.sign(hash, typeof privateKey === "string" ? hexToBytes(privateKey) : privateKey);
+    return privateKeyAccount(typeof privateKey === "string" ? hexToBytes(privateKey) : privateKey);
   }
-  const { r, s, yParity } = await waiver.sign(bytesToHex(hash));
-  const compact = hexToBytes(`0x${word(r)}${word(s)}`);
-  return { compact, yParity: yParity === 0 ? 0 : 1 };
+  if (waiver.address !== undefined) return waiver;
+  return { address: undefined, sign: async (hash) => fromHexSignature(await waiver.sign(bytesToHex(hash))) };
+}
+
+function fromHexSignature({ r, s, yParity }: HashSignature): Signature {
+  return { compact: hexToBytes(`0x${word(r)}${word(s)}`), yParity: yParity === 0 ? 0 : 1 };
 }
 
 /** 64 hex digits: some signers leave out leading zeros. */

@@ -1,9 +1,8 @@
 import { crypto as defaultCrypto } from "#crypto";
-import { publicKeyToAddress } from "./address.js";
 import type { Crypto, Signature } from "./crypto/Crypto.js";
 import { bytesToBigInt, concatBytes } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
 import { encodeRlp, type RlpItem } from "./rlp.js";
+import { recoverAddress } from "./signature.js";
 
 /** EIP-2930: the addresses and storage keys that a transaction announces. */
 export type AccessList = readonly {
@@ -127,11 +126,7 @@ export function hashTransaction(tx: SignedTransaction, crypto: Crypto = defaultC
  * @throws {@link ProtocolError} `INVALID_SIGNATURE` if no key can have made the signature.
  */
 export function recoverSender(tx: SignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
-  const publicKey = crypto.recover(signingHash(tx, crypto), tx.signature);
-  if (publicKey === undefined) {
-    throw new ProtocolError("INVALID_SIGNATURE", "no key can have made this signature");
-  }
-  return publicKeyToAddress(publicKey, crypto);
+  return recoverAddress(signingHash(tx, crypto), tx.signature, crypto);
 }
 
 /** The highest price per gas that the transaction can pay: 0 for a gas-waived one (both fees of EIP-1559). */

@@ -1,11 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { decodeTransaction } from "./decodeTransaction.js";
-import { byUser, eip1559, eip2930, legacy, WAIVER, WAIVER_KEY } from "./fixtures.test-support.js";
+import {
+  byUser,
+  eip1559,
+  eip2930,
+  legacy,
+  refusal,
+  refusalOf,
+  USER,
+  USER_KEY,
+  WAIVER,
+  WAIVER_KEY,
+} from "./fixtures.test-support.js";
+import { bytesToHex } from "./hex.js";
 import { decodeInnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
-import { recoverSender } from "./SignedTransaction.js";
-import { signWrapperTx, wrapInnerTx } from "./WrapperTx.js";
+import { recoverSender, signingHash } from "./SignedTransaction.js";
+import { assembleWrapperTx, signWrapperTx, signWrapperTxWithKey, wrapInnerTx } from "./WrapperTx.js";
+import { privateKeyAccount } from "./waiverAccount.js";
 
 const inner = decodeInnerTx(byUser(legacy()).raw);
 
@@ -36,12 +49,49 @@ describe("wrapInnerTx (D5)", () => {
   });
 });
 
-describe("signWrapperTx", () => {
+describe("signWrapperTxWithKey", () => {
   it("signs for the waiver, and gives the same bytes each time", () => {
-    const signed = signWrapperTx(inner, WAIVER_KEY, { nonce: 7n });
+    const signed = signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 7n });
     expect(recoverSender(signed)).toEqual(WAIVER);
     expect(decodeTransaction(signed.raw)).toEqual(signed);
-    expect(signWrapperTx(inner, WAIVER_KEY, { nonce: 7n }).raw).toEqual(signed.raw);
-    expect(signWrapperTx(inner, WAIVER_KEY, { nonce: 8n }).raw).not.toEqual(signed.raw);
+    expect(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 7n }).raw).toEqual(signed.raw);
+    expect(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 8n }).raw).not.toEqual(signed.raw);
+  });
+});
+
+describe("signWrapperTx", () => {
+  it("gives the same wrapper through an account as with the key at hand", async () => {
+    const signed = await signWrapperTx(inner, privateKeyAccount(WAIVER_KEY), { nonce: 7n });
+    expect(signed).toEqual(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 7n }));
+  });
+
+  it("never returns a wrapper that another key has signed (D33)", async () => {
+    const account = { ...privateKeyAccount(USER_KEY), address: WAIVER };
+    const error = await refusalOf(signWrapperTx(inner, account, { nonce: 7n }));
+    expect(error.reason).toBe("WRAPPER_INVALID_SIGNATURE");
+    expect(error.values).toEqual({ waiver: bytesToHex(WAIVER), recovered: bytesToHex(USER) });
+  });
+
+  it("rejects with the error of a custody that does not sign", async () => {
+    const account = { address: WAIVER, sign: () => Promise.reject(new Error("the device is locked")) };
+    await expect(signWrapperTx(inner, account, { nonce: 7n })).rejects.toThrow("the device is locked");
+  });
+});
+
+describe("assembleWrapperTx", () => {
+  const wrapper = wrapInnerTx(inner, { nonce: 7n });
+
+  it("joins an unsigned wrapper and the signature of its signing hash", async () => {
+    const signature = await privateKeyAccount(WAIVER_KEY).sign(signingHash(wrapper));
+    const signed = assembleWrapperTx(wrapper, signature, WAIVER);
+    expect(signed).toEqual(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 7n }));
+  });
+
+  it("refuses the waiver's signature of another wrapper", async () => {
+    const other = signingHash(wrapInnerTx(inner, { nonce: 8n }));
+    const signature = await privateKeyAccount(WAIVER_KEY).sign(other);
+    const error = refusal(() => assembleWrapperTx(wrapper, signature, WAIVER));
+    expect(error.reason).toBe("WRAPPER_INVALID_SIGNATURE");
+    expect(error.values.waiver).toBe(bytesToHex(WAIVER));
   });
 });

@@ -1,9 +1,16 @@
 import { crypto as defaultCrypto } from "#crypto";
-import type { Crypto } from "./crypto/Crypto.js";
+import type { Crypto, Signature } from "./crypto/Crypto.js";
 import type { InnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
-import { type SignedTransaction, signTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
+import {
+  encodeTransaction,
+  type SignedTransaction,
+  signingHash,
+  signTransaction,
+  type UnsignedTransaction,
+} from "./SignedTransaction.js";
+import { assertWaiverSignature, type WaiverAccount } from "./waiverAccount.js";
 
 /** Gas for unwrapping and verification that a WrapperTx carries on top (D5). */
 export const DEFAULT_VERIFICATION_GAS = 50_000n;
@@ -34,8 +41,54 @@ export function wrapInnerTx(inner: InnerTx, { nonce, verificationGas }: WrapOpti
   return { ...wrapper, gasLimit };
 }
 
-/** Wraps and signs with the waiver's private key (32 bytes). */
-export function signWrapperTx(
+/**
+ * Adds the waiver's signature to an unsigned wrapper, as a custody made it over `signingHash(wrapper)`.
+ * @param waiver the waiver's address, 20 bytes.
+ * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if the signature does not recover to the address or has a
+ * high s (D33).
+ * @example
+ * ```ts
+ * const wrapper = wrapInnerTx(inner, { nonce: 7n });
+ * const signature = await waiver.sign(signingHash(wrapper));
+ * const { raw } = assembleWrapperTx(wrapper, signature, waiver.address);
+ * ```
+ */
+export function assembleWrapperTx(
+  wrapper: UnsignedTransaction,
+  signature: Signature,
+  waiver: Uint8Array,
+  crypto: Crypto = defaultCrypto,
+): SignedTransaction {
+  assertWaiverSignature(signingHash(wrapper, crypto), signature, waiver, crypto);
+  return { ...wrapper, signature, raw: encodeTransaction(wrapper, signature) };
+}
+
+/**
+ * Wraps an InnerTx and has the waiver sign the wrapper, wherever its key is.
+ * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if what the waiver gives is not its signature, and whatever
+ * the waiver's `sign` throws.
+ * @example
+ * ```ts
+ * const { raw } = await signWrapperTx(parseInnerTx(signedHex), privateKeyAccount(key), { nonce: 7n });
+ * ```
+ */
+export async function signWrapperTx(
+  inner: InnerTx,
+  waiver: WaiverAccount,
+  options: WrapOptions,
+  crypto: Crypto = defaultCrypto,
+): Promise<SignedTransaction> {
+  const wrapper = wrapInnerTx(inner, options);
+  const signature = await waiver.sign(signingHash(wrapper, crypto));
+  return assembleWrapperTx(wrapper, signature, waiver.address, crypto);
+}
+
+/**
+ * Wraps an InnerTx and signs the wrapper with a key that is at hand, at once: the same bytes as {@link signWrapperTx} with
+ * the account of this key. For batches, where a recovery for each signature would double the work.
+ * @param waiverKey the waiver's private key, 32 bytes.
+ */
+export function signWrapperTxWithKey(
   inner: InnerTx,
   waiverKey: Uint8Array,
   options: WrapOptions,

@@ -1,13 +1,12 @@
 import type { Signature } from "./crypto/Crypto.js";
-import { bytesToBigInt } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
 import { RlpReader } from "./rlp.js";
 import { type AccessList, type SignedTransaction, TYPE_BYTES } from "./SignedTransaction.js";
+import { assertCanonicalSignature } from "./signature.js";
 
 const UINT64_BYTES = 8;
 const UINT256_BYTES = 32;
 const MAX_NONCE = 2n ** 64n - 1n;
-const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /**
  * Decodes the bytes of one signed transaction, strictly canonical (D2). Byte fields are views of `raw`.
@@ -146,22 +145,6 @@ function assertRanges(tx: SignedTransaction): SignedTransaction {
       nonce: tx.nonce.toString(),
     });
   }
-  const r = bytesToBigInt(tx.signature.compact.subarray(0, 32));
-  const s = bytesToBigInt(tx.signature.compact.subarray(32));
-  if (r === 0n && s === 0n) {
-    throw new ProtocolError("INVALID_SIGNATURE", "the transaction is not signed: r and s are 0");
-  }
-  if (r === 0n || r >= CURVE_ORDER || s === 0n || s >= CURVE_ORDER) {
-    const outside = r === 0n || r >= CURVE_ORDER ? "r" : "s";
-    throw new ProtocolError("INVALID_SIGNATURE", `${outside} is not between 0 and the order of the curve`, {
-      field: outside,
-    });
-  }
-  if (s > CURVE_ORDER / 2n) {
-    throw new ProtocolError(
-      "HIGH_S_SIGNATURE",
-      "s is above half the order of the curve; the same signature has a low s, which EIP-2 demands",
-    );
-  }
+  assertCanonicalSignature(tx.signature);
   return tx;
 }

@@ -17,6 +17,8 @@ export * from "./registry.js";
 export * from "./revert.js";
 export * from "./rlp.js";
 export * from "./SignedTransaction.js";
+export * from "./signature.js";
 export * from "./validatorRules.js";
 export * from "./WrapperTx.js";
+export * from "./waiverAccount.js";
 export * from "./wire/index.js";

@@ -1,4 +1,4 @@
-import { decodeInnerTx, hashTransaction, signWrapperTx } from "@gas-waiver/protocol";
+import { decodeInnerTx, hashTransaction, signWrapperTxWithKey } from "@gas-waiver/protocol";
 
 /** An accepted InnerTx with the waiver nonce that its wrapper gets. */
 export interface ToWrap {
@@ -26,7 +26,7 @@ export function signWrappers(
 ): SignedWrapper[] {
   return toWrap.map(({ innerRaw, waiverNonce }) => {
     const options = { nonce: waiverNonce, verificationGas };
-    const wrapper = signWrapperTx(decodeInnerTx(innerRaw), waiverKey, options);
+    const wrapper = signWrapperTxWithKey(decodeInnerTx(innerRaw), waiverKey, options);
     return { wrapperRaw: wrapper.raw, wrapperHash: hashTransaction(wrapper) };
   });
 }

@@ -7,7 +7,7 @@ import {
   hexToBytes,
   MARKER_ADDRESS,
   signTransaction,
-  signWrapperTx,
+  signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
 import { beforeAll, describe, expect, it } from "vitest";
 import { outcomeOf, testServices } from "../support/testService.js";
@@ -65,7 +65,7 @@ const LINES: readonly (readonly [what: string, transaction: string, outcome: str
   ["a call of the marker", innerOf(1, 0, { to: MARKER_ADDRESS }), "VALIDATION_FAILED/TARGET_IS_MARKER"],
   [
     "a wrapper as inner",
-    bytesToHex(signWrapperTx(inner, WAIVER_KEY, { nonce: 0n }).raw),
+    bytesToHex(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 0n }).raw),
     "VALIDATION_FAILED/TARGET_IS_MARKER",
   ],
   ["gas below intrinsic", innerOf(1, 0, { gasLimit: 21_000n }), "VALIDATION_FAILED/GAS_LIMIT_TOO_LOW"],

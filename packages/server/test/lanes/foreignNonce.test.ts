@@ -1,5 +1,5 @@
 // Something else sends with a waiver's key: noticed, counted, and at last the lane stops instead of fighting.
-import { decodeInnerTx, type Hex, hexToBytes, signWrapperTx } from "@gas-waiver/protocol";
+import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
@@ -15,7 +15,7 @@ const services = testServices();
 const INCLUDED = { query: "?wait=included" };
 
 const foreign = (inner: Hex, nonce: bigint) =>
-  signWrapperTx(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
+  signWrapperTxWithKey(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
 
 /** A submission whose nonce something else uses in the block that should have had it. */
 async function lose(service: TestService, user: number): Promise<void> {

@@ -6,7 +6,7 @@ import {
   type Hex,
   hashTransaction,
   hexToBytes,
-  signWrapperTx,
+  signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
 import type { PoolKind } from "../support/modelChain.js";
@@ -195,7 +195,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce used by another wrapper",
 });
 
 function wrapped(inner: Hex, nonce: bigint, verificationGas = 50_000n): Uint8Array {
-  return signWrapperTx(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas }).raw;
+  return signWrapperTxWithKey(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas }).raw;
 }
 
 function nonceOf(raw: Hex): bigint {

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { privateKeyAccount, recoverAddress, type Signature, type WaiverAccount } from "./index.js";
+import { assertCanonicalSignature } from "./signature.js";
+
+/** Hashes that a custody must sign as they are: also those with leading zeros, and those above the curve's order. */
+const HASHES = [0x00, 0x01, 0x7f, 0x80, 0xff].map((byte) => new Uint8Array(32).fill(byte));
+const LEADING_ZEROS = Uint8Array.from({ length: 32 }, (_, i) => (i < 4 ? 0 : i));
+
+/** Sixty-four hashes of which about half have a high s in one of its two forms. */
+const MANY = Array.from({ length: 64 }, (_, i) => new Uint8Array(32).fill(i + 2));
+
+/**
+ * The contract of every custody (D33). Call it once in the custody's test file.
+ * @param name the custody, for the titles.
+ * @param open gives an account; called once for each test.
+ * @param expected the address of the key, 20 bytes, where the test knows it.
+ */
+export function describeWaiverAccount(
+  name: string,
+  open: () => WaiverAccount | Promise<WaiverAccount>,
+  expected?: Uint8Array,
+): void {
+  describe(`the waiver account ${name}`, () => {
+    it("has an address of 20 bytes that does not change", async () => {
+      const account = await open();
+      const address = Uint8Array.from(account.address);
+      expect(address).toHaveLength(20);
+      if (expected) expect(address).toEqual(expected);
+      await account.sign(LEADING_ZEROS);
+      expect(account.address).toEqual(address);
+    });
+
+    it("signs any hash with the key of its address", async () => {
+      const account = await open();
+      for (const hash of [...HASHES, LEADING_ZEROS]) {
+        const signature = await account.sign(hash);
+        expect(recoverAddress(hash, signature)).toEqual(account.address);
+      }
+    });
+
+    it("gives 64 bytes of a low s, and the parity as 0 or 1", async () => {
+      const account = await open();
+      for (const hash of MANY) {
+        const { compact, yParity } = await account.sign(hash);
+        expect(compact).toHaveLength(64);
+        expect([0, 1]).toContain(yParity);
+        assertCanonicalSignature({ compact, yParity });
+      }
+    });
+
+    it("gives each of several calls at once its own signature, and leaves the hashes as they are", async () => {
+      const account = await open();
+      const hashes = MANY.map((hash) => Uint8Array.from(hash));
+      const signatures: Signature[] = await Promise.all(hashes.map((hash) => account.sign(hash)));
+      expect(hashes).toEqual(MANY);
+      signatures.forEach((signature, i) => {
+        expect(recoverAddress(MANY[i] ?? LEADING_ZEROS, signature)).toEqual(account.address);
+      });
+    });
+
+    it("shows no key of its own when it is printed", async () => {
+      const account = await open();
+      expect(Object.keys(account).filter((member) => /key|secret|mnemonic|seed/i.test(member))).toEqual([]);
+    });
+  });
+}
+
+/** An account that signs with another key than that of its address: never to be used. */
+export function lyingAccount(address: Uint8Array, otherKey: Uint8Array): WaiverAccount {
+  return { ...privateKeyAccount(otherKey), address };
+}
