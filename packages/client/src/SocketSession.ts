@@ -149,7 +149,7 @@ export class SocketSession {
   #lose(code: number, wasOpen: boolean): void {
     this.#link = undefined;
     this.#silence.end();
-    if (code === CLOSE_CODES.frameTooLarge) {
+    if (code === CLOSE_CODES.messageTooBig) {
       // No answer says which it was, and it would end the next connection as well.
       const largest = largestOf(this.#frames.values());
       largest?.request.fail(refusalOf(tooLarge(largest.length)));

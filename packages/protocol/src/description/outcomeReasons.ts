@@ -65,12 +65,6 @@ export const CHAIN = {
     remedy: "As the message says.",
     retry: "later",
   },
-  NODE_UNAVAILABLE: {
-    where: ["line"],
-    cause: "The node cannot be reached, and the transaction was not sent.",
-    remedy: "Try again later.",
-    retry: "later",
-  },
   REVERTED: {
     where: ["line"],
     cause: "It is in a block and reverted; its nonce is used (D16).",

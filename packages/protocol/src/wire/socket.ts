@@ -32,16 +32,16 @@ export type ServerFrame =
   /** The request was refused whole; `null` if the frame did not say which it is. The connection stays. */
   | { readonly kind: "error"; readonly request: RequestId | null; readonly error: ErrorBody };
 
-/** Why the service closes a connection (D23). */
+/** The close codes that the service sends (D23), by their names in the IANA registry. */
 export const CLOSE_CODES = {
-  /** The API key was revoked, or the connection was misused; the close reason says which. */
-  keyRevoked: 1008,
-  /** A frame is larger than the limit of a request's body (D22). */
-  frameTooLarge: 1009,
-  /** The service is shutting down; come again, or elsewhere. */
-  shuttingDown: 1012,
-  /** The service has no memory to spare for the frame; come again later. */
-  tooBusy: 1013,
+  /** The API key is no longer good, or the client misused the connection. The close reason says which. */
+  policyViolation: 1008,
+  /** The frame is larger than a request's body may be (D22). */
+  messageTooBig: 1009,
+  /** The service is shutting down. Another replica, or the restarted one, takes the connection. */
+  serviceRestart: 1012,
+  /** The service has no memory to spare for the frame. */
+  tryAgainLater: 1013,
 } as const;
 
 /** The longest id of a request: it is repeated with every line. */

@@ -351,10 +351,10 @@ describe("the WebSocket", () => {
     await service.server.close();
     codes.push(await waiting?.closed);
     expect(codes).toEqual([
-      CLOSE_CODES.keyRevoked,
-      CLOSE_CODES.frameTooLarge,
-      CLOSE_CODES.tooBusy,
-      CLOSE_CODES.shuttingDown,
+      CLOSE_CODES.policyViolation,
+      CLOSE_CODES.messageTooBig,
+      CLOSE_CODES.tryAgainLater,
+      CLOSE_CODES.serviceRestart,
     ]);
     expect(description.closeCodes.sort()).toEqual(codes.sort());
   });

@@ -184,10 +184,10 @@ describe("limits of a WebSocket", () => {
     const service = await services.start({ maxBodyBytes: 2_048 });
     const whole = await TestSocket.open(service);
     whole.send("x".repeat(2_049));
-    expect(await whole.closed).toBe(CLOSE_CODES.frameTooLarge);
+    expect(await whole.closed).toBe(CLOSE_CODES.messageTooBig);
     const pieces = await TestSocket.open(service);
     for (let i = 0; i < 3; i++) pieces.socket.send("x".repeat(1_000), { fin: false });
-    expect(await pieces.closed).toBe(CLOSE_CODES.frameTooLarge);
+    expect(await pieces.closed).toBe(CLOSE_CODES.messageTooBig);
   });
 });
 
@@ -266,7 +266,7 @@ describe("the end of the service", () => {
         { done: true },
       ]);
     }
-    expect(await client.closed).toBe(CLOSE_CODES.shuttingDown);
+    expect(await client.closed).toBe(CLOSE_CODES.serviceRestart);
     await closing;
   });
 
@@ -277,7 +277,7 @@ describe("the end of the service", () => {
     await service.server.close();
     client.socket.resume();
     // The goodbye was sent, and arrives late.
-    expect([CLOSE_CODES.shuttingDown, 1006]).toContain(await client.closed);
+    expect([CLOSE_CODES.serviceRestart, 1006]).toContain(await client.closed);
   });
 });
 

@@ -119,7 +119,7 @@ describe("a request that does not end", () => {
     const slow = await TestSocket.open(service);
     slow.socket.send('{"id":1,', { fin: false });
     const why = once(slow.socket, "close");
-    expect(await slow.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(await slow.closed).toBe(CLOSE_CODES.policyViolation);
     expect(String((await why)[1])).toContain("within 1 seconds");
     await expectServed(service);
   });
@@ -249,7 +249,7 @@ describe("a WebSocket that sends", () => {
   it("a frame in very many pieces is closed with 1008", async () => {
     const client = await TestSocket.open(shared());
     for (let i = 0; i < 5_000; i++) client.socket.send("x", { fin: false });
-    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
     await expectServed(shared());
   });
 
@@ -258,7 +258,7 @@ describe("a WebSocket that sends", () => {
     const why = once(client.socket, "close");
     client.socket.send("x", { fin: false });
     for (let i = 0; i < 20_000; i++) client.socket.send("", { fin: false });
-    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
     expect(String((await why)[1])).toContain("too many pieces");
     await expectServed(shared());
   });
@@ -267,7 +267,7 @@ describe("a WebSocket that sends", () => {
     const client = await TestSocket.open(shared());
     const why = once(client.socket, "close");
     for (let i = 0; i < 2_000; i++) client.socket.ping("x".repeat(125), true, () => {});
-    expect(await client.closed).toBe(CLOSE_CODES.keyRevoked);
+    expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
     expect(String((await why)[1])).toContain("pings");
     await expectServed(shared());
   });

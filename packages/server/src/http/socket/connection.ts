@@ -110,7 +110,7 @@ export class SocketConnection {
   #end(): void {
     for (const stream of this.#streams) void stream.return?.();
     const { message } = this.#grant.ended.reason as ProtocolError;
-    this.#socket.close(CLOSE_CODES.keyRevoked, message);
+    this.#socket.close(CLOSE_CODES.policyViolation, message);
     // Also one that does not say goodbye, or does not read.
     setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
   }
@@ -124,7 +124,7 @@ export class SocketConnection {
     }
     const { maxBodyBytes } = this.#grant.caller.limits;
     if (maxBodyBytes !== undefined && data.length > maxBodyBytes) {
-      this.#socket.close(CLOSE_CODES.frameTooLarge, "the frame is larger than this key may send");
+      this.#socket.close(CLOSE_CODES.messageTooBig, "the frame is larger than this key may send");
       held.release();
       return;
     }

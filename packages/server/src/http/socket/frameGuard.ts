@@ -62,7 +62,7 @@ export class FrameGuard {
   look(now: number): void {
     if (this.#arrived > 0 && now - this.#since > this.#options.bodyTimeoutMs) {
       const seconds = this.#options.bodyTimeoutMs / 1_000;
-      this.#end(CLOSE_CODES.keyRevoked, `a frame did not arrive within ${seconds} seconds`);
+      this.#end(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
     }
   }
 
@@ -77,14 +77,14 @@ export class FrameGuard {
     this.#arrived += piece.length;
     this.#frames += this.#heads.count(piece);
     if (this.#frames > MAX_FRAMES) {
-      this.#end(CLOSE_CODES.keyRevoked, "the frame comes in too many pieces");
+      this.#end(CLOSE_CODES.policyViolation, "the frame comes in too many pieces");
       return;
     }
     try {
       this.#held.grow(Math.max(piece.length, PIECE_BYTES));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#end(CLOSE_CODES.tooBusy, error.message);
+      this.#end(CLOSE_CODES.tryAgainLater, error.message);
     }
   }
 
@@ -95,7 +95,7 @@ export class FrameGuard {
       this.#frames = 0;
     }
     if (++this.#signs > MAX_SIGNS)
-      this.#end(CLOSE_CODES.keyRevoked, "the client floods the service with pings");
+      this.#end(CLOSE_CODES.policyViolation, "the client floods the service with pings");
   }
 
   /** Reads no further: what came is in the library's hands until the connection is gone. */

@@ -174,7 +174,7 @@ describe("a key that is revoked", () => {
     await roundTrip(revoked);
     revoke();
     const [code, why] = await once(revoked, "close");
-    expect([code, String(why)]).toEqual([CLOSE_CODES.keyRevoked, "the API key was revoked"]);
+    expect([code, String(why)]).toEqual([CLOSE_CODES.policyViolation, "the API key was revoked"]);
     await roundTrip(other);
     other.terminate();
   });

@@ -142,7 +142,7 @@ async function goodbye(connections: ReadonlySet<SocketConnection>): Promise<void
   });
   const leaving = [...connections].map(async (connection) => {
     await connection.answered();
-    connection.close(CLOSE_CODES.shuttingDown, "the service is shutting down");
+    connection.close(CLOSE_CODES.serviceRestart, "the service is shutting down");
     await connection.closed;
   });
   await Promise.race([Promise.all(leaving), late]);
