@@ -1,7 +1,5 @@
-/**
- * Breaks the service in every way that is known, with real processes, and compares what clients were told, what the
- * store says and what the chain executed (test/chaos, docs/chaos.md). The processes run what is built.
- */
+// npm run chaos: injects faults into real processes of the service under load, then compares the clients' answers, the
+// store and the chain (test/chaos, docs/chaos.md). The processes run the built packages.
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
@@ -10,19 +8,21 @@ import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
 
-Runs a chain, a PostgreSQL and replicas of the service as processes, sends load, and breaks
-things; then compares what clients were told, what the store says and what the chain executed.
+Runs a chain, a PostgreSQL and replicas of the service as processes, sends load and injects
+faults; then compares the answers that clients had, the rows of the store and the transactions
+that the chain executed.
 
   --rounds N    rounds in all; a round takes some 10 seconds      (default 20)
-  --seed S      which run of luck, an integer from 0 to 2^31-1    (default 1)
+  --seed S      seed of the faults and the load, an integer from 0 to 2^31-1
+                                                                  (default 1)
   --pool KIND   the chain's pool: strict, queued, or both: half of the rounds each
                                                                   (default both)
   --replicas N  replicas of the service, 1 to 3                   (default 3)
-  --json FILE   write the outcome there too
-  --log FILE    where the replicas' logs go if something is wrong (default chaos.log)
-  --help        this text
+  --json FILE   write the outcome to this file as well            (default: none)
+  --log FILE    write the replicas' logs here if a check fails    (default chaos.log)
+  --help        show this text
 
-Status: 0 nothing was wrong, 1 something was (with the evidence), 2 wrong usage.`;
+Status: 0 every check holds, 1 a check fails (with the evidence), 2 wrong usage.`;
 
 const MAX_SEED = 2 ** 31 - 1;
 
@@ -102,7 +102,7 @@ async function main(options) {
   return 1;
 }
 
-// Ending by process.exit() lets the processes that were started be ended, too.
+// process.exit() runs the exit handlers, which end the child processes.
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => process.exit(130));
 await runMain({ usage: USAGE, readOptions, run: main }).catch((error) => {
   console.error(error);

@@ -1,9 +1,9 @@
 import { writeSync } from "node:fs";
 
 /**
- * Prints `N passed, N failed[, N skipped]` as the very last line, after what other reporters print.
- * What stops tests from running (a file that cannot be loaded, a hook that fails) and errors that belong to
- * no test count as failed, so that a red run never says 0 failed.
+ * Prints `N passed, N failed[, N skipped]` as the very last line, after the output of the other reporters.
+ * A file that does not load, a hook that fails and an error outside of any test count as failed, so that a failing
+ * run never says 0 failed.
  */
 export default class CountingReporter {
   #count;
@@ -15,7 +15,7 @@ export default class CountingReporter {
       count.failed += module.errors().length;
       for (const suite of module.children.allSuites()) count.failed += suite.errors().length;
     }
-    // Red for a reason that no test shows: no test was found, or the run was cut short.
+    // No test failed, but the run did: no test was found, or the run was cut short.
     if (reason !== "passed" && count.failed === 0) count.failed = 1;
     if (this.#count === undefined) process.once("exit", () => this.#print());
     this.#count = count;
@@ -24,14 +24,14 @@ export default class CountingReporter {
 
   #print() {
     const { passed, failed, skipped } = this.#count;
-    // Something later than the tests may still have made the run red.
+    // A teardown after the tests may have set a failing exit status.
     const late = process.exitCode && failed === 0 ? 1 : 0;
     const line = `${passed} passed, ${failed + late} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`;
     writeSync(1, line);
   }
 }
 
-/** A test that is still pending at the end was cut off, unless the whole run was only listed. */
+/** A test still pending at the end was cut off, unless the run only listed the tests. */
 function columnOf(state, reason) {
   if (state === "passed" || state === "failed" || state === "skipped") return state;
   return reason === "passed" ? "skipped" : "failed";

@@ -1,7 +1,5 @@
-/**
- * Goes on checking the laws of `test/laws`, and sending a service what nobody should (`test/fuzz`), the same that
- * `npm test` does, with fresh seeds until the time is over.
- */
+// npm run fuzz: repeats two tests of `npm test` with fresh seeds until the time is over: the protocol's laws
+// (test/laws), and malformed requests to a service (test/fuzz).
 import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
 import { runMain } from "./runMain.mjs";
@@ -9,22 +7,22 @@ import { setUp } from "./setup.mjs";
 
 const USAGE = `Usage: npm run fuzz -- [--minutes N] [--seed S] [--of LIST] [--law TEXT]
 
-Checks the protocol's laws (test/laws) with fresh seeds for half of the time. For the other
-half sends requests and frames, by grammar and with bytes that are wrong, to a service in a
-process of its own (test/fuzz): it must never answer 500 or INTERNAL_ERROR, log an error,
-end, hang, keep a good client waiting, or answer anything that is not as described.
+Half of the time it checks the protocol's laws (test/laws) with fresh seeds. The other half it
+sends requests and frames, generated from a grammar and then corrupted, to a service in a
+process of its own (test/fuzz). The service must never answer 500 or INTERNAL_ERROR, log an
+error, exit, hang, keep a well-behaved client waiting, or answer against its description.
 
-  --minutes N   how long, in minutes; fractions too          (default 1)
+  --minutes N   duration in minutes, fractions allowed       (default 1)
   --seed S      the first seed, an integer from 0 to 2^31-1; round n of the laws uses
                 S + n, all requests use S                    (default: random)
   --of LIST     laws, service or both                        (default laws,service)
   --law TEXT    only the laws whose name contains TEXT       (default: all)
-  --help        this text
+  --help        show this text
 
-Status: 0 all was well, 1 something was not (the counterexample and the seed that leads
-to it are printed), 2 wrong usage.`;
+Status: 0 every check held, 1 one did not (it prints the counterexample and the seed that
+reproduces it), 2 wrong usage.`;
 
-/** Between two looks at the clock: short enough to end on time, long enough to be cheap. */
+/** Cases between two checks of the clock: few enough to end on time, enough to cost little. */
 const CASES_A_STEP = 250;
 const CASES_A_STEP_RECOVERING = 25;
 const PROGRESS_MS = 10_000;
@@ -61,7 +59,7 @@ function readOptions(argv) {
 
 const count = (cases) => cases.toLocaleString("en");
 
-/** Runs every law in turn until the deadline. Returns the number of cases, or the law that was broken. */
+/** Runs the laws in turn until the deadline. @returns the number of cases, and the broken law if there is one. */
 async function run(laws, { minutes, seed, signal }) {
   const start = Date.now();
   const deadline = start + minutes * 60_000;
@@ -122,14 +120,14 @@ async function fuzzService({ minutes, seed, signal }) {
         console.log(`${Math.round((Date.now() - start) / 1_000)} s  ${count(sent)} requests`),
     });
     if (finding === undefined) {
-      console.log(`fuzz: the service was well through ${count(probes)} requests of seed ${seed}`);
+      console.log(`fuzz: the service passed ${count(probes)} requests of seed ${seed}`);
       return 0;
     }
     console.error(
-      `${finding.problem}\n\nThe smallest request that was found, as bytes in latin1:\n${finding.request}`,
+      `${finding.problem}\n\nThe smallest request that shows it, as bytes in latin1:\n${finding.request}`,
     );
     console.error(`\nAgain: npm run fuzz -- --of service --seed ${seed}`);
-    console.log(`fuzz: request ${finding.number} of seed ${seed} was not answered well`);
+    console.log(`fuzz: request ${finding.number} of seed ${seed} failed its check`);
     return 1;
   } finally {
     await close();

@@ -1,12 +1,12 @@
 import { root } from "./setup.mjs";
 
 /**
- * Loads a TypeScript module the way the tests are loaded: by Vite, from the sources.
+ * Loads a TypeScript module through Vite, from the sources, as vitest loads the tests.
  * @param {string} path from the root of the repository: "/test/laws/index.ts"
- * @returns the module, and what ends the loader.
+ * @returns the module, and a function that ends the loader.
  */
 export async function loadSource(path) {
-  // Not at the top: in a fresh checkout it is there only after the set-up.
+  // Imported here because a fresh checkout has vitest only after `setUp`.
   const { createViteServer } = await import("vitest/node");
   const server = await createViteServer({
     configFile: false,

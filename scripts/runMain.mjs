@@ -1,8 +1,7 @@
 /**
- * Runs a program of this repository: reads its options, shows its usage where they are wrong or ask for it, and
- * makes what it returns the status of the process.
+ * Runs a program of this repository: reads its options, runs it, and sets the exit status to the number it returns.
+ * `--help` prints the usage. If `readOptions` throws, the message and the usage go to standard error with status 2.
  * @param {{ usage: string, readOptions: (argv: string[]) => { help: boolean }, run: (options: any) => Promise<number> }} program
- * Status 2 is wrong usage: what `readOptions` throws.
  */
 export async function runMain({ usage, readOptions, run }) {
   let options;

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** How long a program has to end by itself once it is told to, in ms. */
+/** Time in ms between SIGTERM and SIGKILL after an abort. */
 const GRACE_MS = 2000;
 
 /**
- * Runs a program to its end; `name` is what errors call it. It leads a process group of its own, so that an abort reaches whatever it started.
- * @param {string} name
+ * Runs a program to its end. The program leads a process group of its own, so that an abort also reaches its children.
+ * @param {string} name as error messages call the program.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ cwd: string, signal: AbortSignal }} options
@@ -18,7 +18,7 @@ export async function runProgram(name, command, args, { cwd, signal }) {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signalName);
     } catch {
-      // The group is gone already.
+      // The process group has ended already.
     }
   };
   let last;
@@ -38,7 +38,7 @@ export async function runProgram(name, command, args, { cwd, signal }) {
   } finally {
     signal.removeEventListener("abort", abort);
     clearTimeout(last);
-    // Whatever the program has left behind is in its group.
+    // Children that outlived the program are still in its group.
     if (signal.aborted) kill("SIGKILL");
     signal.throwIfAborted();
   }

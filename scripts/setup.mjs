@@ -8,8 +8,8 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MINIMUM_NODE = [20, 19];
 
 /**
- * Makes a checkout ready to run: the packages as the lock file has them, and everything built.
- * Does only what is missing, so that it costs little when nothing is.
+ * Makes a checkout ready to run: installs the packages of the lock file and builds everything. It skips the
+ * installation when node_modules is up to date, and the build is incremental.
  * @param {{ signal: AbortSignal }} options
  */
 export async function setUp({ signal }) {
@@ -28,7 +28,7 @@ export async function setUp({ signal }) {
 export async function installPackages({ signal }) {
   assertNode();
   if (!(await isOutOfDate())) return;
-  console.log("installing the packages (npm ci); the first time this can take a minute …");
+  console.log("installing the packages (npm ci); this can take a minute the first time …");
   await npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], signal);
 }
 
@@ -42,7 +42,7 @@ function assertNode() {
   }
 }
 
-/** npm notes in node_modules what it has installed; that must be what the lock file asks for. */
+/** Compares the lock file with npm's own record of the installed packages in node_modules. */
 async function isOutOfDate() {
   const wanted = await packagesOf(join(root, "package-lock.json"));
   const installed = await packagesOf(join(root, "node_modules", ".package-lock.json")).catch(() => undefined);
@@ -50,7 +50,7 @@ async function isOutOfDate() {
   return Object.entries(wanted).some(([path, { version, optional, devOptional }]) => {
     if (path === "") return false;
     const there = installed[path];
-    // Optional ones are left out where they do not fit the machine.
+    // npm leaves out optional packages for other platforms.
     if (there === undefined) return !(optional || devOptional);
     return there.version !== version;
   });
@@ -60,7 +60,7 @@ async function packagesOf(path) {
   return JSON.parse(await readFile(path, "utf8")).packages;
 }
 
-/** The npm that runs us, else the one that is installed. */
+/** Runs npm: the one that started this script, or else the one on the PATH. */
 async function npm(args, signal) {
   const { npm_execpath: running } = process.env;
   const name = `npm ${args[0]}`;

@@ -1,5 +1,5 @@
-// npm start: makes the checkout ready, then runs `gas-waiver dev` in this process, so that a signal has one
-// receiver at any time: this script until the command line takes over.
+// npm start: makes the checkout ready, then runs `gas-waiver dev` in this process. Signals have one receiver at any
+// time: this script during the set-up, the command line afterwards.
 import { setUp } from "./setup.mjs";
 
 const interrupted = new AbortController();

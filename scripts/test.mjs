@@ -1,5 +1,5 @@
-// npm test: makes the checkout ready, then runs the tests; arguments go to vitest. The last line is always
-// the count of tests, also when it did not come to any.
+// npm test: makes the checkout ready, then runs the tests; arguments go to vitest. The last line is always the count
+// of tests, even if no test ran.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { root, setUp } from "./setup.mjs";
@@ -28,7 +28,7 @@ if (interrupted.signal.aborted) vitest.kill("SIGTERM");
 
 let counted = false;
 vitest.on("message", (message) => {
-  // From countingReporter.mjs: the count line is printed by vitest's own process, after everything else.
+  // countingReporter.mjs prints the count in vitest's process, and says so with this message.
   if (message?.type === "counted") counted = true;
 });
 const status = await new Promise((resolve) => {
