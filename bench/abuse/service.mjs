@@ -2,7 +2,7 @@
 //
 //   node --expose-gc service.mjs <the node's address> <data folder>
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { TEST_TOKEN } from "../../packages/devnet/dist/known.js";
+import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
 import { present } from "../service/contestant.mjs";

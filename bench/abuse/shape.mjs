@@ -1,4 +1,4 @@
-import { TEST_TOKEN } from "../../packages/devnet/dist/known.js";
+import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
 import { CHAIN_ID, userKey } from "../service/shape.mjs";
 

@@ -4,11 +4,11 @@
 //
 // Recovering, executing and sealing are timed where they happen; decoding and the policy are small and
 // synchronous, so they are run again by themselves. What is left is the pool, the other rules and the ledger.
-import { BlockDraft } from "../../packages/devnet/dist/chain/block.js";
-import { policyVerdict, policyVersion } from "../../packages/devnet/dist/chain/registry.js";
-import { decodeForEvm } from "../../packages/devnet/dist/chain/transaction.js";
+import { BlockDraft } from "../../packages/devnet/dist/block/block.js";
+import { decodeForEvm } from "../../packages/devnet/dist/block/transaction.js";
 import { ethereumJsExecutor } from "../../packages/devnet/dist/evm/executor.js";
 import { createDevnet } from "../../packages/devnet/dist/index.js";
+import { policyVerdict, policyVersion } from "../../packages/devnet/dist/registry/policy.js";
 import { WorldState } from "../../packages/devnet/dist/state/world.js";
 import {
   crypto,

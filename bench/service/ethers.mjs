@@ -3,7 +3,7 @@
 //   node ethers.mjs <the node's address>
 import { randomUUID } from "node:crypto";
 import { JsonRpcProvider, Network, NonceManager, Transaction, Wallet } from "ethers";
-import { TEST_TOKEN_ADDRESS } from "../../packages/devnet/dist/known.js";
+import { TEST_TOKEN_ADDRESS } from "../../packages/devnet/dist/presets/index.js";
 import { serveRelay } from "./relay.mjs";
 import { CHAIN_ID, MARKER, WAIVER, WRAPPER_GAS } from "./shape.mjs";
 

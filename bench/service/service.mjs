@@ -2,7 +2,7 @@
 //
 //   node service.mjs <the node's address> <data folder>
 import pg from "pg";
-import { TEST_TOKEN } from "../../packages/devnet/dist/known.js";
+import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { accountsOf, DEVNET_CHAIN_ID } from "../../packages/devnet/dist/known.js";
+import { accountsOf, DEVNET_CHAIN_ID } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, MARKER_ADDRESS } from "../../packages/protocol/dist/index.js";
 
 export const CHAIN_ID = Number(DEVNET_CHAIN_ID);

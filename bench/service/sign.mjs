@@ -5,7 +5,7 @@
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../../packages/devnet/dist/known.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
 import { userKey } from "./shape.mjs";
 

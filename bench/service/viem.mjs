@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { createWalletClient, http, keccak256, parseTransaction, recoverTransactionAddress } from "viem";
 import { nonceManager, privateKeyToAccount } from "viem/accounts";
-import { TEST_TOKEN_ADDRESS } from "../../packages/devnet/dist/known.js";
+import { TEST_TOKEN_ADDRESS } from "../../packages/devnet/dist/presets/index.js";
 import { serveRelay } from "./relay.mjs";
 import { CHAIN_ID, MARKER, WAIVER, WRAPPER_GAS } from "./shape.mjs";
 

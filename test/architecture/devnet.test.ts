@@ -1,3 +1,19 @@
 import { testArrows } from "./testArrows.js";
 
-testArrows("devnet");
+// A request comes in at the top. The EVM and the state are at the bottom.
+testArrows("devnet", {
+  server: ["faults", "rpc"],
+  methods: ["block", "chain", "evm", "pool", "presets", "rpc", "state"],
+  faults: ["block", "chain", "governance", "pool", "presets", "rpc"],
+  governance: ["block", "chain", "contracts", "presets", "registry", "state"],
+  storage: ["block", "chain", "presets", "state"],
+  rpc: ["pool"],
+  chain: ["block", "contracts", "evm", "pool", "presets", "registry", "state"],
+  pool: ["block", "presets", "registry", "state"],
+  block: ["evm", "presets", "state"],
+  evm: ["presets", "state"],
+  registry: ["contracts", "state"],
+  contracts: [],
+  presets: [],
+  state: [],
+});

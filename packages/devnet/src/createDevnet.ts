@@ -1,15 +1,16 @@
 import { crypto } from "@gas-waiver/protocol";
-import type { SealedBlock } from "./chain/block.js";
+import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
 import { startMiner } from "./chain/miner.js";
-import type { Dropped } from "./chain/pool.js";
-import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./constants.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
-import { startBadDays } from "./faults/startBadDays.js";
+import { installFaults } from "./faults/installFaults.js";
+import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
+import type { Dropped } from "./pool/pool.js";
+import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./presets/constants.js";
 import { call } from "./rpc/dispatch.js";
-import { createMethods } from "./rpc/methods.js";
-import { createRpcServer, type ListeningAt, type RpcServer } from "./rpc/server.js";
+import type { Methods } from "./rpc/method.js";
+import { createRpcServer, type ListeningAt, type RpcServer } from "./server/rpcServer.js";
 import { type Restored, StateFolder } from "./storage/stateFolder.js";
 
 const VERSION = "0.1.0";
@@ -54,13 +55,16 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     },
   });
   const clientVersion = `gas-waiver-devnet/${VERSION}/${crypto.name}`;
-  const badDays = startBadDays(chain, miner, {
+  const installed = installFaults({
+    chain,
+    miner,
     stateDir: folder?.folder,
+    methodNames: () => Object.keys(methods),
     cutSockets: () => server.cutSockets(),
   });
-  const methods = badDays.join(createMethods({ chain, miner, clientVersion }));
-  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), badDays.faults);
-  await badDays.begin(resolved.faults).catch(async (error: unknown) => {
+  const methods: Methods = createMethods({ chain, miner, clientVersion, faultMethods: installed.methods });
+  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), installed.faults);
+  await installed.apply(resolved.faults).catch(async (error: unknown) => {
     await miner.close();
     folder?.close();
     throw error;

@@ -1,5 +1,5 @@
-import { POOL_KINDS, type PoolKind } from "./chain/poolKind.js";
-import type { FaultSettings } from "./faults/FaultSettings.js";
+import type { FaultSettings } from "./faults/faultSettings.js";
+import { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
 
 /** How a devnet behaves. Everything has a default. */
 export interface DevnetOptions {

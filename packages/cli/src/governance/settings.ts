@@ -1,4 +1,4 @@
-import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/known";
+import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { fileOf, given, privateKeys, url, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/setting.js";

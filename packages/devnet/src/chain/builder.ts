@@ -1,17 +1,17 @@
 import { type Hex, ProtocolError } from "@gas-waiver/protocol";
+import { BlockDraft } from "../block/block.js";
 import type { BlockEnvironment, Execution, Executor, Outcome } from "../evm/executor.js";
-import { Overlay } from "../state/overlay.js";
-import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
 import {
   type AdmissionRules,
   type Entry,
   effectiveGasPrice,
   recheck,
   type WrapperEntry,
-} from "./admission.js";
-import { BlockDraft } from "./block.js";
-import type { Pool } from "./pool.js";
-import { RefusedError } from "./refusal.js";
+} from "../pool/admission.js";
+import type { Pool } from "../pool/pool.js";
+import { RefusedError } from "../pool/refusedError.js";
+import { Overlay } from "../state/overlay.js";
+import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
 
 export interface BuildDependencies {
   readonly pool: Pool;

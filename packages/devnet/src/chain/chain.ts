@@ -1,24 +1,24 @@
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.js";
+import type { ChainTransaction } from "../block/transaction.js";
 import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
+import type { AdmissionRules } from "../pool/admission.js";
+import { Pool, type PoolLimits } from "../pool/pool.js";
+import { admitTo, type PoolKind } from "../pool/poolKind.js";
+import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { type StateProof, WorldState } from "../state/world.js";
-import type { AdmissionRules } from "./admission.js";
-import { type BlockDraft, type SealedBlock, sealedBlock } from "./block.js";
 import { buildBlock, isAhead } from "./builder.js";
 import { Clock } from "./clock.js";
 import { environmentAfter, environmentOf } from "./environment.js";
 import { genesisState } from "./genesis.js";
 import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
-import { Pool, type PoolLimits } from "./pool.js";
-import { admitTo, type PoolKind } from "./poolKind.js";
-import { RefusedError } from "./refusal.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
-import { applyStep, type StateStep } from "./steps.js";
-import type { ChainTransaction } from "./transaction.js";
+import { applyStep, type StateStep } from "./stateStep.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
   /** How the pool takes nonces; {@link Chain.poolKind} changes it. */

@@ -1,4 +1,4 @@
-import { RefusedError } from "./refusal.js";
+import { RefusedError } from "../pool/refusedError.js";
 
 /** What of the clock a snapshot keeps. */
 export interface ClockSetting {

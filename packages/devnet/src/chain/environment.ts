@@ -1,7 +1,7 @@
 import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { accountsOf } from "../accounts.js";
+import type { SealedBlock } from "../block/block.js";
 import type { BlockEnvironment } from "../evm/executor.js";
-import type { SealedBlock } from "./block.js";
+import { accountsOf } from "../presets/accounts.js";
 import type { Clock } from "./clock.js";
 import type { Ledger } from "./ledger.js";
 

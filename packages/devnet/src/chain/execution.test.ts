@@ -8,9 +8,9 @@ import {
 } from "@gas-waiver/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { devnetAccount } from "../accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../constants.js";
 import { common } from "../evm/common.js";
+import { devnetAccount } from "../presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import {
   addressOf,
   createTestNode,

@@ -6,13 +6,13 @@ import {
   hexToBytes,
   REGISTRY_ADDRESS,
 } from "@gas-waiver/protocol";
-import { accountsOf } from "../accounts.js";
-import { FUNDED_BALANCE, TEST_TOKEN, USER_TOKENS } from "../constants.js";
 import { TestToken, WaiverRegistry } from "../contracts/artifacts.js";
+import { accountsOf } from "../presets/accounts.js";
+import { FUNDED_BALANCE, TEST_TOKEN, USER_TOKENS } from "../presets/constants.js";
+import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "../registry/policy.js";
+import { elementSlot, mappingSlot, slotHex } from "../registry/slots.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
-import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "./registry.js";
-import { elementSlot, mappingSlot, slotHex } from "./slots.js";
 
 /** transfer, transferFrom, approve: what the waivers of genesis may call on the test token. */
 const GENESIS_SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes);

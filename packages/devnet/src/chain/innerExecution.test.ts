@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, hexToBytes, intrinsicGas, type SignedTransaction } from "@gas-waiver/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { devnetAccount } from "../accounts.js";
+import { devnetAccount } from "../presets/accounts.js";
 import { allowEverything, BYTECODE, place, slotOf, wordOf } from "../testing/bytecode.js";
 import { addressOf, createTestNode, hashOf, signInner, type TestNode, wrap } from "../testing/node.js";
 

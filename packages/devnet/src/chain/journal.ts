@@ -1,7 +1,7 @@
 import type { Hex } from "@gas-waiver/protocol";
+import type { SealedBlock } from "../block/block.js";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
-import type { SealedBlock } from "./block.js";
 
 /** A step of the chain's past that is still in force. */
 export type JournalEntry =

@@ -1,5 +1,6 @@
 import type { Hex } from "@gas-waiver/protocol";
-import type { Included, SealedBlock } from "./block.js";
+import type { SealedBlock } from "../block/block.js";
+import type { Included } from "../block/included.js";
 
 /** A transaction and its place. */
 export interface Located {

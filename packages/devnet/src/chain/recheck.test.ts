@@ -1,7 +1,9 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { TEST_TOKEN } from "../constants.js";
 import { WaiverRegistry } from "../contracts/artifacts.js";
+import { TEST_TOKEN } from "../presets/constants.js";
+import { permissionSlot } from "../registry/policy.js";
+import { mappingSlot, slotHex } from "../registry/slots.js";
 import { setSlot } from "../testing/bytecode.js";
 import {
   addressOf,
@@ -12,8 +14,6 @@ import {
   type TestNode,
   wrap,
 } from "../testing/node.js";
-import { permissionSlot } from "./registry.js";
-import { mappingSlot, slotHex } from "./slots.js";
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 const waiver = hexToBytes(addressOf(10));

@@ -1,9 +1,10 @@
+import type { SealedBlock } from "../block/block.js";
+import type { Included } from "../block/included.js";
+import { decodeForEvm } from "../block/transaction.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
-import type { Included, SealedBlock } from "./block.js";
 import type { Chain } from "./chain.js";
-import { decodeForEvm } from "./transaction.js";
 
 /**
  * Runs a block's transactions again, on the state on which it was built, and watches some.

@@ -1,7 +1,7 @@
 import { RLP } from "@ethereumjs/rlp";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import type { SealedBlock } from "../block/block.js";
 import type { WorldState } from "../state/world.js";
-import type { SealedBlock } from "./block.js";
 import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
 

@@ -1,5 +1,5 @@
+import type { Entry } from "../pool/admission.js";
 import type { StateMark } from "../state/world.js";
-import type { Entry } from "./admission.js";
 import type { ClockSetting } from "./clock.js";
 
 /** All that it takes to bring the chain back to a moment. */

@@ -8,8 +8,8 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { devnetAccount } from "../accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../constants.js";
+import { devnetAccount } from "../presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import { addressOf, createTestNode, hashOf, signOrdinary, type TestNode } from "../testing/node.js";
 import { TestToken } from "./artifacts.js";
 

@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import { type Abi, decodeEventLog, decodeFunctionResult, encodeFunctionData } from "viem";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { devnetAccount } from "../accounts.js";
+import { devnetAccount } from "../presets/accounts.js";
 import { createTestNode, hashOf, signOrdinary, type TestNode } from "../testing/node.js";
 import { WaiverRegistry } from "./artifacts.js";
 

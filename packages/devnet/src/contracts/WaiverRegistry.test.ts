@@ -1,8 +1,8 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import { type Abi, decodeFunctionResult, encodeFunctionData } from "viem";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accountsOf, devnetAccount } from "../accounts.js";
-import { TEST_TOKEN_ADDRESS } from "../constants.js";
+import { accountsOf, devnetAccount } from "../presets/accounts.js";
+import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import {
   addressOf,
   createTestNode,

@@ -1,6 +1,6 @@
 import { type Common, createCustomCommon, Hardfork, Mainnet } from "@ethereumjs/common";
 import { bytesToBigInt, crypto } from "@gas-waiver/protocol";
-import { DEVNET_CHAIN_ID } from "../constants.js";
+import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
 /**
  * The chain's rules as EthereumJS wants them: Prague from genesis on, and our own cryptography.

@@ -6,13 +6,18 @@ import {
 } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { Miner } from "../chain/miner.js";
-import { DEVNET_CHAIN_ID } from "../constants.js";
+import {
+  type Action,
+  type Governance,
+  InvalidChangeError,
+  type RegistryChange,
+} from "../governance/governance.js";
+import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods, Params } from "../rpc/method.js";
 import { show } from "../rpc/params.js";
-import type { FaultSettings } from "./FaultSettings.js";
-import type { Faults } from "./Faults.js";
-import { type Action, type Governance, InvalidChangeError, type RegistryChange } from "./Governance.js";
+import type { FaultSettings } from "./faultSettings.js";
+import type { Faults } from "./faults.js";
 import { InvalidFaultsError, isAddress, readFaultSettings } from "./readFaultSettings.js";
 
 export interface FaultMethodDependencies {
@@ -20,11 +25,11 @@ export interface FaultMethodDependencies {
   readonly miner: Miner;
   readonly faults: Faults;
   readonly governance: Governance;
-  /** Where the chain is kept, for the status. */
+  /** The folder that keeps the chain; `devnet_status` shows it. */
   readonly stateDir: string | undefined;
-  /** The names of the node's methods. */
+  /** The names of all methods of the node. */
   readonly methodNames: () => readonly string[];
-  /** @returns how many there were. */
+  /** Cuts every WebSocket. @returns how many there were. */
   readonly cutSockets: () => number;
 }
 

@@ -2,7 +2,7 @@ import type { Hex } from "@gas-waiver/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import WebSocket from "ws";
 import { addressOf, createTestNode, hashOf, signInner, type TestNode, wrap } from "../testing/node.js";
-import type { FaultSettings } from "./FaultSettings.js";
+import type { FaultSettings } from "./faultSettings.js";
 
 let node: TestNode;
 let url: string;

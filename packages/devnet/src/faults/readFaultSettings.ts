@@ -6,7 +6,7 @@ import {
   isControl,
   type PlannedChange,
   SEND_ANSWERS,
-} from "./FaultSettings.js";
+} from "./faultSettings.js";
 
 /** Names every setting that is wrong, so that nobody has to find them one by one. */
 export class InvalidFaultsError extends Error {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { TEST_TOKEN_ADDRESS } from "../constants.js";
 import { createDevnet, type Devnet } from "../createDevnet.js";
+import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import { addressOf, signInner, wrap } from "../testing/node.js";
 
 describe("whatever comes in, a JSON-RPC answer goes out", () => {

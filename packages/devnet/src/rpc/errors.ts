@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { RefusedError } from "../chain/refusal.js";
+import { RefusedError } from "../pool/refusedError.js";
 
 /** The codes of JSON-RPC 2.0, and those that Ethereum nodes add. */
 export const RPC_CODES = {

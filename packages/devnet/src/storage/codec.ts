@@ -7,9 +7,9 @@ import {
   type Hex,
   hexToBytes,
 } from "@gas-waiver/protocol";
-import { SealedBlock } from "../chain/block.js";
+import { SealedBlock } from "../block/block.js";
+import type { Packed } from "../block/packing.js";
 import type { JournalEntry } from "../chain/journal.js";
-import type { Packed } from "../chain/packing.js";
 import type { StateChanges } from "../state/overlay.js";
 import { type AccountRecord, NO_BYTES } from "../state/reader.js";
 

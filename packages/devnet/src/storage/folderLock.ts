@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { constants, copyFileSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StateFolderError } from "./StateFolderError.js";
+import { StateFolderError } from "./stateFolderError.js";
 
 const LOCK_FILE = "lock";
 

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeF
 import { join } from "node:path";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { afterAll, describe, expect, it } from "vitest";
-import { sealedBlock } from "../chain/block.js";
+import { sealedBlock } from "../block/block.js";
 import { Chain } from "../chain/chain.js";
 import type { Journal } from "../chain/journal.js";
 import { createDevnet } from "../createDevnet.js";

@@ -11,10 +11,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { SealedBlock } from "../chain/block.js";
+import type { SealedBlock } from "../block/block.js";
 import type { Journal, JournalEntry } from "../chain/journal.js";
 import { KeptChainError } from "../chain/restore.js";
-import { DEVNET_CHAIN_ID } from "../constants.js";
+import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
 import {
@@ -29,7 +29,7 @@ import {
 } from "./codec.js";
 import { lockFolder } from "./folderLock.js";
 import { DamagedLogError, frame, RecordLog, type RecordPlace } from "./recordLog.js";
-import { StateFolderError } from "./StateFolderError.js";
+import { StateFolderError } from "./stateFolderError.js";
 
 const LOG_FILE = "chain.log";
 const FORMAT = 1;

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
-import { ANY_SELECTOR, ANY_TARGET, permissionSlot } from "../chain/registry.js";
+import { ANY_SELECTOR, ANY_TARGET, permissionSlot } from "../registry/policy.js";
 import { addressOf, type TestNode } from "./node.js";
 
 // Contracts small enough to be written by hand, and how to put them where tests can call them.

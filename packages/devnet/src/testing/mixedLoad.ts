@@ -10,7 +10,7 @@ import {
   signTransaction,
   type UnsignedTransaction,
 } from "@gas-waiver/protocol";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../constants.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
 import { addressOf, key, signInner, transferData, wrap } from "./node.js";
 
 // Transactions of every kind, the same for the same seed: wrapped and paid for, that succeed, revert and run

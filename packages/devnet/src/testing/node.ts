@@ -10,10 +10,10 @@ import {
   type UnsignedTransaction,
   wrapInnerTx,
 } from "@gas-waiver/protocol";
-import { devnetAccount } from "../accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../constants.js";
 import { createDevnet, type Devnet } from "../createDevnet.js";
 import type { DevnetOptions } from "../options.js";
+import { devnetAccount } from "../presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
 
 // What the tests of this package share: a node that mines when told to, and signatures of its accounts.
 

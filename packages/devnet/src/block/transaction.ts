@@ -1,0 +1,102 @@
+import { RLP } from "@ethereumjs/rlp";
+import { createTxFromRLP, type TypedTransaction } from "@ethereumjs/tx";
+import { Address } from "@ethereumjs/util";
+import {
+  assertChainId,
+  bytesEqual,
+  bytesToHex,
+  crypto,
+  decodeInnerTx,
+  type Hex,
+  MARKER_ADDRESS,
+  ProtocolError,
+  recoverSender,
+} from "@gas-waiver/protocol";
+import { common } from "../evm/common.js";
+import { DEVNET_CHAIN_ID } from "../presets/constants.js";
+
+/** A signed transaction of which the hash and the sender are known. */
+export interface ChainTransaction {
+  /** The signed bytes exactly as they came. */
+  readonly raw: Uint8Array;
+  readonly hash: Hex;
+  readonly sender: Hex;
+}
+
+const EIP7702_TYPE = 4;
+
+/** A transaction whose sender somebody has recovered already. */
+export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTransaction {
+  return { raw, hash: bytesToHex(crypto.keccak256(raw)), sender: bytesToHex(sender) };
+}
+
+/**
+ * Decodes a transaction that is no wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
+ * @throws {@link ProtocolError} for what is malformed, unprotected, of another type or for another chain.
+ */
+export function decodeOrdinary(raw: Uint8Array): ChainTransaction {
+  if (raw[0] === EIP7702_TYPE) return decodeSetCode(raw);
+  // The strict decoder that inner transactions go through serves here too: what is canonical does not
+  // depend on who pays.
+  const tx = decodeInnerTx(raw);
+  assertChainId(tx, DEVNET_CHAIN_ID);
+  return chainTransaction(raw, recoverSender(tx));
+}
+
+function decodeSetCode(raw: Uint8Array): ChainTransaction {
+  const decoded = decodeForEvm(raw);
+  const chainId = "chainId" in decoded ? decoded.chainId : undefined;
+  if (chainId !== DEVNET_CHAIN_ID) {
+    throw new ProtocolError("WRONG_CHAIN_ID", `chain id is ${chainId}, not ${DEVNET_CHAIN_ID}`, {
+      chainId: chainId?.toString() ?? null,
+      expected: DEVNET_CHAIN_ID.toString(),
+    });
+  }
+  try {
+    return chainTransaction(raw, decoded.getSenderAddress().bytes);
+  } catch (error) {
+    throw new ProtocolError("INVALID_SIGNATURE", messageOf(error), {}, { cause: error });
+  }
+}
+
+/**
+ * The form that EthereumJS runs.
+ * @param sender saves recovering it again, which EthereumJS would do in slow JavaScript.
+ * @throws {@link ProtocolError} `MALFORMED_TRANSACTION` with EthereumJS' own words.
+ */
+export function decodeForEvm(raw: Uint8Array, sender?: Hex): TypedTransaction {
+  let tx: TypedTransaction;
+  try {
+    tx = createTxFromRLP(raw, { common, freeze: false });
+  } catch (error) {
+    throw new ProtocolError("MALFORMED_TRANSACTION", messageOf(error), {}, { cause: error });
+  }
+  if (sender !== undefined) {
+    const address = new Address(Uint8Array.from(Buffer.from(sender.slice(2), "hex")));
+    tx.getSenderAddress = () => address;
+  }
+  return tx;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
+
+/**
+ * "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address."
+ * Reads leniently, so that a wrapper which breaks an encoding rule is refused as the wrapper it wants to be.
+ */
+export function goesToMarker(raw: Uint8Array): boolean {
+  const first = raw[0] ?? 0;
+  const typed = first < 0x80;
+  try {
+    const fields = RLP.decode(typed ? raw.subarray(1) : raw);
+    const to = Array.isArray(fields) ? fields[typed ? (TO_FIELD[first] ?? -1) : 3] : undefined;
+    return to instanceof Uint8Array && bytesEqual(to, MARKER_ADDRESS);
+  } catch {
+    // Not RLP at all: the decoder of ordinary transactions says what is wrong with it.
+    return false;
+  }
+}

@@ -1,0 +1,241 @@
+import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { decodeForEvm } from "../block/transaction.js";
+import type { Chain } from "../chain/chain.js";
+import type { PoolKind } from "../pool/poolKind.js";
+import { RefusedError } from "../pool/refusedError.js";
+import { RPC_CODES, RpcError } from "../rpc/errors.js";
+import type { Method, Methods } from "../rpc/method.js";
+import {
+  CALL_FAULTS,
+  type CallFault,
+  DEFAULT_DELAY_MS,
+  DEFAULT_SEED,
+  EXCHANGE_FAULTS,
+  type ExchangeFault,
+  type FaultSettings,
+  isControl,
+  SEND_ANSWERS,
+  SEND_METHOD,
+  type SendAnswer,
+} from "./faultSettings.js";
+import { Random } from "./seededRandom.js";
+
+/** One purpose, one stream of luck. */
+const STREAM = { exchange: 0, delay: 1, call: 2, part: 3, evict: 4, cut: 5 } as const;
+
+/** What has been done to clients since the faults were set. */
+export interface FaultCounts {
+  /** Exchanges, and calls in them, that could have been hit. */
+  readonly exchanges: number;
+  readonly calls: number;
+  /** How often each fault has struck. */
+  readonly struck: Readonly<Record<string, number>>;
+}
+
+/**
+ * Decides what goes wrong. Everything is drawn from the seed in the order in which requests arrive, so the same
+ * requests in the same order meet the same faults.
+ */
+export class Faults {
+  readonly #chain: Chain;
+  #settings: FaultSettings = {};
+  #active = false;
+  #methods: ReadonlySet<string> = new Set([SEND_METHOD]);
+  #random = randoms(DEFAULT_SEED);
+  #left = new Map<SendAnswer, number>();
+  #struck: Record<string, number> = {};
+  #exchanges = 0;
+  #calls = 0;
+
+  constructor(chain: Chain) {
+    this.#chain = chain;
+  }
+
+  /** Whether anything can go wrong with a request. When not, requests go past all of this. */
+  get active(): boolean {
+    return this.#active;
+  }
+
+  /** The settings, with the answers that are still to come. */
+  get settings(): FaultSettings {
+    return { ...this.#settings, ...Object.fromEntries(this.#left) };
+  }
+
+  get counts(): FaultCounts {
+    return { exchanges: this.#exchanges, calls: this.#calls, struck: { ...this.#struck } };
+  }
+
+  /** Replaces all settings, and begins the seed's run anew. */
+  set(settings: FaultSettings): void {
+    this.#settings = settings;
+    this.#methods = new Set(settings.methods ?? [SEND_METHOD]);
+    this.#random = randoms(settings.seed ?? DEFAULT_SEED);
+    this.#left = new Map(SEND_ANSWERS.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
+    this.#struck = {};
+    this.#exchanges = 0;
+    this.#calls = 0;
+    const shares = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
+    this.#active = this.#left.size > 0 || shares.some((name) => (settings[name] ?? 0) > 0);
+  }
+
+  /** What happens to an exchange with calls of these methods; a delay in ms, and maybe a fault. */
+  drawExchange(methods: readonly string[]): { delayMs: number; fault: ExchangeFault | undefined } {
+    const spared = methods.some(isControl) || !methods.some((name) => this.#affects(name));
+    if (spared) return { delayMs: 0, fault: undefined };
+    this.#exchanges++;
+    const fault = pick(EXCHANGE_FAULTS, this.#settings, this.#random.exchange.next());
+    if (fault !== undefined) this.#strike(fault);
+    return { delayMs: this.#drawDelay(), fault };
+  }
+
+  /** How many of a batch's requests get through before the connection breaks. */
+  drawPart(requests: number): number {
+    return this.#random.part.below(requests + 1);
+  }
+
+  /** Whether WebSockets are cut after this block. */
+  drawCut(): boolean {
+    const { cutSockets = 0 } = this.#settings;
+    if (cutSockets === 0 || this.#random.cut.next() >= cutSockets) return false;
+    this.#strike("cutSockets");
+    return true;
+  }
+
+  /** Takes things out of a list by the seed's luck, until `count` are out. */
+  drawSome<T>(from: readonly T[], count: number): T[] {
+    const left = [...from];
+    const drawn: T[] = [];
+    while (drawn.length < count && left.length > 0) {
+      drawn.push(...left.splice(this.#random.evict.below(left.length), 1));
+    }
+    return drawn;
+  }
+
+  /** The methods with what may happen to single calls. */
+  around(methods: Methods): Methods {
+    return Object.fromEntries(
+      Object.entries(methods).map(([name, run]) => [
+        name,
+        isControl(name) ? run : this.#aroundOne(name, run),
+      ]),
+    );
+  }
+
+  #aroundOne(name: string, run: Method): Method {
+    return async (params, connection) => {
+      if (!this.#active || !this.#affects(name)) return run(params, connection);
+      this.#calls++;
+      const forced = name === SEND_METHOD ? this.#takeAnswer() : undefined;
+      if (forced !== undefined) return this.#answerSend(forced, () => run(params, connection), params);
+      const fault = pick(CALL_FAULTS, this.#settings, this.#random.call.next());
+      // Only what was sent can be forgotten.
+      if (fault === undefined || (fault === "forget" && name !== SEND_METHOD)) return run(params, connection);
+      return this.#strikeCall(fault, () => run(params, connection));
+    };
+  }
+
+  async #strikeCall(fault: CallFault, run: () => unknown): Promise<unknown> {
+    if (fault === "error") {
+      this.#strike(fault);
+      throw new RpcError(RPC_CODES.internalError, "internal error");
+    }
+    const result = await run();
+    this.#strike(fault);
+    if (fault === "afterError") throw new RpcError(RPC_CODES.internalError, "internal error");
+    const found = typeof result === "string" ? this.#chain.pool.find(result as Hex) : undefined;
+    if (found !== undefined) this.#chain.pool.remove(found.entry);
+    return result;
+  }
+
+  #takeAnswer(): SendAnswer | undefined {
+    for (const [name, count] of this.#left) {
+      if (count > 1) this.#left.set(name, count - 1);
+      else this.#left.delete(name);
+      return name;
+    }
+    return undefined;
+  }
+
+  async #answerSend(answer: SendAnswer, run: () => unknown, [raw]: readonly unknown[]): Promise<never> {
+    // What the node itself refuses keeps its own answer.
+    if (answer.startsWith("after")) await run();
+    this.#strike(answer);
+    throw refusalOf(answer, typeof raw === "string" ? raw : "0x", this.#chain.poolKind);
+  }
+
+  #drawDelay(): number {
+    const { delay = 0, delayMs: [from, to] = DEFAULT_DELAY_MS } = this.#settings;
+    if (delay === 0 || this.#random.delay.next() >= delay) return 0;
+    this.#strike("delay");
+    return from + this.#random.delay.below(to - from + 1);
+  }
+
+  #affects(method: string): boolean {
+    return !isControl(method) && (this.#methods.has(method) || this.#methods.has("*"));
+  }
+
+  #strike(name: string): void {
+    this.#struck[name] = (this.#struck[name] ?? 0) + 1;
+  }
+}
+
+function randoms(seed: number) {
+  return {
+    exchange: new Random(seed, STREAM.exchange),
+    delay: new Random(seed, STREAM.delay),
+    call: new Random(seed, STREAM.call),
+    part: new Random(seed, STREAM.part),
+    evict: new Random(seed, STREAM.evict),
+    cut: new Random(seed, STREAM.cut),
+  };
+}
+
+/** The fault in whose share the draw falls, if it falls in one. */
+function pick<T extends ExchangeFault | CallFault>(
+  names: readonly T[],
+  settings: FaultSettings,
+  draw: number,
+): T | undefined {
+  let end = 0;
+  for (const name of names) {
+    end += settings[name] ?? 0;
+    if (draw < end) return name;
+  }
+  return undefined;
+}
+
+/** The words that the node itself has for it. */
+function refusalOf(answer: SendAnswer, raw: string, pool: PoolKind): RefusedError {
+  const { hash, nonce } = readSent(raw);
+  switch (answer) {
+    case "alreadyKnown":
+    case "afterAlreadyKnown":
+      return new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in the pool`, { hash });
+    case "nonceTooLow":
+    case "afterNonceTooLow":
+      return new RefusedError(
+        "NONCE_TOO_LOW",
+        pool === "strict"
+          ? `invalid nonce; got ${nonce}, expected ${nonce + 1n}: invalid sequence`
+          : `nonce too low: next nonce ${nonce + 1n}, tx nonce ${nonce}`,
+        { nonce: nonce.toString(), expected: (nonce + 1n).toString() },
+      );
+    case "underpriced":
+    case "afterUnderpriced":
+      return new RefusedError(
+        "REPLACEMENT_UNDERPRICED",
+        `replacement transaction underpriced: another transaction holds nonce ${nonce}`,
+        { nonce: nonce.toString() },
+      );
+  }
+}
+
+/** As far as what was sent can be read. */
+function readSent(raw: string): { hash: Hex; nonce: bigint } {
+  try {
+    const bytes = hexToBytes(raw);
+    return { hash: bytesToHex(crypto.keccak256(bytes)), nonce: decodeForEvm(bytes).nonce };
+  } catch {
+    return { hash: "0x", nonce: 0n };
+  }
+}

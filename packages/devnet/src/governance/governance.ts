@@ -1,0 +1,243 @@
+import {
+  type AllowedTarget,
+  bytesToBigInt,
+  type Hex,
+  hexToBytes,
+  REGISTRY_ADDRESS,
+  signTransaction,
+} from "@gas-waiver/protocol";
+import type { SealedBlock } from "../block/block.js";
+import type { Chain } from "../chain/chain.js";
+import { type DevnetAccount, devnetAccount } from "../presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
+import { policyVersion } from "../registry/policy.js";
+import {
+  encodeTargets,
+  proposalCount,
+  proposeRegister,
+  proposeRevoke,
+  targetsOf,
+  validatorsAt,
+  vote,
+} from "./registryCalls.js";
+
+export type Action = "revoke" | "register";
+
+/**
+ * - `scheduled`: its block is to come.
+ * - `sent`: the validators' transactions wait in the pool.
+ * - `done`: the registry says so.
+ * - `failed`: it could not be brought about.
+ */
+export type ChangeState = "scheduled" | "sent" | "done" | "failed";
+
+/** A change of the registry that was asked for. */
+export interface RegistryChange {
+  readonly action: Action;
+  readonly waiver: Hex;
+  /** The block that has to bring it; null for the next that is made. */
+  readonly block: number | null;
+  readonly state: ChangeState;
+  /** The validators' transactions: the proposal, then the votes. */
+  readonly transactions: readonly Hex[];
+  readonly problem?: string;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+interface Planned extends Mutable<RegistryChange> {
+  /** ABI encoding of the targets, to register; undefined: those it had. */
+  readonly targets: Uint8Array | undefined;
+  attempts: number;
+}
+
+const GAS = { propose: 10_000_000n, vote: 1_000_000n };
+/** Somebody else's proposal in the same block takes the number that the votes name; then it is tried again. */
+const ATTEMPTS = 3;
+const REMEMBERED = 100;
+
+/** The policy that the waivers of genesis have. */
+const GENESIS_TARGETS: readonly AllowedTarget[] = [
+  { address: TEST_TOKEN, selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes) },
+];
+
+/** A change that cannot be asked for. */
+export class InvalidChangeError extends Error {
+  override readonly name = "InvalidChangeError";
+}
+
+/**
+ * Revokes and registers waivers as validators do: one proposes, and as many as it takes vote, in ordinary
+ * transactions with the devnet's own keys, all in one block. So events and proposals are there, too.
+ */
+export class Governance {
+  readonly #chain: Chain;
+  readonly #planned: Planned[] = [];
+  /** What waivers could reach when they were revoked here, as the ABI encodes it. */
+  readonly #lastTargets = new Map<Hex, Uint8Array>();
+
+  constructor(chain: Chain) {
+    this.#chain = chain;
+    chain.beforeBlock((number) => this.#prepare(number));
+    chain.onBlock((block) => this.#look(block));
+  }
+
+  get head(): number {
+    return this.#chain.head.number;
+  }
+
+  get changes(): readonly RegistryChange[] {
+    return this.#planned.map(({ targets: _, attempts: __, ...change }) => change);
+  }
+
+  /** Takes back what was scheduled and is not under way. */
+  cancel(): void {
+    const kept = this.#planned.filter(({ state }) => state !== "scheduled");
+    this.#planned.splice(0, this.#planned.length, ...kept);
+  }
+
+  /**
+   * @param at the block that has to bring it; undefined: the next one.
+   * @param targets for a registration; undefined: what the waiver had when it was revoked here, or else what
+   * the waivers of genesis have.
+   * @throws {@link InvalidChangeError} for a block that is there already, or a change that changes nothing.
+   */
+  async plan(
+    action: Action,
+    waiver: Hex,
+    at?: number,
+    targets?: readonly AllowedTarget[],
+  ): Promise<RegistryChange> {
+    const head = this.#chain.head.number;
+    if (at !== undefined && at <= head) {
+      throw new InvalidChangeError(`block ${at} cannot be changed any more: the latest is ${head}`);
+    }
+    const planned: Planned = {
+      action,
+      waiver: waiver.toLowerCase() as Hex,
+      block: at ?? null,
+      state: "scheduled",
+      transactions: [],
+      targets: targets && encodeTargets(targets),
+      attempts: 0,
+    };
+    if (at === undefined) await this.#send(planned);
+    this.#planned.push(planned);
+    if (this.#planned.length > REMEMBERED) this.#planned.shift();
+    const { targets: _, attempts: __, ...change } = planned;
+    return change;
+  }
+
+  async #prepare(number: number): Promise<void> {
+    for (const planned of this.#planned) {
+      if (planned.state !== "scheduled" || (planned.block ?? number) > number) continue;
+      try {
+        await this.#send(planned);
+      } catch (error) {
+        planned.state = "failed";
+        planned.problem = error instanceof Error ? error.message : String(error);
+      }
+    }
+  }
+
+  /** After a block: has the registry changed as it should? */
+  #look(block: SealedBlock): void {
+    for (const planned of this.#planned) {
+      if (planned.state !== "sent") continue;
+      const { pool, ledger } = this.#chain;
+      if (this.#isSo(planned)) planned.state = "done";
+      else if (!planned.transactions.some((hash) => pool.find(hash) !== undefined)) {
+        const included = planned.transactions.filter((hash) => ledger.transaction(hash) !== undefined);
+        planned.state = planned.attempts < ATTEMPTS ? "scheduled" : "failed";
+        planned.problem = `block ${block.number} has ${included.length} of its ${planned.transactions.length} transactions, and they did not bring it about`;
+      }
+    }
+  }
+
+  #isSo({ action, waiver }: Planned): boolean {
+    const registered = policyVersion(this.#chain.state, hexToBytes(waiver)) !== undefined;
+    return registered === (action === "register");
+  }
+
+  async #send(planned: Planned): Promise<void> {
+    const { action, waiver } = planned;
+    if (this.#isSo(planned)) {
+      throw new InvalidChangeError(
+        `${waiver} is ${action === "register" ? "a registered waiver already" : "no registered waiver"}`,
+      );
+    }
+    const { ours, total } = validatorsAt(this.#chain.state);
+    const voters = ours.slice(0, Math.floor((total * 2) / 3) + 1);
+    // Signers take turns in a block. One who need not vote has nothing but proposals in its turns, so that each
+    // comes before its votes, also when several changes go into one block.
+    const proposer = ours[voters.length] ?? voters[0];
+    if (proposer === undefined || voters.length * 3 <= total * 2) {
+      throw new InvalidChangeError(
+        `the devnet has the keys of ${ours.length} of ${total} validators, and more than two thirds have to vote`,
+      );
+    }
+    planned.attempts += 1;
+    const proposal = proposalCount(this.#chain.state) + 1n + BigInt(this.#underWay());
+    const data = await this.#proposalOf(planned);
+    const transactions = [await this.#sendAs(proposer, data, GAS.propose)];
+    for (const voter of voters) transactions.push(await this.#sendAs(voter, vote(proposal), GAS.vote));
+    planned.transactions = transactions;
+    planned.state = "sent";
+  }
+
+  /** Proposals of ours that wait for the same block and come first. */
+  #underWay(): number {
+    const { pool } = this.#chain;
+    return this.#planned.filter(
+      ({ state, transactions: [first] }) =>
+        state === "sent" && first !== undefined && pool.find(first) !== undefined,
+    ).length;
+  }
+
+  async #proposalOf({ action, waiver, targets }: Planned): Promise<Uint8Array> {
+    if (action === "register") {
+      return proposeRegister(
+        waiver,
+        targets ?? this.#lastTargets.get(waiver) ?? encodeTargets(GENESIS_TARGETS),
+      );
+    }
+    this.#lastTargets.set(waiver, await this.#targetsNow(waiver));
+    return proposeRevoke(waiver);
+  }
+
+  /** The registry's own answer, whose encoding a proposal takes as it is. */
+  async #targetsNow(waiver: Hex): Promise<Uint8Array> {
+    const { head, state, options } = this.#chain;
+    const { returnData } = await this.#chain.call(
+      {
+        from: new Uint8Array(20),
+        to: REGISTRY_ADDRESS,
+        data: targetsOf(waiver),
+        value: 0n,
+        gasPrice: 0n,
+        executionGas: options.blockGasLimit,
+      },
+      head,
+      state,
+    );
+    return returnData.subarray(Number(bytesToBigInt(returnData.subarray(0, 32))));
+  }
+
+  async #sendAs({ index, address }: DevnetAccount, data: Uint8Array, gas: bigint): Promise<Hex> {
+    const { state, pool, options } = this.#chain;
+    const account = address.toLowerCase() as Hex;
+    const { raw } = signTransaction(
+      {
+        type: "legacy",
+        chainId: DEVNET_CHAIN_ID,
+        nonce: pool.nextNonce(account, state.account(account)?.nonce ?? 0n),
+        gasPrice: options.minGasPrice,
+        gasLimit: gas < options.blockGasLimit ? gas : options.blockGasLimit,
+        to: REGISTRY_ADDRESS,
+        value: 0n,
+        data,
+      },
+      hexToBytes(devnetAccount(index).privateKey),
+    );
+    return this.#chain.send(raw);
+  }
+}

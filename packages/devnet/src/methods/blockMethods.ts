@@ -1,0 +1,48 @@
+import type { SealedBlock } from "../block/block.js";
+import type { Chain } from "../chain/chain.js";
+import type { Methods } from "../rpc/method.js";
+import { boolean, hash, optional, quantity } from "../rpc/params.js";
+import { findBlock } from "./findBlock.js";
+import { formatBlock, formatReceipt, toQuantity } from "./format.js";
+import { getLogs } from "./logs.js";
+
+/** Blocks and what is in them. There are no uncles: each block has one parent and one child. */
+export function blockMethods(chain: Chain): Methods {
+  const byHash = (blockHash: unknown) => chain.ledger.byHash(hash(blockHash));
+  return {
+    eth_blockNumber: () => toQuantity(chain.head.number),
+    eth_getBlockByNumber: ([tag, full]) => shown(findBlock(chain, tag), full),
+    eth_getBlockByHash: ([blockHash, full]) => shown(byHash(blockHash), full),
+    eth_getBlockTransactionCountByNumber: ([tag]) => count(findBlock(chain, tag)),
+    eth_getBlockTransactionCountByHash: ([blockHash]) => count(byHash(blockHash)),
+    eth_getUncleCountByBlockNumber: ([tag]) => (findBlock(chain, tag) === undefined ? null : "0x0"),
+    eth_getUncleCountByBlockHash: ([blockHash]) => (byHash(blockHash) === undefined ? null : "0x0"),
+    eth_getUncleByBlockNumberAndIndex: ([tag, index]) => noUncle(findBlock(chain, tag), index),
+    eth_getUncleByBlockHashAndIndex: ([blockHash, index]) => noUncle(byHash(blockHash), index),
+    eth_getBlockReceipts: ([tag]) => {
+      const block = findBlock(chain, isHash(tag) ? { blockHash: tag } : tag);
+      if (block === undefined) return null;
+      return block.transactions.map((included, index) => formatReceipt({ block, index, included }));
+    },
+    eth_getLogs: ([filter]) => getLogs(chain, filter),
+  };
+}
+
+function shown(block: SealedBlock | undefined, full: unknown) {
+  const whole = optional(full, false, (value) => boolean(value, "the second parameter"));
+  return block === undefined ? null : formatBlock(block, whole);
+}
+
+function count(block: SealedBlock | undefined) {
+  return block === undefined ? null : toQuantity(block.transactions.length);
+}
+
+/** Reads its parameters all the same, so that nonsense is told from nothing. */
+function noUncle(_block: SealedBlock | undefined, index: unknown): null {
+  quantity(index, "index");
+  return null;
+}
+
+function isHash(tag: unknown): boolean {
+  return typeof tag === "string" && /^0x[0-9a-fA-F]{64}$/.test(tag);
+}

@@ -1,0 +1,149 @@
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
+import { BYTECODE, place, slotOf, wordOf } from "../testing/bytecode.js";
+import { addressOf, createTestNode, signInner, signOrdinary, type TestNode, wrap } from "../testing/node.js";
+
+let node: TestNode;
+beforeEach(async () => {
+  node = await createTestNode();
+});
+afterEach(() => node.devnet.close());
+
+const user = addressOf(0);
+const stranger: Hex = `0x${"77".repeat(20)}`;
+const word = (value: bigint | Hex) => bytesToHex(wordOf(value));
+const balanceOf = (who: Hex) => `0x70a08231${who.slice(2).padStart(64, "0")}`;
+const call = (request: object, ...more: unknown[]) => node.rpc<Hex>("eth_call", request, ...more);
+/** Returns slot 0; SELFBALANCE; NUMBER, TIMESTAMP, COINBASE, PREVRANDAO. */
+const READS = { slot: "0x5f545f5260205ff3", balance: "0x475f5260205ff3" };
+const ENVIRONMENT = "0x435f52426020524160405244606052608060005ff3".replace("60005f", "5f");
+
+describe("eth_call", () => {
+  it("reads the state after the block that is asked for", async () => {
+    await node.sendAndMine(wrap(signInner(0)));
+    const request = { to: TEST_TOKEN_ADDRESS, data: balanceOf(user) };
+    expect(BigInt(await call(request, "0x0"))).toBe(10n ** 24n);
+    expect(BigInt(await call(request, "latest"))).toBe(10n ** 24n - 10n ** 18n);
+    const { hash } = await node.rpc<{ hash: Hex }>("eth_getBlockByNumber", "0x0");
+    expect(BigInt(await call(request, { blockHash: hash }))).toBe(10n ** 24n);
+    for (const tag of ["pending", "safe", "finalized", undefined]) {
+      expect(BigInt(await call(request, tag))).toBe(10n ** 24n - 10n ** 18n);
+    }
+  });
+
+  it("takes another balance, nonce, code and storage for the call alone", async () => {
+    const state = { [word(0n)]: word(5n) };
+    const codes = { [stranger]: { code: READS.slot, state } };
+    expect(await call({ to: stranger }, "latest", codes)).toBe(word(5n));
+    expect(
+      await call({ to: stranger }, "latest", { [stranger]: { code: READS.balance, balance: "0x9" } }),
+    ).toBe(word(9n));
+    // A creation's address shows the nonce: its code returns ADDRESS.
+    const create = { from: user, data: "0x305f5260205ff3" };
+    const [one, two] = [await call(create), await call(create, "latest", { [user]: { nonce: "0x7" } })];
+    expect(one).not.toBe(two);
+    expect(await node.rpc("eth_getCode", stranger, "latest")).toBe("0x");
+  });
+
+  it("replaces the whole storage by state, and some of it by stateDiff", async () => {
+    const recorder = await place(node, 1, BYTECODE.recorder);
+    await node.sendAndMine(signOrdinary(13, { to: hexToBytes(recorder), data: new Uint8Array() }));
+    expect(await slotOf(node, recorder, 0)).toBe(BigInt(addressOf(13)));
+    const read = { code: READS.slot };
+    const other = { [word(1n)]: word(1n) };
+    expect(await call({ to: recorder }, "latest", { [recorder]: { ...read, stateDiff: other } })).toBe(
+      word(addressOf(13)),
+    );
+    expect(await call({ to: recorder }, "latest", { [recorder]: { ...read, state: other } })).toBe(word(0n));
+  });
+
+  it("refuses overrides that it cannot make", async () => {
+    for (const overrides of [
+      5,
+      [],
+      { nobody: {} },
+      { [stranger]: 5 },
+      { [stranger]: { colour: "red" } },
+      { [stranger]: { balance: "lots" } },
+      { [stranger]: { state: {}, stateDiff: {} } },
+      { [stranger]: { state: { "0x1": word(1n) } } },
+      { [stranger]: { state: { [word(1n)]: "0x1" } } },
+    ]) {
+      await expect(call({ to: stranger }, "latest", overrides)).rejects.toMatchObject({ code: -32602 });
+    }
+    await expect(call({ to: stranger }, "latest", {}, { weather: "0x1" })).rejects.toMatchObject({
+      code: -32602,
+    });
+  });
+
+  it("sees another block where one is given", async () => {
+    const seen = await call(
+      { to: stranger },
+      "latest",
+      { [stranger]: { code: ENVIRONMENT } },
+      { number: "0x10", time: "0x20", feeRecipient: user, prevRandao: word(3n) },
+    );
+    expect(seen).toBe(`0x${[16n, 32n, BigInt(user), 3n].map((value) => word(value).slice(2)).join("")}`);
+  });
+
+  it("takes the intrinsic gas from the limit that it is given, as a transaction would", async () => {
+    const transfer = { from: user, to: TEST_TOKEN_ADDRESS, data: bytesToHex(signInner(0).data) };
+    const needed = BigInt(await node.rpc<Hex>("eth_estimateGas", { ...transfer, gasPrice: "0x0" }));
+    const withGas = (gas: bigint) => call({ ...transfer, gas: `0x${gas.toString(16)}` });
+    expect(BigInt(await withGas(needed))).toBe(1n);
+    await expect(withGas(needed - 1n)).rejects.toThrow("out of gas");
+    await expect(withGas(21_000n)).rejects.toThrow("intrinsic gas too low: have 21000, want 22");
+    expect(BigInt(await call(transfer))).toBe(1n);
+  });
+
+  it("ends with an error when it runs for ever", async () => {
+    await expect(
+      call({ to: stranger }, "latest", { [stranger]: { code: BYTECODE.burner } }),
+    ).rejects.toMatchObject({
+      code: -32000,
+      message: "execution failed: out of gas",
+    });
+  });
+});
+
+describe("eth_estimateGas", () => {
+  const estimate = async (request: object, overrides?: object) =>
+    BigInt(await node.rpc<Hex>("eth_estimateGas", request, "latest", overrides));
+
+  it("needs no balance at price 0, and one at another price", async () => {
+    const request = { from: user, to: addressOf(1) };
+    expect(await estimate({ ...request, gasPrice: "0x0" })).toBe(21_000n);
+    await expect(estimate({ ...request, gasPrice: "0x1" })).rejects.toThrow(
+      "gas required exceeds allowance (0)",
+    );
+    expect(await estimate({ ...request, gasPrice: "0x1" }, { [user]: { balance: "0x5208" } })).toBe(21_000n);
+  });
+
+  it("counts with the access list", async () => {
+    const recorder = await place(node, 1, BYTECODE.recorder);
+    const request = { from: addressOf(13), to: recorder };
+    const { accessList, gasUsed } = await node.rpc<{ accessList: object[]; gasUsed: Hex }>(
+      "eth_createAccessList",
+      request,
+    );
+    expect(accessList).toEqual([
+      { address: recorder, storageKeys: [word(0n), word(1n), word(2n)].map((key) => key) },
+    ]);
+    // What it takes to run, for the sentry of SSTORE, is more than what it uses.
+    expect(await estimate({ ...request, accessList })).toBeGreaterThan(BigInt(gasUsed));
+    const hash = await node.rpc<Hex>("eth_sendTransaction", { ...request, accessList });
+    await node.devnet.mine();
+    expect(await node.receipt(hash)).toMatchObject({ status: "0x1", gasUsed, type: "0x2" });
+  });
+});
+
+describe("eth_createAccessList", () => {
+  it("says so when the call fails", async () => {
+    const reverter = await place(node, 1, BYTECODE.reverter);
+    expect(await node.rpc("eth_createAccessList", { from: user, to: reverter })).toMatchObject({
+      accessList: [],
+      error: "execution reverted",
+    });
+  });
+});

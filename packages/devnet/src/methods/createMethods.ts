@@ -1,0 +1,49 @@
+import type { Chain } from "../chain/chain.js";
+import type { Miner } from "../chain/miner.js";
+import type { Methods } from "../rpc/method.js";
+import { accountMethods } from "./accountMethods.js";
+import { blockMethods } from "./blockMethods.js";
+import { feeMethods } from "./feeMethods.js";
+import { filterMethods } from "./filterMethods.js";
+import { miningMethods } from "./miningMethods.js";
+import { networkMethods } from "./networkMethods.js";
+import { poolMethods } from "./poolMethods.js";
+import { stateChangeMethods } from "./stateChangeMethods.js";
+import { stateMethods } from "./stateMethods.js";
+import { subscriptionMethods } from "./subscriptionMethods.js";
+import { traceMethods } from "./traceMethods.js";
+import { transactionMethods } from "./transactionMethods.js";
+
+export interface MethodDependencies {
+  readonly chain: Chain;
+  readonly miner: Miner;
+  readonly clientVersion: string;
+  /** The methods that control the faults. */
+  readonly faultMethods: Methods;
+}
+
+/** Every method of the node, by name. */
+export function createMethods({ chain, miner, clientVersion, faultMethods }: MethodDependencies): Methods {
+  const methods: Methods = {
+    ...networkMethods(clientVersion),
+    ...blockMethods(chain),
+    ...filterMethods(chain),
+    ...subscriptionMethods(chain),
+    ...stateMethods(chain),
+    ...transactionMethods(chain),
+    ...accountMethods(chain),
+    ...feeMethods(chain),
+    ...poolMethods(chain),
+    ...traceMethods(chain),
+    ...miningMethods(chain, miner),
+    ...stateChangeMethods(chain),
+    ...faultMethods,
+  };
+  return { ...methods, rpc_modules: () => modulesOf(methods) };
+}
+
+/** The namespaces of the methods, each with the version that geth gives every module. */
+function modulesOf(methods: Methods): Readonly<Record<string, string>> {
+  const namespaces = Object.keys(methods).map((name) => name.slice(0, name.indexOf("_")));
+  return Object.fromEntries([...new Set(namespaces)].sort().map((namespace) => [namespace, "1.0"]));
+}

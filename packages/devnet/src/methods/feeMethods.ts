@@ -1,0 +1,78 @@
+import type { Hex } from "@gas-waiver/protocol";
+import type { SealedBlock } from "../block/block.js";
+import type { Chain } from "../chain/chain.js";
+import { invalidParams } from "../rpc/errors.js";
+import type { Methods } from "../rpc/method.js";
+import { quantity, show } from "../rpc/params.js";
+import { requireBlock } from "./findBlock.js";
+import { toQuantity } from "./format.js";
+
+const MAX_FEE_HISTORY = 1_024n;
+
+/** The base fee is 0 in every header; the floor of D11 shows up as the price and the tip to offer. */
+export function feeMethods(chain: Chain): Methods {
+  const floor = () => toQuantity(chain.options.minGasPrice);
+  return {
+    eth_gasPrice: floor,
+    eth_maxPriorityFeePerGas: floor,
+    eth_blobBaseFee: () => "0x1",
+    eth_feeHistory: ([count, newest, percentiles]) => {
+      const wanted = typeof count === "number" && Number.isInteger(count) && count >= 0;
+      const asked = wanted ? BigInt(count) : quantity(count, "blockCount");
+      const blocks = lastBlocks(chain, requireBlock(chain, newest).number, asked);
+      const points = readPercentiles(percentiles);
+      const ratios = blocks.map(({ header }) => Number(header.gasUsed) / Number(header.gasLimit));
+      return {
+        oldestBlock: toQuantity(blocks[0]?.number ?? 0),
+        baseFeePerGas: [...blocks.map(() => "0x0"), "0x0"],
+        gasUsedRatio: ratios,
+        baseFeePerBlobGas: [...blocks.map(() => "0x1"), "0x1"],
+        blobGasUsedRatio: blocks.map(() => 0),
+        ...(points.length > 0 && { reward: blocks.map((block) => rewards(block, points, floor())) }),
+      };
+    },
+  };
+}
+
+function lastBlocks(chain: Chain, last: number, wanted: bigint): SealedBlock[] {
+  const size = Number(wanted < MAX_FEE_HISTORY ? wanted : MAX_FEE_HISTORY);
+  const blocks: SealedBlock[] = [];
+  for (let number = Math.max(0, last - size + 1); number <= last && size > 0; number++) {
+    const block = chain.ledger.byNumber(number);
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
+/**
+ * What a share of the block's paid gas offered at most. Waived transactions are left out, and a block without
+ * paid ones shows the floor: wallets take these numbers for what to offer.
+ */
+function rewards(block: SealedBlock, points: readonly number[], floor: Hex): Hex[] {
+  const paid = block.transactions
+    .filter(({ role }) => role === "ordinary")
+    .map(({ receipt }) => ({ price: receipt.effectiveGasPrice, gas: Number(receipt.gasUsed) }))
+    .sort((a, b) => (a.price < b.price ? -1 : Number(a.price > b.price)));
+  const total = paid.reduce((sum, { gas }) => sum + gas, 0);
+  return points.map((point) => {
+    let seen = 0;
+    const found = paid.find(({ gas }) => {
+      seen += gas;
+      return seen >= (total * point) / 100;
+    });
+    return found === undefined ? floor : toQuantity(found.price);
+  });
+}
+
+function readPercentiles(value: unknown): readonly number[] {
+  if (value === undefined || value === null) return [];
+  const ordered = (list: readonly unknown[]) =>
+    list.every((item, i) => i === 0 || Number(list[i - 1]) <= Number(item));
+  const inRange = (item: unknown): item is number => typeof item === "number" && item >= 0 && item <= 100;
+  if (!Array.isArray(value) || value.length > 100 || !value.every(inRange) || !ordered(value)) {
+    throw invalidParams(
+      `rewardPercentiles is ${show(value)}, not a list of up to 100 ascending numbers from 0 to 100`,
+    );
+  }
+  return value;
+}

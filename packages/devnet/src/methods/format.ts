@@ -1,0 +1,159 @@
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { type SealedBlock, typeOf } from "../block/block.js";
+import type { Included } from "../block/included.js";
+import { type ChainTransaction, decodeForEvm } from "../block/transaction.js";
+import type { Located } from "../chain/ledger.js";
+import type { Log } from "../evm/executor.js";
+import { effectiveGasPrice } from "../pool/admission.js";
+
+// The chain's objects as Ethereum's JSON-RPC shows them.
+
+export function toQuantity(value: bigint | number): Hex {
+  return `0x${value.toString(16)}`;
+}
+
+export function formatBlock(block: SealedBlock, full: boolean) {
+  const { headerBytes, transactions } = block;
+  const bodyBytes = transactions.reduce((sum, { tx }) => sum + tx.raw.length, 0);
+  return {
+    ...formatHeader(block),
+    totalDifficulty: "0x0",
+    withdrawals: [],
+    size: toQuantity(headerBytes.length + bodyBytes),
+    uncles: [],
+    transactions: transactions.map((included, index) =>
+      full ? formatTransaction(included.tx, { block, index, included }) : included.tx.hash,
+    ),
+  };
+}
+
+/** What a subscription to newHeads gets. */
+export function formatHeader(block: SealedBlock) {
+  const { header } = block;
+  return {
+    number: toQuantity(block.number),
+    hash: block.hash,
+    parentHash: bytesToHex(header.parentHash),
+    sha3Uncles: bytesToHex(header.uncleHash),
+    miner: bytesToHex(header.coinbase.bytes),
+    stateRoot: bytesToHex(header.stateRoot),
+    transactionsRoot: bytesToHex(header.transactionsTrie),
+    receiptsRoot: bytesToHex(header.receiptTrie),
+    logsBloom: bytesToHex(header.logsBloom),
+    difficulty: "0x0",
+    gasLimit: toQuantity(header.gasLimit),
+    gasUsed: toQuantity(header.gasUsed),
+    timestamp: toQuantity(header.timestamp),
+    extraData: bytesToHex(header.extraData),
+    mixHash: bytesToHex(header.mixHash),
+    nonce: bytesToHex(header.nonce),
+    baseFeePerGas: toQuantity(header.baseFeePerGas ?? 0n),
+    withdrawalsRoot: header.withdrawalsRoot && bytesToHex(header.withdrawalsRoot),
+    blobGasUsed: toQuantity(header.blobGasUsed ?? 0n),
+    excessBlobGas: toQuantity(header.excessBlobGas ?? 0n),
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot && bytesToHex(header.parentBeaconBlockRoot),
+    requestsHash: header.requestsHash && bytesToHex(header.requestsHash),
+  };
+}
+
+/** @param place undefined for a transaction that still waits. */
+export function formatTransaction(tx: ChainTransaction, place: Located | undefined) {
+  const evm = decodeForEvm(tx.raw, tx.sender);
+  const type = typeOf(tx);
+  return {
+    blockHash: place?.block.hash ?? null,
+    blockNumber: place === undefined ? null : toQuantity(place.block.number),
+    transactionIndex: place === undefined ? null : toQuantity(place.index),
+    hash: tx.hash,
+    from: tx.sender,
+    to: evm.to === undefined ? null : bytesToHex(evm.to.bytes),
+    nonce: toQuantity(evm.nonce),
+    gas: toQuantity(evm.gasLimit),
+    gasPrice: toQuantity(effectiveGasPrice(evm)),
+    ...("maxFeePerGas" in evm && {
+      maxFeePerGas: toQuantity(evm.maxFeePerGas),
+      maxPriorityFeePerGas: toQuantity(evm.maxPriorityFeePerGas),
+    }),
+    value: toQuantity(evm.value),
+    input: bytesToHex(evm.data),
+    type: toQuantity(type),
+    chainId: toQuantity(evm.common.chainId()),
+    ...("accessList" in evm && { accessList: formatAccessList(evm.accessList) }),
+    ...("authorizationList" in evm && {
+      authorizationList: evm.authorizationList.map(formatAuthorization),
+    }),
+    v: toQuantity(evm.v ?? 0n),
+    r: toQuantity(evm.r ?? 0n),
+    s: toQuantity(evm.s ?? 0n),
+    ...(type !== 0 && { yParity: toQuantity(evm.v ?? 0n) }),
+  };
+}
+
+function formatAccessList(list: readonly (readonly [Uint8Array, readonly Uint8Array[]])[]) {
+  return list.map(([address, storageKeys]) => ({
+    address: bytesToHex(address),
+    storageKeys: storageKeys.map(bytesToHex),
+  }));
+}
+
+function formatAuthorization(fields: readonly Uint8Array[]) {
+  const [chainId, address, nonce, yParity, r, s] = fields.map((field) => bytesToHex(field));
+  const number = (hex: Hex | undefined) => toQuantity(hex === undefined || hex === "0x" ? 0n : BigInt(hex));
+  return {
+    chainId: number(chainId),
+    address,
+    nonce: number(nonce),
+    yParity: number(yParity),
+    r: number(r),
+    s: number(s),
+  };
+}
+
+export function formatReceipt({ block, index, included }: Located) {
+  const { tx, receipt } = included;
+  const evm = decodeForEvm(tx.raw, tx.sender);
+  return {
+    transactionHash: tx.hash,
+    transactionIndex: toQuantity(index),
+    blockHash: block.hash,
+    blockNumber: toQuantity(block.number),
+    from: tx.sender,
+    to: evm.to === undefined ? null : bytesToHex(evm.to.bytes),
+    cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
+    gasUsed: toQuantity(receipt.gasUsed),
+    effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
+    contractAddress: receipt.created === undefined ? null : bytesToHex(receipt.created),
+    logs: formatLogs(block, index, included),
+    logsBloom: bytesToHex(receipt.bloom),
+    status: toQuantity(receipt.status),
+    type: toQuantity(typeOf(tx)),
+  };
+}
+
+export type FormattedLog = ReturnType<typeof formatLog>;
+
+export function formatLogs(block: SealedBlock, index: number, included: Included): FormattedLog[] {
+  return included.receipt.logs.map((log, i) => formatLog(block, index, included, log, i));
+}
+
+/** @param place of the log among its transaction's. */
+export function formatLog(
+  block: SealedBlock,
+  index: number,
+  { tx, receipt }: Included,
+  log: Log,
+  place: number,
+) {
+  return {
+    address: bytesToHex(log.address),
+    topics: log.topics.map(bytesToHex),
+    data: bytesToHex(log.data),
+    blockNumber: toQuantity(block.number),
+    blockHash: block.hash,
+    blockTimestamp: toQuantity(block.timestamp),
+    transactionHash: tx.hash,
+    transactionIndex: toQuantity(index),
+    logIndex: toQuantity(receipt.firstLogIndex + place),
+    removed: false,
+  };
+}

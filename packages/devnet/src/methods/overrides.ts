@@ -1,0 +1,80 @@
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import type { BlockEnvironment } from "../evm/executor.js";
+import { invalidParams } from "../rpc/errors.js";
+import {
+  address,
+  bytes,
+  hash,
+  type Members,
+  object,
+  optional,
+  quantity,
+  show,
+  uint64,
+} from "../rpc/params.js";
+import { Overlay } from "../state/overlay.js";
+import { type AccountRecord, EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+
+const KNOWN = new Set(["balance", "nonce", "code", "state", "stateDiff"]);
+const NOBODY: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
+
+/**
+ * A state as it would be with some accounts changed, for one call. By address: `balance`, `nonce`, `code`, and
+ * `state` (the whole storage) or `stateDiff` (some of its slots).
+ */
+export function applyOverrides(base: StateReader, param: unknown): StateReader {
+  if (param === undefined || param === null) return base;
+  const state = new Overlay(base);
+  for (const [account, value] of Object.entries(object(param, "the state overrides"))) {
+    const where = bytesToHex(address(account, "an address of the state overrides"));
+    override(state, where, object(value, `the override of ${account}`));
+  }
+  return state;
+}
+
+function override(state: Overlay, account: Hex, members: Members): void {
+  const strange = Object.keys(members).find((name) => !KNOWN.has(name));
+  if (strange !== undefined) throw invalidParams(`${show(strange)} cannot be overridden`);
+  const record = state.account(account) ?? NOBODY;
+  state.setAccount(account, {
+    ...record,
+    balance: optional(members.balance, record.balance, (value) => quantity(value, "balance")),
+    nonce: optional(members.nonce, record.nonce, (value) => uint64(value, "nonce")),
+  });
+  if (present(members.code)) state.setCode(account, bytes(members.code, "code"));
+  if (present(members.state) && present(members.stateDiff)) {
+    throw invalidParams(`the override of ${account} has both state and stateDiff`);
+  }
+  if (present(members.state)) state.wipeSlots(account);
+  const slots = optional(members.state ?? members.stateDiff, {}, (value) => object(value, "the slots"));
+  for (const [slot, value] of Object.entries(slots)) {
+    state.setSlot(account, hash(slot, "a slot"), bytes(value, "the value of a slot", 32));
+  }
+}
+
+function present(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** What a call is to see of its block instead of what the block has. Names as in geth, and some as in others. */
+export function readBlockOverrides(param: unknown): Partial<BlockEnvironment> {
+  if (param === undefined || param === null) return {};
+  const { number, time, timestamp, gasLimit, feeRecipient, coinbase, prevRandao, random, ...rest } = object(
+    param,
+    "the block overrides",
+  );
+  const strange = Object.keys(rest).find((name) => name !== "baseFeePerGas" && name !== "baseFee");
+  if (strange !== undefined) throw invalidParams(`${show(strange)} of a block cannot be overridden`);
+  const read = <K extends keyof BlockEnvironment>(
+    name: K,
+    value: unknown,
+    reader: (value: unknown) => BlockEnvironment[K],
+  ) => (present(value) ? { [name]: reader(value) } : {});
+  return {
+    ...read("number", number, (value) => uint64(value, "number")),
+    ...read("timestamp", time ?? timestamp, (value) => uint64(value, "time")),
+    ...read("gasLimit", gasLimit, (value) => uint64(value, "gasLimit")),
+    ...read("coinbase", feeRecipient ?? coinbase, (value) => address(value, "feeRecipient")),
+    ...read("prevRandao", prevRandao ?? random, (value) => bytes(value, "prevRandao", 32)),
+  };
+}

@@ -1,0 +1,40 @@
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import type { Chain } from "../chain/chain.js";
+import type { Method, Methods } from "../rpc/method.js";
+import { address, bytes, quantity, uint64 } from "../rpc/params.js";
+
+/**
+ * Changes of the state that no transaction makes. Reads of the latest block see them at once; the next block's
+ * root commits to them.
+ */
+export function stateChangeMethods(chain: Chain): Methods {
+  const account = (value: unknown) => bytesToHex(address(value));
+  const setBalance: Method = async ([who, wei]) => {
+    await chain.change({ kind: "setBalance", address: account(who), balance: quantity(wei, "balance") });
+    return null;
+  };
+  const setNonce: Method = async ([who, nonce]) => {
+    await chain.change({ kind: "setNonce", address: account(who), nonce: uint64(nonce, "nonce") });
+    return null;
+  };
+  const setCode: Method = async ([who, code]) => {
+    await chain.change({ kind: "setCode", address: account(who), code: bytes(code, "code") });
+    return null;
+  };
+  const setStorageAt: Method = async ([who, slot, value]) => {
+    const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
+    const word = bytes(value, "value", 32);
+    await chain.change({ kind: "setSlot", address: account(who), slot: key, value: word });
+    return true;
+  };
+  return {
+    anvil_setBalance: setBalance,
+    hardhat_setBalance: setBalance,
+    anvil_setNonce: setNonce,
+    hardhat_setNonce: setNonce,
+    anvil_setCode: setCode,
+    hardhat_setCode: setCode,
+    anvil_setStorageAt: setStorageAt,
+    hardhat_setStorageAt: setStorageAt,
+  };
+}

@@ -1,0 +1,52 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { SealedBlock } from "../block/block.js";
+import type { ChainTransaction } from "../block/transaction.js";
+import type { Chain } from "../chain/chain.js";
+import type { Located } from "../chain/ledger.js";
+import type { Methods } from "../rpc/method.js";
+import { bytes, hash, quantity } from "../rpc/params.js";
+import { findBlock } from "./findBlock.js";
+import { formatReceipt, formatTransaction } from "./format.js";
+
+/** Transactions, in blocks and waiting, and how to send signed ones. */
+export function transactionMethods(chain: Chain): Methods {
+  const byHash = (blockHash: unknown) => chain.ledger.byHash(hash(blockHash));
+  return {
+    eth_sendRawTransaction: ([raw]) => chain.send(bytes(raw, "the transaction")),
+    eth_getTransactionByHash: ([txHash]) => {
+      const wanted = hash(txHash);
+      const located = chain.ledger.transaction(wanted);
+      if (located !== undefined) return shown(located);
+      const waiting = chain.pool.find(wanted);
+      return waiting === undefined ? null : formatTransaction(waiting.tx, undefined);
+    },
+    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) => shown(at(findBlock(chain, tag), index)),
+    eth_getTransactionByBlockHashAndIndex: ([blockHash, index]) => shown(at(byHash(blockHash), index)),
+    eth_getRawTransactionByHash: ([txHash]) => {
+      const wanted = hash(txHash);
+      return rawOf(chain.ledger.transaction(wanted)?.included.tx ?? chain.pool.find(wanted)?.tx);
+    },
+    eth_getRawTransactionByBlockNumberAndIndex: ([tag, index]) =>
+      rawOf(at(findBlock(chain, tag), index)?.included.tx),
+    eth_getRawTransactionByBlockHashAndIndex: ([blockHash, index]) =>
+      rawOf(at(byHash(blockHash), index)?.included.tx),
+    eth_getTransactionReceipt: ([txHash]) => {
+      const located = chain.ledger.transaction(hash(txHash));
+      return located === undefined ? null : formatReceipt(located);
+    },
+  };
+}
+
+function at(block: SealedBlock | undefined, index: unknown): Located | undefined {
+  const place = Number(quantity(index, "index", 2n ** 53n));
+  const included = block?.transactions[place];
+  return block && included && { block, index: place, included };
+}
+
+function shown(located: Located | undefined) {
+  return located === undefined ? null : formatTransaction(located.included.tx, located);
+}
+
+function rawOf(tx: ChainTransaction | undefined) {
+  return tx === undefined ? null : bytesToHex(tx.raw);
+}

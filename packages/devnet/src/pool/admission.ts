@@ -1,0 +1,258 @@
+import { getCalldataFloorGas, type TypedTransaction } from "@ethereumjs/tx";
+import {
+  assertWrapper,
+  bytesToHex,
+  type ChainView,
+  type Hex,
+  intrinsicGas,
+  type NonceRule,
+  reassertWrapper,
+  type ValidWrapper,
+} from "@gas-waiver/protocol";
+import {
+  type ChainTransaction,
+  chainTransaction,
+  decodeForEvm,
+  decodeOrdinary,
+  goesToMarker,
+} from "../block/transaction.js";
+import { DEVNET_CHAIN_ID } from "../presets/constants.js";
+import { policyVerdict, policyVersion } from "../registry/policy.js";
+import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { RefusedError } from "./refusedError.js";
+
+/** Room for a policy of 2,000 targets; geth's limit, 128 KiB, has none. */
+const MAX_TRANSACTION_BYTES = 1_048_576;
+
+/** What does not depend on the state. */
+export interface AdmissionRules {
+  /** In wei (D11). */
+  readonly minGasPrice: bigint;
+  readonly blockGasLimit: bigint;
+}
+
+interface EntryFields {
+  readonly tx: ChainTransaction;
+  /** Whose nonce orders it: the sender, or the waiver of a wrapper. */
+  readonly signer: Hex;
+  readonly nonce: bigint;
+  /** The most gas it can use in a block. */
+  readonly gasLimit: bigint;
+}
+
+export interface OrdinaryEntry extends EntryFields {
+  readonly kind: "ordinary";
+  readonly evm: TypedTransaction;
+  /** Nobody signed it: the node sends it for an account that it impersonates. */
+  readonly impersonated: boolean;
+}
+
+export interface WrapperEntry extends EntryFields {
+  readonly kind: "wrapper";
+  readonly inner: ChainTransaction;
+  readonly innerEvm: TypedTransaction;
+  readonly innerNonce: bigint;
+  /** The wrapper's own gas: what its receipt says that it used (D10). */
+  readonly overheadGas: bigint;
+  /** As it was decoded and recovered on admission, for the check when the block is built. */
+  readonly valid: ValidWrapper;
+}
+
+/** A transaction that keeps the rules and can wait for a block. */
+export type Entry = OrdinaryEntry | WrapperEntry;
+
+/**
+ * Checks signed bytes against a state: D7 for a transaction to the marker, D11 and Ethereum's own rules for
+ * any other.
+ * @throws ProtocolError or {@link RefusedError} for the first check that fails.
+ */
+export async function admit(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): Promise<Entry> {
+  if (raw.length > MAX_TRANSACTION_BYTES) {
+    throw new RefusedError(
+      "TRANSACTION_TOO_LARGE",
+      `oversized data: the transaction has ${raw.length} bytes, at most ${MAX_TRANSACTION_BYTES} are taken`,
+      { bytes: raw.length, maxBytes: MAX_TRANSACTION_BYTES },
+    );
+  }
+  return goesToMarker(raw)
+    ? admitWrapper(raw, state, nonces, rules)
+    : admitOrdinary(raw, state, nonces, rules);
+}
+
+/** D8: the same checks again, on the state in which the transaction is about to run. */
+export async function recheck(entry: Entry, state: StateReader, rules: AdmissionRules): Promise<void> {
+  if (entry.kind === "wrapper") {
+    await reassertWrapper(entry.valid, chainView(state));
+  } else assertAffordable(entry, state, "exact", rules);
+}
+
+async function admitWrapper(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): Promise<WrapperEntry> {
+  const valid = await assertWrapper(raw, chainView(state), nonces);
+  const { wrapper, waiver, inner, sender } = valid;
+  assertFitsBlock(wrapper.gasLimit, rules);
+  const innerTx = chainTransaction(inner.raw, sender);
+  return {
+    kind: "wrapper",
+    tx: chainTransaction(raw, waiver),
+    signer: bytesToHex(waiver),
+    nonce: wrapper.nonce,
+    gasLimit: wrapper.gasLimit,
+    inner: innerTx,
+    innerEvm: decodeForEvm(inner.raw, innerTx.sender),
+    innerNonce: inner.nonce,
+    overheadGas: intrinsicGas(wrapper),
+    valid,
+  };
+}
+
+function admitOrdinary(
+  raw: Uint8Array,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  return admitSentBy(decodeOrdinary(raw), false, state, nonces, rules);
+}
+
+/**
+ * Like {@link admit}, for a transaction that carries no signature of its sender.
+ * @param tx must not go to the marker: who signed a wrapper is its waiver.
+ */
+export function admitImpersonated(
+  tx: ChainTransaction,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  return admitSentBy(tx, true, state, nonces, rules);
+}
+
+function admitSentBy(
+  tx: ChainTransaction,
+  impersonated: boolean,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): OrdinaryEntry {
+  const evm = decodeForEvm(tx.raw, tx.sender);
+  const entry: OrdinaryEntry = {
+    kind: "ordinary",
+    tx,
+    signer: tx.sender,
+    nonce: evm.nonce,
+    gasLimit: evm.gasLimit,
+    evm,
+    impersonated,
+  };
+  assertMinGasPrice(evm, rules);
+  assertFitsBlock(evm.gasLimit, rules);
+  assertLeastGas(evm);
+  assertAffordable(entry, state, nonces, rules);
+  return entry;
+}
+
+/** D11: ordinary transactions pay at least `minGasPrice`; the header's base fee is 0 and burns nothing. */
+function assertMinGasPrice(evm: TypedTransaction, { minGasPrice }: AdmissionRules): void {
+  const gasPrice = effectiveGasPrice(evm);
+  if (gasPrice >= minGasPrice) return;
+  throw new RefusedError(
+    "GAS_PRICE_BELOW_MINIMUM",
+    `transaction underpriced: it pays ${gasPrice} wei per gas, the minimum is ${minGasPrice}; only a waiver's wrapper carries a transaction with a price of 0`,
+    { gasPrice: gasPrice.toString(), minGasPrice: minGasPrice.toString() },
+  );
+}
+
+/** What the sender pays per gas, in wei, given that the base fee is 0. */
+export function effectiveGasPrice(evm: TypedTransaction): bigint {
+  if (!("maxFeePerGas" in evm)) return evm.gasPrice;
+  return evm.maxPriorityFeePerGas < evm.maxFeePerGas ? evm.maxPriorityFeePerGas : evm.maxFeePerGas;
+}
+
+function assertFitsBlock(gasLimit: bigint, { blockGasLimit }: AdmissionRules): void {
+  if (gasLimit <= blockGasLimit) return;
+  throw new RefusedError(
+    "GAS_LIMIT_ABOVE_BLOCK",
+    `exceeds block gas limit: the transaction's gas limit is ${gasLimit}, the block's ${blockGasLimit}`,
+    { gasLimit: gasLimit.toString(), blockGasLimit: blockGasLimit.toString() },
+  );
+}
+
+function assertLeastGas(evm: TypedTransaction): void {
+  const needed = leastGas(evm);
+  if (evm.gasLimit >= needed) return;
+  throw new RefusedError(
+    "GAS_LIMIT_TOO_LOW",
+    `intrinsic gas too low: the gas limit is ${evm.gasLimit}, the transaction needs at least ${needed}`,
+    { gasLimit: evm.gasLimit.toString(), intrinsicGas: needed.toString() },
+  );
+}
+
+/** The intrinsic gas, or the floor that the calldata sets where that is higher (EIP-7623). */
+function leastGas(evm: TypedTransaction): bigint {
+  const intrinsic = evm.getIntrinsicGas();
+  const floor = getCalldataFloorGas(evm, evm.getSenderAddress());
+  return intrinsic > floor ? intrinsic : floor;
+}
+
+function assertAffordable(
+  entry: OrdinaryEntry,
+  state: StateReader,
+  nonces: NonceRule,
+  rules: AdmissionRules,
+): void {
+  const { evm, nonce, signer } = entry;
+  assertMinGasPrice(evm, rules);
+  const account = state.account(signer);
+  const expected = account?.nonce ?? 0n;
+  if (nonce < expected || (nonce > expected && nonces === "exact")) {
+    const low = nonce < expected;
+    throw new RefusedError(
+      low ? "NONCE_TOO_LOW" : "NONCE_GAP",
+      `nonce too ${low ? "low" : "high"}: next nonce ${expected}, tx nonce ${nonce}`,
+      { nonce: nonce.toString(), expected: expected.toString() },
+    );
+  }
+  // The most it can cost, by the fee it signed and not by the one it will pay (EIP-1559).
+  const price = "maxFeePerGas" in evm ? evm.maxFeePerGas : evm.gasPrice;
+  const cost = evm.gasLimit * price + evm.value;
+  const balance = account?.balance ?? 0n;
+  if (balance < cost) {
+    throw new RefusedError(
+      "INSUFFICIENT_FUNDS",
+      `insufficient funds for gas * price + value: balance ${balance} wei, cost ${cost} wei`,
+      { balance: balance.toString(), cost: cost.toString() },
+    );
+  }
+  if (!entry.impersonated) assertNoContract(signer, account?.codeHash, state);
+}
+
+/** EIP-3607: a contract's address signs nothing, unless its code is a delegation (EIP-7702). */
+function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateReader): void {
+  if (codeHash === undefined || codeHash === EMPTY_CODE_HASH) return;
+  const code = state.code(codeHash);
+  if (code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00) return;
+  throw new RefusedError("SENDER_IS_CONTRACT", `sender ${signer} is a contract (EIP-3607)`, {
+    sender: signer,
+  });
+}
+
+/** The state as the validators' rules read it. */
+export function chainView(state: StateReader): ChainView {
+  return {
+    chainId: DEVNET_CHAIN_ID,
+    isWaiver: (address) => policyVersion(state, address) !== undefined,
+    isAllowed: (waiver, to, data) => policyVerdict(state, waiver, to, data),
+    nonceOf: (address) => state.account(bytesToHex(address))?.nonce ?? 0n,
+    balanceOf: (address) => state.account(bytesToHex(address))?.balance ?? 0n,
+  };
+}

@@ -1,0 +1,3 @@
+// The accounts, addresses and ports of every devnet. Programs that only talk to one import these without the EVM.
+export * from "./accounts.js";
+export * from "./constants.js";
