@@ -4,14 +4,14 @@ import { UsageError } from "./settings/readSettings.js";
 import { settingsHelp } from "./settings/settingsHelp.js";
 import { VERSION } from "./version.js";
 
-interface Entry {
+export interface Entry {
   readonly summary: string;
   /** A command is loaded only when it is called: they bring the chain and the service with them. */
   load(): Promise<Command>;
 }
 
 /** Commands under a common first word. */
-interface Group {
+export interface Group {
   readonly summary: string;
   /** What its help begins with. */
   readonly introduction: string;
@@ -113,7 +113,7 @@ const KEYS: Group = {
   },
 };
 
-const PROGRAM: Group = {
+export const PROGRAM: Group = {
   summary: "",
   introduction:
     "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain.",

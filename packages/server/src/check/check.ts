@@ -45,9 +45,9 @@ export interface CheckDependencies {
  * Requests that ask the node at once, and those that may wait for their turn, of all keys and of one: checks must not
  * delay the lanes, nor those of one key the others'.
  */
-const AT_ONCE = 4;
-const MOST_WAITING = 64;
-const MOST_OF_A_KEY = 8;
+export const AT_ONCE = 4;
+export const MOST_WAITING = 64;
+export const MOST_OF_A_KEY = 8;
 /** Transactions that are looked at before others have their turn. */
 const SLICE = 25;
 

@@ -37,11 +37,11 @@ const USUAL_TIMES: RequestTimes = {
 };
 
 /** Of all header fields together, and so of a path: Node's default. */
-const MAX_HEAD_BYTES = 16_384;
+export const MAX_HEAD_BYTES = 16_384;
 /** How often Node looks for slow requests; by itself every 30 seconds, so that 10 could become 40. */
 const LOOK_FOR_SLOW_MS = 1_000;
 /** A client that takes nothing of its answer for so long, beyond the time it may wait for one, is cut off. */
-const STALLED_MS = 90_000;
+export const STALLED_MS = 90_000;
 
 /** A listener of the service without its routes: every failure is the document's error (D21). */
 export function createBaseApp(options: BaseAppOptions): FastifyInstance {

@@ -14,8 +14,8 @@ export interface JsonBodyOptions {
 /** What a body begins with that does not say how long it is, or says that it is longer. */
 const FIRST_BYTES = 65_536;
 /** A body in more pieces than this has so many bytes in each on average, or costs more than it can be worth. */
-const FREE_PIECES = 16_384;
-const LEAST_BYTES_OF_PIECE = 64;
+export const FREE_PIECES = 16_384;
+export const LEAST_BYTES_OF_PIECE = 64;
 
 /**
  * Reads bodies of JSON, and no others, into one block of bytes that grows. The framework would keep each piece as it

@@ -28,7 +28,7 @@ export interface SocketDependencies {
 }
 
 /** Answers that may wait for a client that does not read, in bytes, before no more of its frames are read. */
-const MAX_UNREAD_BYTES = 65_536;
+export const MAX_UNREAD_BYTES = 65_536;
 /** How long a client that is sent away has to say goodbye. */
 const GOODBYE_MS = 500;
 

@@ -12,9 +12,9 @@ export interface FrameGuardOptions {
 }
 
 /** Pings and pongs of a client between two pings of the service: some times a second is much. */
-const MAX_SIGNS = 1_000;
+export const MAX_SIGNS = 1_000;
 /** Frames of the protocol without a message among them, empty ones too; one packet may have thousands of messages. */
-const MAX_FRAMES = 16_384;
+export const MAX_FRAMES = 16_384;
 /** What a piece takes in memory, however small it is. */
 const PIECE_BYTES = 256;
 /** The head of a ping or pong as clients send it. */

@@ -26,7 +26,7 @@ const GOODBYE_MS = 1_000;
 /** How often the service looks for frames that take too long. */
 const LOOK_FOR_SLOW_MS = 1_000;
 /** What the library keeps of a frame that is not whole; its types do not know these. */
-const PIECES = {
+export const PIECES = {
   // A client that sends 32 MiB in pieces of 16 KiB has 2,048.
   maxFragments: 4_096,
   // Packets: the smallest that networks make carry some 500 bytes.
