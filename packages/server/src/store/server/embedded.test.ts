@@ -44,8 +44,8 @@ async function query(server: EmbeddedPostgres["connection"], sql: string): Promi
 /** A program that starts PostgreSQL on the folder, writes something and stays; its line is the connection. */
 const KEEPER = `
   import pg from "pg";
-  const { startEmbeddedPostgres } = await import("./dist/store/embedded.js");
-  const { createLog } = await import("./dist/log.js");
+  const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
+  const { createLog } = await import("./dist/model/log.js");
   const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));
   const client = new pg.Client({ ...connection });
   await client.connect();
