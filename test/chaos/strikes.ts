@@ -1,3 +1,10 @@
+import {
+  CALL_FAULTS,
+  EXCHANGE_FAULTS,
+  type FaultSettings,
+  type RegistryChange,
+  SEND_ANSWERS,
+} from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Random } from "./random.js";
 import { CUTS } from "./tcpGate.js";
@@ -150,36 +157,11 @@ export async function strike(strikes: readonly Strike[]): Promise<void> {
   );
 }
 
-const SHARES = [
-  "drop",
-  "reset",
-  "http500",
-  "http429",
-  "garbage",
-  "empty",
-  "afterDrop",
-  "afterReset",
-  "afterHttp500",
-  "afterGarbage",
-  "afterEmpty",
-  "partReset",
-  "error",
-  "afterError",
-  "forget",
-  "delay",
-] as const;
-const ANSWERS = [
-  "alreadyKnown",
-  "nonceTooLow",
-  "underpriced",
-  "afterAlreadyKnown",
-  "afterNonceTooLow",
-  "afterUnderpriced",
-] as const;
+const SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
 
-function badAnswers(random: Random): object {
+function badAnswers(random: Random): FaultSettings {
   const shares = random.shuffled(SHARES).slice(0, random.between(1, 4));
-  const answers = random.chance(0.3) ? [random.pick(ANSWERS)] : [];
+  const answers = random.chance(0.3) ? [random.pick(SEND_ANSWERS)] : [];
   return {
     seed: random.between(1, 1_000_000),
     methods: random.chance(0.6) ? ["eth_sendRawTransaction"] : ["*"],
@@ -187,12 +169,6 @@ function badAnswers(random: Random): object {
     ...Object.fromEntries(shares.map((name) => [name, random.between(2, 24) / 100])),
     ...Object.fromEntries(answers.map((name) => [name, random.between(1, 5)])),
   };
-}
-
-interface RegistryChange {
-  readonly action: "revoke" | "register";
-  readonly waiver: Hex;
-  readonly state: "scheduled" | "sent" | "done" | "failed";
 }
 
 /**

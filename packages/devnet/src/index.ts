@@ -1,9 +1,9 @@
 export type { SealedBlock } from "./block/block.js";
 export { TestToken, WaiverRegistry } from "./contracts/artifacts.js";
 export { createDevnet, type Devnet } from "./createDevnet.js";
-export type { FaultSettings } from "./faults/faultSettings.js";
+export { CALL_FAULTS, EXCHANGE_FAULTS, type FaultSettings, SEND_ANSWERS } from "./faults/faultSettings.js";
 export { InvalidFaultsError, parseFaults } from "./faults/readFaultSettings.js";
-export { InvalidChangeError } from "./governance/governance.js";
+export { InvalidChangeError, type RegistryChange } from "./governance/governance.js";
 export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
 export type { Dropped } from "./pool/pool.js";
 export { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";

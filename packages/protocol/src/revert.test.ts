@@ -1,7 +1,7 @@
 import { encodeErrorResult, parseAbi } from "viem";
 import { describe, expect, it } from "vitest";
 import { type Hex, hexToBytes } from "./hex.js";
-import { decodeRevert, revertDataIn } from "./revert.js";
+import { decodeRevert, revertDataIn, revertText } from "./revert.js";
 
 const abi = parseAbi(["error Error(string text)", "error Panic(uint256 code)", "error Broke(uint256 left)"]);
 const errorOf = (text: string) => encodeErrorResult({ abi, errorName: "Error", args: [text] });
@@ -17,9 +17,11 @@ describe("the data of a revert", () => {
   });
 
   it("with a text of megabytes, or of control characters, is short and harmless", () => {
-    const { message } = read(errorOf("x\u0000\u001b\n".repeat(500_000)));
+    const text = "x\u0000\u001b\n".repeat(500_000);
+    const { message } = read(errorOf(text));
     expect(message.length).toBeLessThanOrEqual(1_001);
     expect(message).not.toMatch(/\p{Cc}/u);
+    expect(revertText(hexToBytes(errorOf(text)))).toBe(text);
   });
 
   it.each([
@@ -46,6 +48,7 @@ describe("the data of a revert", () => {
     expect(read("0xdead")).toEqual({ kind: "custom", message: "with the data 0xdead" });
     for (const data of ["0x08c379a0", "0x4e487b71ff", `0x08c379a0${"ff".repeat(64)}`] as const) {
       expect(read(data).kind).toBe("custom");
+      expect(revertText(hexToBytes(data))).toBeUndefined();
     }
   });
 });

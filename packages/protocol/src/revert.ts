@@ -42,27 +42,36 @@ const PANICS: Readonly<Record<string, string>> = {
 /** Reads the data of a revert: Solidity's Error(string) and Panic(uint256), or an error of the contract's own. */
 export function decodeRevert(data: Uint8Array): Revert {
   if (data.length === 0) return { kind: "empty", message: "without a reason" };
-  const selector = bytesToHex(data.subarray(0, 4));
-  const known = readKnown(selector, data.subarray(4));
-  if (known !== undefined) return known;
+  const text = revertText(data);
+  if (text !== undefined) return { kind: "error", message: shorten(text) };
+  const panic = readPanic(data);
+  if (panic !== undefined) return panic;
   return data.length < 4
     ? { kind: "custom", message: `with the data ${bytesToHex(data)}` }
-    : { kind: "custom", message: `with the contract's own error ${selector}` };
+    : { kind: "custom", message: `with the contract's own error ${bytesToHex(data.subarray(0, 4))}` };
+}
+
+/** The whole text of Solidity's Error(string); undefined for any other data. {@link decodeRevert} shortens it. */
+export function revertText(data: Uint8Array): string | undefined {
+  return argumentOf(ERROR, data, (argument) => argument.text());
+}
+
+function readPanic(data: Uint8Array): Revert | undefined {
+  const code = argumentOf(PANIC, data, (argument) => argument.uint());
+  if (code === undefined) return undefined;
+  const meaning = PANICS[code.toString()] ?? "a fault of another kind";
+  return { kind: "panic", message: `panic 0x${code.toString(16).padStart(2, "0")}: ${meaning}` };
 }
 
 /** Undefined for another selector, and for data that is not what the selector says. */
-function readKnown(selector: string, rest: Uint8Array): Revert | undefined {
+function argumentOf<T>(selector: Hex, data: Uint8Array, read: (argument: ResultReader) => T): T | undefined {
+  if (bytesToHex(data.subarray(0, 4)) !== selector) return undefined;
   try {
-    if (selector === ERROR) return { kind: "error", message: shorten(new ResultReader(rest).text()) };
-    if (selector === PANIC) {
-      const code = new ResultReader(rest).uint();
-      const meaning = PANICS[code.toString()] ?? "a fault of another kind";
-      return { kind: "panic", message: `panic 0x${code.toString(16).padStart(2, "0")}: ${meaning}` };
-    }
+    return read(new ResultReader(data.subarray(4)));
   } catch (error) {
-    if (!(error instanceof UnexpectedResultError)) throw error;
+    if (error instanceof UnexpectedResultError) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 /** What a contract says is anybody's text: no control characters, and not without end. */

@@ -11,7 +11,7 @@ import {
 import type { Pool } from "../pool/pool.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay } from "../state/overlay.js";
-import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
+import { EMPTY_ACCOUNT, NO_BYTES, type StateReader } from "../state/reader.js";
 
 export interface BuildDependencies {
   readonly pool: Pool;
@@ -121,7 +121,7 @@ async function runWrapper(
   execution: Execution,
   draft: BlockDraft,
 ): Promise<void> {
-  const waiver = state.account(entry.signer) ?? { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
+  const waiver = state.account(entry.signer) ?? EMPTY_ACCOUNT;
   state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
   const outcome = await execution.transaction(entry.innerEvm);
   draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);

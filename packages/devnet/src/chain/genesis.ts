@@ -8,14 +8,11 @@ import {
 } from "@gas-waiver/protocol";
 import { TestToken, WaiverRegistry } from "../contracts/artifacts.js";
 import { accountsOf } from "../presets/accounts.js";
-import { FUNDED_BALANCE, TEST_TOKEN, USER_TOKENS } from "../presets/constants.js";
+import { FUNDED_BALANCE, GENESIS_TARGETS, TEST_TOKEN, USER_TOKENS } from "../presets/constants.js";
 import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "../registry/policy.js";
 import { elementSlot, mappingSlot, slotHex } from "../registry/slots.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
-
-/** transfer, transferFrom, approve: what the waivers of genesis may call on the test token. */
-const GENESIS_SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes);
 
 /** The state before block 1, laid out directly: system contracts have no constructors. */
 export function genesisState(): Overlay {
@@ -56,7 +53,7 @@ function placeRegistry(state: Overlay): void {
     const version = BigInt(index + 1);
     write(mappingSlot(waiver, BigInt(slots.waivers)), 1n | (version << 8n) | (BigInt(index) << 72n));
     write(elementSlot(BigInt(slots.waiverList), index), bytes(waiver));
-    placePolicy(state, waiver, version, [{ address: TEST_TOKEN, selectors: GENESIS_SELECTORS }]);
+    placePolicy(state, waiver, version, GENESIS_TARGETS);
   });
   write(BigInt(slots.waiverList), BigInt(waivers.length));
   // lastVersion and lastTerm share a slot, lastVersion in the lower half.

@@ -3,7 +3,7 @@ import type { Included } from "../block/included.js";
 import { decodeForEvm } from "../block/transaction.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { Overlay } from "../state/overlay.js";
-import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 import type { Chain } from "./chain.js";
 
 /**
@@ -39,7 +39,7 @@ async function runAgain(
   tracer: CallTracer | undefined,
 ): Promise<void> {
   if (role === "wrapper") {
-    const waiver = state.account(tx.sender) ?? { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
+    const waiver = state.account(tx.sender) ?? EMPTY_ACCOUNT;
     state.setAccount(tx.sender, { ...waiver, nonce: waiver.nonce + 1n });
     return;
   }

@@ -1,6 +1,6 @@
 import type { Hex } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
-import { type AccountRecord, EMPTY_CODE_HASH } from "../state/reader.js";
+import { EMPTY_ACCOUNT } from "../state/reader.js";
 
 /**
  * A change to the state that no transaction makes. It happens between two blocks, and the later one's root
@@ -12,12 +12,10 @@ export type StateStep =
   | { readonly kind: "setCode"; readonly address: Hex; readonly code: Uint8Array }
   | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array };
 
-const NOBODY: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
-
 /** Makes the change in an overlay over the latest state. */
 export function applyStep(step: StateStep, state: Overlay): void {
   const { address } = step;
-  const record = state.account(address) ?? NOBODY;
+  const record = state.account(address) ?? EMPTY_ACCOUNT;
   if (step.kind === "setBalance") state.setAccount(address, { ...record, balance: step.balance });
   else if (step.kind === "setNonce") state.setAccount(address, { ...record, nonce: step.nonce });
   else if (step.kind === "setCode") state.setCode(address, step.code);

@@ -1,4 +1,5 @@
 import type { Hex } from "@gas-waiver/protocol";
+import { show } from "../rpc/params.js";
 import {
   CALL_FAULTS,
   EXCHANGE_FAULTS,
@@ -154,9 +155,4 @@ function isPlanned(value: unknown): value is PlannedChange {
 
 export function isAddress(value: unknown): value is Hex {
   return typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
-}
-
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }

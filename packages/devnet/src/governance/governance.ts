@@ -1,25 +1,19 @@
 import {
   type AllowedTarget,
-  bytesToBigInt,
+  encodeCall,
   type Hex,
   hexToBytes,
+  policyTargetsCall,
   REGISTRY_ADDRESS,
+  readPolicyTargets,
   signTransaction,
 } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { type DevnetAccount, devnetAccount } from "../presets/accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
+import { DEVNET_CHAIN_ID, GENESIS_TARGETS } from "../presets/constants.js";
 import { policyVersion } from "../registry/policy.js";
-import {
-  encodeTargets,
-  proposalCount,
-  proposeRegister,
-  proposeRevoke,
-  targetsOf,
-  validatorsAt,
-  vote,
-} from "./registryCalls.js";
+import { proposalCount, validatorsAt } from "../registry/voting.js";
 
 export type Action = "revoke" | "register";
 
@@ -45,20 +39,18 @@ export interface RegistryChange {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Planned extends Mutable<RegistryChange> {
-  /** ABI encoding of the targets, to register; undefined: those it had. */
-  readonly targets: Uint8Array | undefined;
+  /** For a registration; undefined: the targets that the waiver had when it was revoked here. */
+  readonly targets: readonly AllowedTarget[] | undefined;
   attempts: number;
 }
 
+const PROPOSE_REGISTER = "proposeRegister(address,(address,bool,bool,bytes4[])[])";
+const PROPOSE_REVOKE = "proposeRevoke(address)";
+const VOTE = "vote(uint256,bool)";
 const GAS = { propose: 10_000_000n, vote: 1_000_000n };
 /** Somebody else's proposal in the same block takes the number that the votes name; then it is tried again. */
 const ATTEMPTS = 3;
 const REMEMBERED = 100;
-
-/** The policy that the waivers of genesis have. */
-const GENESIS_TARGETS: readonly AllowedTarget[] = [
-  { address: TEST_TOKEN, selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes) },
-];
 
 /** A change that cannot be asked for. */
 export class InvalidChangeError extends Error {
@@ -72,8 +64,8 @@ export class InvalidChangeError extends Error {
 export class Governance {
   readonly #chain: Chain;
   readonly #planned: Planned[] = [];
-  /** What waivers could reach when they were revoked here, as the ABI encodes it. */
-  readonly #lastTargets = new Map<Hex, Uint8Array>();
+  /** The targets that waivers had when they were revoked here. */
+  readonly #lastTargets = new Map<Hex, readonly AllowedTarget[]>();
 
   constructor(chain: Chain) {
     this.#chain = chain;
@@ -117,7 +109,7 @@ export class Governance {
       block: at ?? null,
       state: "scheduled",
       transactions: [],
-      targets: targets && encodeTargets(targets),
+      targets,
       attempts: 0,
     };
     if (at === undefined) await this.#send(planned);
@@ -179,7 +171,8 @@ export class Governance {
     const proposal = proposalCount(this.#chain.state) + 1n + BigInt(this.#underWay());
     const data = await this.#proposalOf(planned);
     const transactions = [await this.#sendAs(proposer, data, GAS.propose)];
-    for (const voter of voters) transactions.push(await this.#sendAs(voter, vote(proposal), GAS.vote));
+    for (const voter of voters)
+      transactions.push(await this.#sendAs(voter, encodeCall(VOTE, proposal, true), GAS.vote));
     planned.transactions = transactions;
     planned.state = "sent";
   }
@@ -195,23 +188,20 @@ export class Governance {
 
   async #proposalOf({ action, waiver, targets }: Planned): Promise<Uint8Array> {
     if (action === "register") {
-      return proposeRegister(
-        waiver,
-        targets ?? this.#lastTargets.get(waiver) ?? encodeTargets(GENESIS_TARGETS),
-      );
+      const proposed = targets ?? this.#lastTargets.get(waiver) ?? GENESIS_TARGETS;
+      return encodeCall(PROPOSE_REGISTER, hexToBytes(waiver), proposed);
     }
     this.#lastTargets.set(waiver, await this.#targetsNow(waiver));
-    return proposeRevoke(waiver);
+    return encodeCall(PROPOSE_REVOKE, hexToBytes(waiver));
   }
 
-  /** The registry's own answer, whose encoding a proposal takes as it is. */
-  async #targetsNow(waiver: Hex): Promise<Uint8Array> {
+  async #targetsNow(waiver: Hex): Promise<AllowedTarget[]> {
     const { head, state, options } = this.#chain;
     const { returnData } = await this.#chain.call(
       {
         from: new Uint8Array(20),
         to: REGISTRY_ADDRESS,
-        data: targetsOf(waiver),
+        data: policyTargetsCall(hexToBytes(waiver)),
         value: 0n,
         gasPrice: 0n,
         executionGas: options.blockGasLimit,
@@ -219,7 +209,7 @@ export class Governance {
       head,
       state,
     );
-    return returnData.subarray(Number(bytesToBigInt(returnData.subarray(0, 32))));
+    return readPolicyTargets(returnData);
   }
 
   async #sendAs({ index, address }: DevnetAccount, data: Uint8Array, gas: bigint): Promise<Hex> {

@@ -1,6 +1,6 @@
 import { type AccessList, createTx, getCalldataFloorGas } from "@ethereumjs/tx";
 import { Address } from "@ethereumjs/util";
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, revertText } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
@@ -220,19 +220,10 @@ function exceedsAllowance(cap: bigint): RpcError {
 function assertSucceeded({ status, failure, returnData }: CallOutcome): void {
   if (status === 1) return;
   if (failure !== "revert") throw new RpcError(RPC_CODES.refused, `execution failed: ${failure}`);
-  const reason = revertReason(returnData);
+  const reason = revertText(returnData);
   throw new RpcError(
     RPC_CODES.reverted,
     reason === undefined ? "execution reverted" : `execution reverted: ${reason}`,
     bytesToHex(returnData),
   );
-}
-
-const ERROR_STRING_SELECTOR = "0x08c379a0";
-
-/** The text of Solidity's Error(string), if that is what was returned. */
-export function revertReason(data: Uint8Array): string | undefined {
-  if (data.length < 68 || bytesToHex(data.subarray(0, 4)) !== ERROR_STRING_SELECTOR) return undefined;
-  const length = Number(BigInt(bytesToHex(data.subarray(36, 68))));
-  return new TextDecoder().decode(data.subarray(68, 68 + Math.min(length, data.length - 68)));
 }

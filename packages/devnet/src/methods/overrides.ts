@@ -13,10 +13,9 @@ import {
   uint64,
 } from "../rpc/params.js";
 import { Overlay } from "../state/overlay.js";
-import { type AccountRecord, EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 
 const KNOWN = new Set(["balance", "nonce", "code", "state", "stateDiff"]);
-const NOBODY: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 
 /**
  * A state as it would be with some accounts changed, for one call. By address: `balance`, `nonce`, `code`, and
@@ -35,7 +34,7 @@ export function applyOverrides(base: StateReader, param: unknown): StateReader {
 function override(state: Overlay, account: Hex, members: Members): void {
   const strange = Object.keys(members).find((name) => !KNOWN.has(name));
   if (strange !== undefined) throw invalidParams(`${show(strange)} cannot be overridden`);
-  const record = state.account(account) ?? NOBODY;
+  const record = state.account(account) ?? EMPTY_ACCOUNT;
   state.setAccount(account, {
     ...record,
     balance: optional(members.balance, record.balance, (value) => quantity(value, "balance")),

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, revertText } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Included } from "../block/included.js";
 import { decodeForEvm } from "../block/transaction.js";
@@ -8,7 +8,7 @@ import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
 import { boolean, hash, type Members, object, optional, show } from "../rpc/params.js";
-import { assertValueCovered, callGas, failureText, readCallRequest, revertReason, toCall } from "./call.js";
+import { assertValueCovered, callGas, failureText, readCallRequest, toCall } from "./call.js";
 import { requireBlock, requireState } from "./findBlock.js";
 import { toQuantity } from "./format.js";
 import { applyOverrides, readBlockOverrides } from "./overrides.js";
@@ -124,7 +124,7 @@ export interface FormattedFrame {
 
 function formatFrame(frame: CallFrame, options: TraceOptions): FormattedFrame {
   const { type, from, to, value, gas, gasUsed, input, output, failure, calls, logs } = frame;
-  const reason = failure === "revert" ? revertReason(output) : undefined;
+  const reason = failure === "revert" ? revertText(output) : undefined;
   return {
     from,
     gas: toQuantity(gas),

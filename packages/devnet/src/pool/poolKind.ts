@@ -1,6 +1,6 @@
 import { type ErrorValues, ProtocolError } from "@gas-waiver/protocol";
 import type { ChainTransaction } from "../block/transaction.js";
-import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 import { type AdmissionRules, admit, admitImpersonated, type Entry } from "./admission.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusedError.js";
@@ -62,14 +62,12 @@ function afterPool(state: StateReader, pool: Pool): StateReader {
       const record = state.account(address);
       const nonce = pool.nextNonce(address, record?.nonce ?? 0n);
       if (record !== undefined) return { ...record, nonce };
-      return nonce === 0n ? undefined : { ...NOBODY, nonce };
+      return nonce === 0n ? undefined : { ...EMPTY_ACCOUNT, nonce };
     },
     slot: (address, slot) => state.slot(address, slot),
     code: (codeHash) => state.code(codeHash),
   };
 }
-
-const NOBODY = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 
 const NONCE_REASONS = new Set(["WRAPPER_NONCE_TOO_LOW", "WRAPPER_NONCE_GAP", "NONCE_TOO_LOW", "NONCE_GAP"]);
 

@@ -1,4 +1,4 @@
-import { CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { type AllowedTarget, CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
 
 // The devnet's fixed points: what samples for the public testnet need to run here by changing two URLs.
 
@@ -7,6 +7,11 @@ export const DEVNET_CHAIN_ID = CHAIN_IDS.testnet;
 /** ERC-20 with EIP-2612; 18 decimals, symbol USDT0. */
 export const TEST_TOKEN_ADDRESS: Hex = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
 export const TEST_TOKEN: Uint8Array = hexToBytes(TEST_TOKEN_ADDRESS);
+
+/** The policy of the waivers in genesis: transfer, transferFrom and approve of the test token. */
+export const GENESIS_TARGETS: readonly AllowedTarget[] = [
+  { address: TEST_TOKEN, selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes) },
+];
 
 /** What each user holds in genesis, in the token's smallest unit: 1,000,000 tokens. */
 export const USER_TOKENS: bigint = 1_000_000n * 10n ** 18n;

@@ -16,7 +16,7 @@ import { mappingSlot, slotHex, word } from "./slots.js";
 // 220 µs for a call). WaiverRegistry.sol says what they mean.
 
 const { slots } = WaiverRegistry;
-const REGISTRY: Hex = bytesToHex(REGISTRY_ADDRESS);
+export const REGISTRY: Hex = bytesToHex(REGISTRY_ADDRESS);
 
 /** The flags of a permission's scope. */
 export const ANY_TARGET = 1;

@@ -1,7 +1,7 @@
 import type { AccountFields, StateManagerInterface } from "@ethereumjs/common";
 import { Account, type Address } from "@ethereumjs/util";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { type AccountRecord, EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "./reader.js";
+import { type AccountRecord, EMPTY_ACCOUNT, EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "./reader.js";
 
 /** The changes that an overlay holds over its base. `undefined` is an account that is gone. */
 export interface StateChanges {
@@ -243,8 +243,6 @@ export class StateRootUnavailableError extends Error {
 
 /** How the code of a delegated account begins (EIP-7702). */
 const DELEGATION = Uint8Array.of(0xef, 0x01, 0x00);
-
-const EMPTY_ACCOUNT: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 
 function toRecord(account: Account): AccountRecord {
   return { nonce: account.nonce, balance: account.balance, codeHash: bytesToHex(account.codeHash) };

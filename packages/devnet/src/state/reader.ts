@@ -10,6 +10,9 @@ export interface AccountRecord {
   readonly codeHash: Hex;
 }
 
+/** The record of an address that has never been used. */
+export const EMPTY_ACCOUNT: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
+
 /**
  * Synchronous reads of one state. Addresses, slots and code hashes are lower-case 0x hex (20, 32 and 32 bytes).
  * Slot values come without leading zeros; an unset slot is empty.
