@@ -9,10 +9,10 @@ import { openLaneDirectory } from "./lane/directory.js";
 import { createExpectedSenders } from "./lane/expectedSenders.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createRouting } from "./lane/routing.js";
-import { expireOldWork } from "./maintenance/expiry.js";
-import { forgetOldRequests } from "./maintenance/forgetRequests.js";
-import { forgetOldCapsInTime } from "./maintenance/oldCaps.js";
-import { vacuumInTime } from "./maintenance/vacuum.js";
+import { startExpiry } from "./maintenance/expiry.js";
+import { startForgettingRequests } from "./maintenance/forgetRequests.js";
+import { startForgettingCaps } from "./maintenance/oldCaps.js";
+import { startVacuum } from "./maintenance/vacuum.js";
 import type { Logger } from "./model/log.js";
 import { createMetrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
@@ -47,14 +47,19 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     store,
     log,
     replica,
-    onResult: (id, notice) => results.hear(id, notice),
+    onResult: (id, notice) => results.notifyHere(id, notice),
     onWork: () => lanes.wake(),
-    onKeys: (anew) => void keys.refresh(anew).catch(() => {}),
+    onKeysChanged: (anew) => void keys.refresh(anew).catch(() => {}),
   });
   const metrics = createMetrics(() =>
     board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
   );
-  const results = createResults({ store, log, replica, tellOthers: (news) => notices.tellResults(news) });
+  const results = createResults({
+    store,
+    log,
+    replica,
+    notifyReplicas: (news) => notices.notifyResults(news),
+  });
   const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
   const policies = createPolicySource({
     registry,
@@ -66,12 +71,12 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   });
   const wakeLanes = (waivers: readonly Uint8Array[]) => {
     lanes.wake(waivers);
-    notices.tellWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
+    notices.announceWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
   };
-  const expected = createExpectedSenders();
-  const routing = createRouting({ policies, board: () => board, tellWork: wakeLanes });
+  const expectedSenders = createExpectedSenders();
+  const routing = createRouting({ policies, board: () => board, announceWork: wakeLanes });
   const signer = createSigner({ options, log });
-  const delivered = createBroadcastBuffer({ store, results, log });
+  const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const lanes = createLaneSet({
     store,
     chain,
@@ -80,9 +85,9 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     log,
     options,
     routing,
-    expected,
+    expectedSenders,
     signer,
-    delivered,
+    broadcastBuffer,
     chainRef,
     replica,
   });
@@ -91,16 +96,16 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     chainRef,
     log,
     ownWaivers,
-    unusable: policies.unusable,
-    tellWork(owners) {
+    whyUnusable: policies.unusable,
+    announceWork(owners) {
       lanes.wake();
-      notices.tellWork(owners);
+      notices.announceWork(owners);
     },
   });
-  const forgetting = forgetOldRequests({ store, keptMs: options.idempotencyMs, log });
-  const oldCaps = forgetOldCapsInTime({ store, log });
-  const vacuum = vacuumInTime({ store, log });
-  const expiry = expireOldWork({ options, store, chain, log, chainRef, results, since });
+  const forgetting = startForgettingRequests({ store, keptMs: options.idempotencyMs, log });
+  const oldCaps = startForgettingCaps({ store, log });
+  const vacuum = startVacuum({ store, log });
+  const expiry = startExpiry({ options, store, chain, log, chainRef, results, since });
   const onHead = () => {
     policies.refresh();
     lanes.onNewBlock();
@@ -113,7 +118,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     options,
     log,
     policies,
-    expected,
+    expected: expectedSenders,
     chainRef,
     replica,
     chooseLane: board.choose,
@@ -125,7 +130,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     intake,
     lanes,
     metrics,
-    delivered,
+    delivered: broadcastBuffer,
     policies,
     /** All whose lanes may take work, and whether they do. */
     waivers: () =>
@@ -140,7 +145,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     },
     async close() {
       heads?.close();
-      delivered.close();
+      broadcastBuffer.close();
       oldCaps.close();
       expiry.close();
       forgetting.close();

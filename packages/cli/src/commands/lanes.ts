@@ -112,8 +112,8 @@ function printFindings(found: readonly LaneFindings[], { print }: Context): void
   for (const { lane, chainNonce, taken, findings, repaired } of found) {
     for (const line of laneLines(lane)) print(line);
     print(`  the chain's next nonce is ${chainNonce}; ${takenText(taken)}`);
-    for (const { suspect, fate } of findings)
-      print(`  ${suspect.id} is ${suspect.state}: ${FATES[fate.kind]}`);
+    for (const { candidate, outcome } of findings)
+      print(`  ${candidate.id} is ${candidate.state}: ${FATES[outcome.kind]}`);
     if (findings.length === 0) print("  store and chain agree");
     else print(repaired ? "  repaired" : "  nothing was changed");
   }
@@ -126,7 +126,7 @@ function takenText(taken: LaneFindings["taken"]): string {
 
 const FATES = {
   included: "the chain has executed it; it becomes included",
-  overtaken:
+  nonceUsed:
     "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
-  displaced: "the chain has used its waiver's nonce for another wrapper; it is queued again",
+  replaced: "the chain has used its waiver's nonce for another wrapper; it is queued again",
 } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
-import { createNodeClient, MAX_SNAPSHOT_SENDERS } from "./nodeClient.js";
+import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 /** A chain behind a node whose batches are seen, and whose answers name the place of the call. */
@@ -31,7 +31,7 @@ describe("what is asked of a node", () => {
     const { chain, sizes } = seen(({ method }) => ({
       result: method === "eth_getTransactionReceipt" ? null : "0x5",
     }));
-    await chain.survey([address(1)], Array<Uint8Array>(MAX_SNAPSHOT_SENDERS - 1).fill(bytes(32, 1)));
+    await chain.snapshot([address(1)], Array<Uint8Array>(MAX_SNAPSHOT_ITEMS - 1).fill(bytes(32, 1)));
     expect(sizes()).toEqual([100]);
   });
 });

@@ -9,7 +9,7 @@ import {
   RpcUnavailableError,
 } from "./rpc.js";
 
-export interface Receipt {
+export interface InclusionReceipt {
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
   readonly gasUsed: bigint;
@@ -24,13 +24,13 @@ export interface Account {
 /** What a node says of accounts and transactions at one moment. */
 export interface NodeSnapshot {
   readonly nonces: readonly bigint[];
-  readonly receipts: readonly (Receipt | undefined)[];
+  readonly receipts: readonly (InclusionReceipt | undefined)[];
   /** The first address's nonce, read last. */
   readonly nonceAfter: bigint;
 }
 
-/** What {@link NodeClient.survey} may be asked for at once: addresses and hashes. */
-export const MAX_SNAPSHOT_SENDERS = MAX_BATCH_CALLS - 1;
+/** What {@link NodeClient.snapshot} may be asked for at once: addresses and hashes. */
+export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
 
 /** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
 export interface NodeClient {
@@ -46,14 +46,14 @@ export interface NodeClient {
   /** Runs calls on the state of the latest block, each alone: `eth_call`. In their order. */
   call(requests: readonly object[]): Promise<RpcOutcome[]>;
   /** The receipts, in the order of the hashes; undefined for a transaction that is in no block. */
-  receipts(hashes: readonly Uint8Array[]): Promise<(Receipt | undefined)[]>;
+  receipts(hashes: readonly Uint8Array[]): Promise<(InclusionReceipt | undefined)[]>;
   /**
    * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
    * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
    * moved on came by another way. In the order of the addresses and hashes; of both together at most
-   * {@link MAX_SNAPSHOT_SENDERS}, because more than one request has more than one moment.
+   * {@link MAX_SNAPSHOT_ITEMS}, because more than one request has more than one moment.
    */
-  survey(
+  snapshot(
     addresses: readonly [Uint8Array, ...Uint8Array[]],
     hashes: readonly Uint8Array[],
   ): Promise<NodeSnapshot>;
@@ -123,7 +123,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async receipts(hashes) {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },
-    async survey(addresses, hashes) {
+    async snapshot(addresses, hashes) {
       // One batch is answered by one node, in order.
       const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
       const answers = await results(calls);
@@ -156,7 +156,7 @@ function notSent({ message }: Error): RpcOutcome {
   return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }
 
-function receiptOf(value: unknown): Receipt | undefined {
+function receiptOf(value: unknown): InclusionReceipt | undefined {
   if (value === null) return undefined;
   if (!isObject(value)) throw malformed("a receipt", value);
   return {

@@ -39,7 +39,7 @@ export interface AppDependencies {
   readonly keys: KeyDirectory;
   readonly policy: KeyPolicyDependencies;
   readonly checker: Checker;
-  readonly delivered: Pick<BroadcastBuffer, "store">;
+  readonly delivered: Pick<BroadcastBuffer, "flush">;
 }
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */

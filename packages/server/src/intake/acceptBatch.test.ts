@@ -6,7 +6,7 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import type { LineSource, Lines } from "../results/lines.js";
+import type { LineSource, ResultLines } from "../results/lines.js";
 import type { Acceptance, Applicant } from "../store/accept.js";
 import { createBatchAcceptor } from "./acceptBatch.js";
 
@@ -32,7 +32,7 @@ function taking(transactions: readonly string[]) {
   let wrote = () => {};
   let refusing = false;
   let complete = false;
-  const lines: Lines = {
+  const lines: ResultLines = {
     expect: () => {},
     add: (some) => entries.push(...some),
     complete: () => {

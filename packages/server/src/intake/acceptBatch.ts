@@ -13,7 +13,7 @@ import { capExceeded } from "../model/capExceeded.js";
 import type { Logger } from "../model/log.js";
 import type { Submission } from "../model/submission.js";
 import { shuttingDown, storeErrors } from "../model/unavailable.js";
-import type { LineSource, Lines } from "../results/lines.js";
+import type { LineSource, ResultLines } from "../results/lines.js";
 import type { Acceptance, Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
 import type { KeyedRequest } from "../store/keyedRequests.js";
@@ -40,7 +40,7 @@ export interface BatchAcceptorDependencies {
 export interface Taking {
   readonly caller: Caller;
   readonly rules: InnerTxRules;
-  readonly lines: Lines;
+  readonly lines: ResultLines;
   /** What its client calls it (D18), if anything. */
   readonly keyed?: KeyedRequest | undefined;
 }

@@ -97,14 +97,14 @@ async function settleFindings(
     results: { publish: () => {} },
     log: createLog("silent"),
     options: { reorgDepth: 0 },
-    doubts: createConfirmations(),
-    onStopped: () => {},
+    confirmations: createConfirmations(),
+    onLaneStopped: () => {},
   };
-  const suspects = findings.map(({ suspect }) => suspect);
+  const candidates = findings.map(({ candidate }) => candidate);
   try {
-    await reconcile(lease.lane, suspects, context);
+    await reconcile(lease.lane, candidates, context);
     await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS));
-    await reconcile(lease.lane, suspects, context);
+    await reconcile(lease.lane, candidates, context);
   } finally {
     await releaseLease(store, lease.lane);
   }

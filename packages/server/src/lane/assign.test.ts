@@ -27,9 +27,11 @@ beforeAll(async () => {
     chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
     options: OPTIONS,
     results: { publish() {} },
-    delivered: { along: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]) },
-    routing: { differs: () => false },
-    expected: { take: () => [] },
+    broadcastBuffer: {
+      storeAlongside: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]),
+    },
+    routing: { policiesDiffer: () => false },
+    expectedSenders: { take: () => [] },
     signer: createSigner({ options: OPTIONS, log: silent }),
   } as unknown as LaneContext;
 });
@@ -44,8 +46,8 @@ describe("a step of the lane", () => {
     await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, again } = await assign(lane, WAIVER_KEY, { limit: 2 }, context);
-      steps.push([signed.map(({ waiverNonce }) => waiverNonce), again]);
+      const { signed, stepAgain } = await assign(lane, WAIVER_KEY, { limit: 2 }, context);
+      steps.push([signed.map(({ waiverNonce }) => waiverNonce), stepAgain]);
     }
     expect(steps).toEqual([
       [[0n, 1n], true],
@@ -58,6 +60,6 @@ describe("a step of the lane", () => {
   it("that can only put off what it saw does not look again at once, however much there is", async () => {
     const early = [6, 7, 8].map((user) => applicantOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
-    expect(await assign(lane, WAIVER_KEY, { limit: 2 }, context)).toEqual({ signed: [], again: false });
+    expect(await assign(lane, WAIVER_KEY, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });
   });
 });

@@ -6,9 +6,9 @@ import type { HeldLane } from "../store/lease.js";
 import { postpone } from "../store/queue.js";
 import type { Store } from "../store/store.js";
 import type { LaneContext } from "./lane.js";
-import { withoutFalseGaps } from "./nonceGap.js";
-import { freeNonces, type Plan, planSender } from "./plan.js";
-import { fail, reconcile } from "./reconcile.js";
+import { excuseNonceGaps } from "./nonceGap.js";
+import { freeNonces, planSender, type SenderPlan } from "./plan.js";
+import { failSubmissions, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
 
 /** When a submission ahead of its turn is looked at again. */
@@ -19,30 +19,30 @@ export interface Assigned {
   /** Signed and stored, in the order of their waiver nonces: to be sent. */
   readonly signed: readonly InFlight[];
   /** More may be ready, or room was made for it. Else a look at once would find nothing. */
-  readonly again: boolean;
+  readonly stepAgain: boolean;
 }
 
 export interface AssignOptions {
   /** So many submissions at most. */
   readonly limit: number;
   /** The last look did not see all that was queued: then it is of no use to guess who comes. */
-  readonly behind?: boolean;
+  readonly backlog?: boolean;
 }
 
 /** Gives at most `limit` queued submissions their waiver nonces and wrappers, in one write. */
 export async function assign(
   held: HeldLane,
   waiverKey: Uint8Array,
-  { limit, behind = false }: AssignOptions,
+  { limit, backlog = false }: AssignOptions,
   dependencies: LaneContext,
 ): Promise<Assigned> {
-  const { store, chain, options, signer, delivered } = dependencies;
-  const nothing = { signed: [], again: false };
-  const expected = dependencies.expected.take(held.waiver);
+  const { store, chain, options, signer, broadcastBuffer } = dependencies;
+  const nothing = { signed: [], stepAgain: false };
+  const expected = dependencies.expectedSenders.take(held.waiver);
   // The chain's answer for those who are expected comes while the store is asked.
   const [look, early] = await Promise.all([
     laneSnapshot(store, held, limit),
-    expected.length > 0 && !behind ? fetchNonces(chain, held.waiver, expected) : undefined,
+    expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   const { taken } = look;
   const senders = await reroute(held, look.senders, dependencies);
@@ -66,7 +66,7 @@ export async function assign(
           senders.map(({ sender }) => sender),
         ),
       );
-  const plans = await withoutFalseGaps(held, senders, sorted, dependencies);
+  const plans = await excuseNonceGaps(held, senders, sorted, dependencies);
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)
@@ -74,7 +74,7 @@ export async function assign(
     .slice(0, room);
   const placed =
     placeBehind(look, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
-  if (placed === undefined) return { signed: [], again: true };
+  if (placed === undefined) return { signed: [], stepAgain: true };
   if (placed.length === 0) return nothing;
   const toWrap = placed.map(({ submission, waiverNonce }) => ({
     innerRaw: submission.innerRaw,
@@ -86,12 +86,14 @@ export async function assign(
     if (wrapper === undefined) throw new Error("something was not signed");
     return { ...place, ...wrapper, id: place.submission.id };
   });
-  const moved = await delivered.along(held, (wrappers) => saveSigned(store, held, signed, wrappers));
+  const moved = await broadcastBuffer.storeAlongside(held, (wrappers) =>
+    saveSigned(store, held, signed, wrappers),
+  );
   const saved = new Set(moved.signed.map(({ id }) => id));
   const seen = look.senders.reduce((count, { queued }) => count + queued.length, 0);
   return {
     signed: signed.filter(({ id }) => saved.has(id)).map(toUnderWay),
-    again: saved.size > 0 && seen >= limit,
+    stepAgain: saved.size > 0 && seen >= limit,
   };
 }
 
@@ -99,7 +101,7 @@ export async function assign(
  * Everything that a sender has queued can go. That holds also by nonces that are older than the look at the store: had
  * something been settled in between, a submission would seem to be ahead of its turn.
  */
-function isReady({ late, early, failed }: Plan): boolean {
+function isReady({ late, early, failed }: SenderPlan): boolean {
   return late.length + early.length + failed.length === 0;
 }
 
@@ -131,7 +133,7 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
   return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
 }
 
-/** Where the taken waiver nonces leave no hole, as is nearly always so: behind them. Undefined if there is a hole. */
+/** Where the taken waiver nonces leave no hole, as is nearly always so: backlog them. Undefined if there is a hole. */
 function placeBehind(
   { taken, afterIncluded }: LaneSnapshot,
   chainNonce: bigint,
@@ -164,12 +166,12 @@ async function placeBetween(
 /** What cannot go now: the late ones are for the chain to settle, the early ones wait, the others have failed. */
 async function settleUnready(
   held: HeldLane,
-  plans: readonly Plan[],
+  plans: readonly SenderPlan[],
   dependencies: LaneContext,
 ): Promise<void> {
   const late = plans.flatMap((plan) => plan.late);
   await reconcile(held, late, dependencies);
-  await fail(
+  await failSubmissions(
     held,
     plans.flatMap((plan) => plan.failed),
     dependencies,

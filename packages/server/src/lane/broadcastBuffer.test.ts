@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
-import type { Notice } from "../results/results.js";
+import type { SubmissionUpdate } from "../results/results.js";
 import { saveRequeued, saveSigned } from "../store/advance.js";
 import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
@@ -17,27 +17,27 @@ let store: Store;
 let lane: HeldLane;
 let heard: string[];
 let published: string[];
-let delivered: BroadcastBuffer;
+let broadcastBuffer: BroadcastBuffer;
 /** Resolves with the first news that is told after the store knows. */
 let stored: Promise<void>;
 
-function create(soonMs: number): BroadcastBuffer {
+function create(flushDelayMs: number): BroadcastBuffer {
   let tell = () => {};
   stored = new Promise((resolve) => {
     tell = resolve;
   });
-  const hear = (id: string, { state }: Notice) => heard.push(`${id} ${state}`);
+  const notifyHere = (id: string, { state }: SubmissionUpdate) => heard.push(`${id} ${state}`);
   return createBroadcastBuffer({
     store,
     results: {
-      hear,
+      notifyHere,
       publish(moved, noticeOf) {
         published.push(...moved.map(({ id }) => `${id} ${noticeOf(id).state}`));
         if (moved.length > 0) tell();
       },
     },
     log: silent,
-    soonMs,
+    flushDelayMs,
   });
 }
 
@@ -52,26 +52,26 @@ beforeEach(async () => {
   lane = await laneIn(store);
   heard = [];
   published = [];
-  delivered = create(NEVER_MS);
+  broadcastBuffer = create(NEVER_MS);
 });
 afterEach(async () => {
-  delivered.close();
+  broadcastBuffer.close();
   await store.close();
 });
 
 describe("delivered wrappers", () => {
   it("are told here at once, and everywhere once the store knows", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     expect([heard, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
-    await delivered.store();
+    await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[`${id} broadcast`], "broadcast"]);
   });
 
   it("are stored soon without anything else to write", async () => {
-    delivered = create(1);
+    broadcastBuffer = create(1);
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await stored;
     expect(await stateOf(id)).toBe("broadcast");
   });
@@ -79,13 +79,15 @@ describe("delivered wrappers", () => {
   it("go along with the lane's next write, and not with another lane's", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
     const next = await submissionIn("queued", store, lane, applicantOf(2));
-    delivered.add(lane, [{ id, wrapperHash }]);
-    await delivered.along({ ...lane, waiver: bytes(20, 9) }, async (wrappers) => {
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
+    await broadcastBuffer.storeAlongside({ ...lane, waiver: bytes(20, 9) }, async (wrappers) => {
       expect(wrappers).toEqual([]);
       return { broadcast: [] };
     });
     const wrapper = { id: next, waiverNonce: 5n, wrapperHash: bytes(32, 5), wrapperRaw: bytes(200, 6) };
-    const saved = await delivered.along(lane, (wrappers) => saveSigned(store, lane, [wrapper], wrappers));
+    const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
+      saveSigned(store, lane, [wrapper], wrappers),
+    );
     expect([saved.signed.map((one) => one.id), saved.broadcast.map((one) => one.id)]).toEqual([[next], [id]]);
     expect([await stateOf(id), await stateOf(next)]).toEqual(["broadcast", "signed"]);
     expect(published).toEqual([`${id} broadcast`]);
@@ -93,14 +95,14 @@ describe("delivered wrappers", () => {
 
   it("are waited for by who asks for the store while a write has them", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     let finish = () => {};
     const write = new Promise<{ broadcast: [] }>((resolve) => {
       finish = () => resolve({ broadcast: [] });
     });
-    const along = delivered.along(lane, () => write);
+    const along = broadcastBuffer.storeAlongside(lane, () => write);
     let done = false;
-    const storing = delivered.store().then(() => {
+    const storing = broadcastBuffer.flush().then(() => {
       done = true;
     });
     expect(await stateOf(id)).toBe("signed");
@@ -111,22 +113,22 @@ describe("delivered wrappers", () => {
 
   it("that could not be stored are stored later", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     const away = () => Promise.reject(new Error("the store is away"));
-    await expect(delivered.along(lane, away)).rejects.toThrow("the store is away");
-    await delivered.store();
+    await expect(broadcastBuffer.storeAlongside(lane, away)).rejects.toThrow("the store is away");
+    await broadcastBuffer.flush();
     expect(await stateOf(id)).toBe("broadcast");
   });
 
   it("are left to the lane's next owner, who finds them signed and sends them again", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);
     const taken = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
-    await delivered.store();
+    await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
     // Nothing is left of them: a lane that came back would write what is over.
-    const rest = await delivered.along(taken?.lane ?? lane, async (wrappers) => ({
+    const rest = await broadcastBuffer.storeAlongside(taken?.lane ?? lane, async (wrappers) => ({
       wrappers,
       broadcast: [],
     }));
@@ -140,36 +142,40 @@ describe("delivered wrappers", () => {
     await releaseLease(store, lane);
     const again = await takeLease(store, lane, NEVER_MS);
     const leases = [again?.lane ?? lane, lane];
-    for (const [i, id] of ids.entries()) delivered.add(leases[i] ?? lane, [{ id, wrapperHash }]);
+    for (const [i, id] of ids.entries()) broadcastBuffer.add(leases[i] ?? lane, [{ id, wrapperHash }]);
     // A write of the lease that is over takes both, and leaves what is not its own.
-    const late = delivered.along(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
+    const late = broadcastBuffer.storeAlongside(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
     await expect(late).rejects.toThrow(LeaseLostError);
-    await delivered.store();
+    await broadcastBuffer.flush();
     expect(published).toEqual([`${ids[0]} broadcast`]);
-    delivered.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);
-    delivered.add(lane, [{ id: ids[1] ?? "", wrapperHash }]);
-    await delivered.store();
+    broadcastBuffer.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id: ids[1] ?? "", wrapperHash }]);
+    await broadcastBuffer.flush();
     expect(await Promise.all(ids.map(stateOf))).toEqual(["broadcast", "broadcast"]);
   });
 
   it("are not what was signed anew meanwhile: that was not sent yet", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await saveRequeued(store, lane, [id], 0);
     const anew = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
-    const saved = await delivered.along(lane, (wrappers) => saveSigned(store, lane, [anew], wrappers));
+    const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
+      saveSigned(store, lane, [anew], wrappers),
+    );
     expect(saved.signed.map((one) => one.id)).toEqual([id]);
-    delivered.add(lane, [{ id, wrapperHash }]);
-    await delivered.store();
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
+    await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
   });
 
   it("of a lane that is lost fail its write, as that would fail without them", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
-    delivered.add(lane, [{ id, wrapperHash }]);
+    broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);
     const wrapper = { id, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };
-    const write = delivered.along(lane, (wrappers) => saveSigned(store, lane, [wrapper], wrappers));
+    const write = broadcastBuffer.storeAlongside(lane, (wrappers) =>
+      saveSigned(store, lane, [wrapper], wrappers),
+    );
     await expect(write).rejects.toThrow(LeaseLostError);
   });
 });

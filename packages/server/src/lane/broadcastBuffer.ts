@@ -20,24 +20,24 @@ export interface BroadcastBuffer {
    * Runs a write of the lane that stores its delivered wrappers as well, which saves a write of their own. What fails to
    * be stored is stored later.
    */
-  along<T extends { readonly broadcast: readonly Moved[] }>(
+  storeAlongside<T extends { readonly broadcast: readonly Moved[] }>(
     held: HeldLane,
     write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;
   /** Stores what is left, as far as the store can be had: who was told asks next. Never rejects. */
-  store(): Promise<void>;
+  flush(): Promise<void>;
   close(): void;
 }
 
 export interface BroadcastBufferDependencies {
   readonly store: Store;
-  readonly results: Pick<Results, "hear" | "publish">;
+  readonly results: Pick<Results, "notifyHere" | "publish">;
   readonly log: Logger;
   /** How long a delivered wrapper waits for a write to go along with. */
-  readonly soonMs?: number;
+  readonly flushDelayMs?: number;
 }
 
-const SOON_MS = 10;
+const FLUSH_DELAY_MS = 10;
 /** After a failure. */
 const LATER_MS = 250;
 const BROADCAST = { state: "broadcast" } as const;
@@ -51,7 +51,7 @@ export function createBroadcastBuffer({
   store,
   results,
   log,
-  soonMs = SOON_MS,
+  flushDelayMs = FLUSH_DELAY_MS,
 }: BroadcastBufferDependencies): BroadcastBuffer {
   let waiting: Entry[] = [];
   let writing: Promise<unknown>[] = [];
@@ -71,7 +71,7 @@ export function createBroadcastBuffer({
     if (own.length > 0) waiting = waiting.filter((entry) => !isOwn(entry));
     return own;
   };
-  const along: BroadcastBuffer["along"] = async (held, write) => {
+  const storeAlongside: BroadcastBuffer["storeAlongside"] = async (held, write) => {
     const entries = takeOut(held.waiver);
     const written = write(entries.map(({ wrapper }) => wrapper));
     if (entries.length === 0) return await written;
@@ -96,7 +96,7 @@ export function createBroadcastBuffer({
     // Of a lane's leases the latest.
     const lanes = new Map(byEpoch.map((held) => [bytesToHex(held.waiver), held]));
     const writes = [...lanes.values()].map((held) =>
-      along(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
+      storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
     );
     for (const written of await Promise.allSettled([...writing, ...writes])) {
       if (written.status === "fulfilled") continue;
@@ -107,11 +107,11 @@ export function createBroadcastBuffer({
     add(held, wrappers) {
       if (wrappers.length === 0) return;
       waiting.push(...wrappers.map((wrapper) => ({ held, wrapper })));
-      storeIn(soonMs);
-      for (const { id } of wrappers) results.hear(id, BROADCAST);
+      storeIn(flushDelayMs);
+      for (const { id } of wrappers) results.notifyHere(id, BROADCAST);
     },
-    along,
-    store: storeAll,
+    storeAlongside,
+    flush: storeAll,
     close() {
       closed = true;
       clearTimeout(timer);

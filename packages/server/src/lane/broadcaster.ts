@@ -6,7 +6,7 @@ import { type InFlight, inFlight } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
 import { withdrawnUnder } from "../store/withdrawn.js";
 import type { LaneContext } from "./lane.js";
-import { fail, reconcile } from "./reconcile.js";
+import { failSubmissions, reconcile } from "./reconcile.js";
 import { createSenderGaps, type SenderGaps } from "./senderGaps.js";
 
 /** Sends stored wrappers and stores what the node's answers mean. */
@@ -20,7 +20,7 @@ export interface Broadcaster {
    * The same with all that is signed: after a start, a takeover or a failure.
    * @throws {@link UndeliveredError} likewise.
    */
-  sendSigned(held: HeldLane): Promise<void>;
+  resendSigned(held: HeldLane): Promise<void>;
 }
 
 /** The node did not take some wrappers, and did not refuse them either: the same bytes are to be sent again. */
@@ -75,9 +75,9 @@ export function createBroadcaster(dependencies: LaneContext, breaker: LaneBreake
   };
   return {
     send,
-    async sendSigned(held) {
+    async resendSigned(held) {
       const all = await inFlight(store, held, { limit: options.maxInFlight });
-      await senders.recall(all);
+      await senders.rebuild(all);
       await send(
         held,
         all.filter(({ state }) => state === "signed"),
@@ -94,13 +94,13 @@ async function save(
   breaker: LaneBreaker,
   senders: SenderGaps,
 ): Promise<void> {
-  const { store, metrics, delivered } = dependencies;
+  const { store, metrics, broadcastBuffer } = dependencies;
   for (const { meaning } of answered) metrics.sent(meaning.kind);
   const of = (kind: SendVerdict["kind"]) => answered.filter(({ meaning }) => meaning.kind === kind);
   const idsOf = (kind: SendVerdict["kind"]) => of(kind).map(({ submission }) => submission.id);
-  const { stranded, waiting } = await senders.sort(answered);
+  const { stranded, waiting } = await senders.classify(answered);
   const taken = of("accepted").map(({ submission }) => submission);
-  delivered.add(
+  broadcastBuffer.add(
     held,
     taken.filter(({ id }) => !stranded.has(id) && !waiting.has(id)),
   );
@@ -141,12 +141,12 @@ async function save(
 async function saveKnown(
   held: HeldLane,
   used: readonly InFlight[],
-  { chain, delivered }: LaneContext,
+  { chain, broadcastBuffer }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (used.length === 0) return new Set();
   const known = await chain.knowsTransactions(used.map(({ wrapperHash }) => wrapperHash));
   const there = used.filter((_, i) => known[i]);
-  delivered.add(held, there);
+  broadcastBuffer.add(held, there);
   return new Set(there.map(({ id }) => id));
 }
 
@@ -198,7 +198,7 @@ async function failRefused(
     if (meaning.kind !== "refused" || known.has(id)) return [];
     return [{ id, reason: meaning.reason, message: `the chain's node refuses it: ${meaning.said}` }];
   });
-  await fail(held, failures, dependencies);
+  await failSubmissions(held, failures, dependencies);
 }
 
 function said({ meaning }: Answered): string {

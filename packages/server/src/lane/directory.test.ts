@@ -34,11 +34,11 @@ afterEach(async () => {
 
 function opened({
   own = [FIRST],
-  unusable = (_waiver: Uint8Array): string | undefined => undefined,
-  tellWork = (_owners: readonly string[]) => {},
+  whyUnusable = (_waiver: Uint8Array): string | undefined => undefined,
+  announceWork = (_owners: readonly string[]) => {},
   from = store,
 } = {}): LaneDirectory {
-  const options = { store: from, chainRef, log: silent, ownWaivers: () => own, unusable, tellWork };
+  const options = { store: from, chainRef, log: silent, ownWaivers: () => own, whyUnusable, announceWork };
   const one = openLaneDirectory(options);
   boards.push(one);
   return one;
@@ -95,8 +95,8 @@ describe("the lane for a call that only some waivers may carry", () => {
     for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
     const seen = await board();
     expect(bytesToHex(seen.choose([FIRST]))).toBe(WAIVER);
-    expect(seen.usableOf([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
-    expect(seen.usableOf([bytes(20, 9)])).toBeUndefined();
+    expect(seen.chooseUsable([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
+    expect(seen.chooseUsable([bytes(20, 9)])).toBeUndefined();
   });
 
   it("is the only one that may, also while it takes no work; and then none is usable", async () => {
@@ -104,7 +104,7 @@ describe("the lane for a call that only some waivers may carry", () => {
     await setLaneState(store, chainRef, SECOND, "stopped");
     const seen = await board();
     expect(bytesToHex(seen.choose([SECOND]))).toBe(SECOND_WAIVER);
-    expect(seen.usableOf([SECOND])).toBeUndefined();
+    expect(seen.chooseUsable([SECOND])).toBeUndefined();
   });
 });
 
@@ -113,7 +113,7 @@ describe("a lane whose waiver cannot be used, by the policies", () => {
     bytesToHex(waiver) === WAIVER ? "it is not registered" : undefined;
 
   it("takes no work, also where no other is known to work", async () => {
-    const seen = await board({ own: [FIRST, SECOND], unusable });
+    const seen = await board({ own: [FIRST, SECOND], whyUnusable: unusable });
     expect(seen.lanes.map((one) => [bytesToHex(one.waiver), seen.isUsable(one)])).toContainEqual([
       WAIVER,
       false,
@@ -140,7 +140,7 @@ describe("what is queued in a lane that does not work", () => {
     const owner = randomUUID();
     await work(SECOND, owner);
     const told = await new Promise<readonly string[]>((resolve) => {
-      board({ tellWork: resolve }).catch(() => {});
+      board({ announceWork: resolve }).catch(() => {});
     });
     expect(told).toEqual([owner]);
     expect(await laneOf(free.id)).toBe(SECOND_WAIVER);

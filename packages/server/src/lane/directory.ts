@@ -15,7 +15,7 @@ export interface LaneDirectory {
    */
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
   /** Of the lanes of these waivers one that takes work, with the least to do: its waiver. */
-  usableOf(permitted: readonly Uint8Array[]): Uint8Array | undefined;
+  chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
   /** The replica that works the lane, if it is known. */
   ownerOf(waiver: Uint8Array): string | undefined;
   refresh(): Promise<void>;
@@ -29,9 +29,9 @@ export interface LaneDirectoryOptions {
   /** The waivers whose keys this replica has; never none. */
   ownWaivers(): readonly Uint8Array[];
   /** Why a waiver can be used for nothing, by the policies; undefined if it can. */
-  unusable(waiver: Uint8Array): string | undefined;
+  whyUnusable(waiver: Uint8Array): string | undefined;
   /** Work came to lanes that these replicas have. */
-  tellWork(owners: readonly string[]): void;
+  announceWork(owners: readonly string[]): void;
 }
 
 const REFRESH_MS = 500;
@@ -39,13 +39,13 @@ const REFRESH_MS = 500;
 const MOVE_BATCH = 1_000;
 
 export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
-  const { store, chainRef, log, ownWaivers, unusable } = options;
+  const { store, chainRef, log, ownWaivers, whyUnusable } = options;
   let lanes: readonly LaneStatus[] = [];
   // What was given to a lane since the last look.
   let given = new Map<string, number>();
   const isOwn = (waiver: Uint8Array) => ownWaivers().some((own) => bytesEqual(own, waiver));
   const isUsable = ({ state, owner, broken, waiver }: LaneStatus) =>
-    state === "open" && owner !== undefined && !broken && unusable(waiver) === undefined;
+    state === "open" && owner !== undefined && !broken && whyUnusable(waiver) === undefined;
   const pause = createWakeableTimer();
   let closed = false;
   let looks = 0;
@@ -85,7 +85,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     choose(permitted) {
       // At the start nobody works the lanes yet, but this replica is about to.
       const isOurs = ({ state, waiver }: LaneStatus) =>
-        state === "open" && isOwn(waiver) && unusable(waiver) === undefined;
+        state === "open" && isOwn(waiver) && whyUnusable(waiver) === undefined;
       const best = leastOf(isUsable, permitted) ?? leastOf(isOurs, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers()[0];
       if (waiver === undefined) throw new Error("there is no lane at all");
@@ -93,7 +93,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
       given.set(name, (given.get(name) ?? 0) + 1);
       return waiver;
     },
-    usableOf: (permitted) => leastOf(isUsable, permitted),
+    chooseUsable: (permitted) => leastOf(isUsable, permitted),
     ownerOf: (waiver) => lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
     refresh,
     async close() {
@@ -108,7 +108,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
 async function relieve(
   lanes: readonly LaneStatus[],
   isUsable: (lane: LaneStatus) => boolean,
-  { store, chainRef, log, tellWork }: LaneDirectoryOptions,
+  { store, chainRef, log, announceWork }: LaneDirectoryOptions,
 ): Promise<void> {
   const usable = lanes.filter(isUsable).sort((a, b) => a.queued - b.queued);
   const [target] = usable;
@@ -127,6 +127,6 @@ async function relieve(
       },
       "queued submissions went to another lane",
     );
-    if (target.owner) tellWork([target.owner]);
+    if (target.owner) announceWork([target.owner]);
   }
 }

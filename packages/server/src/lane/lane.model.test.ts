@@ -236,11 +236,11 @@ class Model {
     const chain = createNodeClient({ read, send, health: () => [] });
     const results: Results = {
       publish(moved, noticeOf) {
-        for (const { id } of moved) this.hear(id, noticeOf(id));
+        for (const { id } of moved) this.notifyHere(id, noticeOf(id));
       },
-      hear: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
+      notifyHere: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
       subscribe: () => () => {},
-      waiting: 0,
+      awaited: 0,
       close() {},
     };
     const context: LaneContext = {
@@ -248,17 +248,27 @@ class Model {
       chain,
       results,
       // Only when it is told to.
-      delivered: createBroadcastBuffer({ store: this.#store, results, log: silent, soonMs: 3_600_000 }),
+      broadcastBuffer: createBroadcastBuffer({
+        store: this.#store,
+        results,
+        log: silent,
+        flushDelayMs: 3_600_000,
+      }),
       metrics: METRICS,
       log: silent,
       options: OPTIONS,
-      routing: { unusable: () => undefined, differs: () => false, carrierOf: () => "here", tellWork() {} },
-      expected: this.#expected,
+      routing: {
+        whyUnusable: () => undefined,
+        policiesDiffer: () => false,
+        carrierOf: () => "here",
+        announceWork() {},
+      },
+      expectedSenders: this.#expected,
       signer: createSigner({ options: OPTIONS, log: silent }),
       chainRef: this.#chainRef,
       replica: randomUUID(),
-      doubts: createConfirmations(() => this.#nowMs),
-      onStopped: () => {},
+      confirmations: createConfirmations(() => this.#nowMs),
+      onLaneStopped: () => {},
     };
     const delivery = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
     return {
@@ -335,14 +345,14 @@ class Model {
     try {
       if (event.kind === "assign") {
         if (worker.doubtful) {
-          await context.delivered.store();
+          await context.broadcastBuffer.flush();
           const left = await inFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
           await delivery.send(held, left);
           worker.doubtful = false;
         }
         const { signed } = await assign(held, WAIVER_KEY, { limit: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
-      } else if (event.kind === "store") await context.delivered.store();
+      } else if (event.kind === "store") await context.broadcastBuffer.flush();
       else if (event.kind === "look") await watcher.poll(held);
       else if (event.kind === "sweep") await sweep(held, context);
       else await delivery.send(held, worker.outbox.shift() ?? []);

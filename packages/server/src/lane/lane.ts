@@ -31,9 +31,9 @@ export interface LaneDependencies {
   readonly log: Logger;
   readonly options: ResolvedOptions;
   readonly routing: Routing;
-  readonly expected: Pick<ExpectedSenders, "take">;
+  readonly expectedSenders: Pick<ExpectedSenders, "take">;
   readonly signer: Pick<Signer, "sign">;
-  readonly delivered: BroadcastBuffer;
+  readonly broadcastBuffer: BroadcastBuffer;
   /** The store's number of the chain. */
   readonly chainRef: number;
   /** Names this process among the replicas. */
@@ -42,9 +42,9 @@ export interface LaneDependencies {
 
 /** The same, and what one lane remembers. */
 export interface LaneContext extends LaneDependencies {
-  readonly doubts: Confirmations;
+  readonly confirmations: Confirmations;
   /** The lane has stopped itself: it knows before its next step. */
-  readonly onStopped: () => void;
+  readonly onLaneStopped: () => void;
 }
 
 /** One waiver key's lane: the only place that gives out its nonces. */
@@ -81,11 +81,11 @@ const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane {
   const waiver = privateKeyToAddress(waiverKey);
   const log = given.log.child({ waiver: bytesToHex(waiver) });
-  const onStopped = () => {
+  const onLaneStopped = () => {
     lease.recheck();
     pause.wake();
   };
-  const dependencies: LaneContext = { ...given, log, doubts: createConfirmations(), onStopped };
+  const dependencies: LaneContext = { ...given, log, confirmations: createConfirmations(), onLaneStopped };
   const { options, chainRef, replica } = dependencies;
   const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
   const shown = shownBreaker(breaker, waiver, dependencies);
@@ -99,7 +99,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   // The policies have closed the lane; not its breaker's failures, which only a probe ends.
   let shut = false;
   // More was queued than the last step saw.
-  let behind = false;
+  let backlog = false;
   let sending: Promise<void> = Promise.resolve();
 
   /** One step; returns how long to rest. */
@@ -107,11 +107,11 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     if (state === "stopped") return IDLE_MS;
     if (doubtful) {
       // What is known to be delivered need not be sent again.
-      await dependencies.delivered.store();
-      await delivery.sendSigned(lane);
+      await dependencies.broadcastBuffer.flush();
+      await delivery.resendSigned(lane);
       doubtful = false;
     }
-    const why = dependencies.routing.unusable(waiver);
+    const why = dependencies.routing.whyUnusable(waiver);
     if (why !== undefined) {
       shut = true;
       if (breaker.state !== "open") await shown.fail("at once", why);
@@ -121,15 +121,15 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     shut = false;
     if (breaker.state === "open") return IDLE_MS;
     const limit = breaker.state === "probing" ? 1 : BATCH;
-    const { signed, again } = await assign(lane, waiverKey, { limit, behind }, dependencies);
-    behind = again;
+    const { signed, stepAgain } = await assign(lane, waiverKey, { limit, backlog }, dependencies);
+    backlog = stepAgain;
     await sending;
     sending = delivery.send(lane, signed);
     // The next step, or the rest, begins at once; a failure is seen when the step after waits for it.
     sending.catch(() => pause.wake());
     if (signed.length === 0 || breaker.state !== "closed") await sending;
     if (signed.length === 0 && state === "draining") await retireIfDone(lane, dependencies);
-    return again ? 0 : IDLE_MS;
+    return stepAgain ? 0 : IDLE_MS;
   };
   const work = async () => {
     let failures = 0;
@@ -137,7 +137,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
     while (!stopping) {
       let restMs = IDLE_MS;
       try {
-        const held = await lease.hold();
+        const held = await lease.acquire();
         // Somebody else may have had it since, and may have signed.
         if (held?.lane.epoch !== epoch) doubtful = true;
         epoch = held?.lane.epoch;
@@ -148,7 +148,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
         sending = Promise.resolve();
         failures++;
         restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
-        if (error instanceof LeaseLostError) lease.lose();
+        if (error instanceof LeaseLostError) lease.forget();
         logFailure(log, error, "lane");
       }
       if (restMs > 0) await pause.rest(restMs, failures === 0);
@@ -169,7 +169,7 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
           await watcher.poll(held.lane);
         }
       } catch (error) {
-        if (error instanceof LeaseLostError) lease.lose();
+        if (error instanceof LeaseLostError) lease.forget();
         logFailure(log, error, "watcher");
       }
       await watchPause.rest(options.pollIntervalMs, true);
@@ -185,8 +185,8 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
       pause.end();
       watchPause.end();
       await loops;
-      await dependencies.delivered.store();
-      await lease.end();
+      await dependencies.broadcastBuffer.flush();
+      await lease.release();
     },
   };
 }

@@ -33,7 +33,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it("is asked for once at a time, however long the answer takes", async () => {
   const { lease, asked } = kept();
-  const held = lease.hold();
+  const held = lease.acquire();
   asked[0]?.answer("open");
   expect((await held)?.state).toBe("open");
   vi.advanceTimersByTime(4 * LEASE_MS);
@@ -46,23 +46,23 @@ it("is asked for once at a time, however long the answer takes", async () => {
 
 it("is asked for again when the answer may be older than what was heard meanwhile", async () => {
   const { lease, asked } = kept();
-  const held = lease.hold();
+  const held = lease.acquire();
   lease.recheck();
   asked[0]?.answer("open");
   await turn();
   asked[1]?.answer("stopped");
   expect((await held)?.state).toBe("stopped");
-  lease.lose();
+  lease.forget();
   expect(lease.current()).toBeUndefined();
 });
 
 it("is handed over behind the last question, which would take it again", async () => {
   const { lease, asked, kinds } = kept();
-  const held = lease.hold();
+  const held = lease.acquire();
   asked[0]?.answer("open");
   await held;
   vi.advanceTimersByTime(LEASE_MS);
-  const ended = lease.end();
+  const ended = lease.release();
   await turn();
   expect(kinds()).toEqual(["take", "take"]);
   asked[1]?.answer("open");

@@ -13,13 +13,13 @@ export interface LaneLease {
   /** What was last known of it, without asking. */
   current(): Lease | undefined;
   /** It is somebody else's: ask for it at once. */
-  lose(): void;
+  forget(): void;
   /** What the lane may do was changed: ask before anything else begins. */
   recheck(): void;
   /** The lease, taken if it can be. */
-  hold(): Promise<Lease | undefined>;
+  acquire(): Promise<Lease | undefined>;
   /** Renews it no more, and hands it over. */
-  end(): Promise<void>;
+  release(): Promise<void>;
 }
 
 /** How often a lane that is somebody else's is asked for: who hands it over is followed at once. */
@@ -61,17 +61,17 @@ export function keepLease(
   }, renewMs / 2);
   return {
     current: () => held,
-    lose() {
+    forget() {
       held = undefined;
       askAtOnce();
     },
     recheck: askAtOnce,
-    async hold(): Promise<Lease | undefined> {
+    async acquire(): Promise<Lease | undefined> {
       while (performance.now() >= takeAt) await take();
       return held;
     },
     /** Renews it no more, and hands it over. */
-    async end(): Promise<void> {
+    async release(): Promise<void> {
       clearInterval(timer);
       // What fails here was told when it was asked for.
       await asking?.catch(() => {});

@@ -9,7 +9,7 @@ import { accept } from "../store/accept.js";
 import { laneSnapshot } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
-import { withoutFalseGaps } from "./nonceGap.js";
+import { excuseNonceGaps } from "./nonceGap.js";
 import { planSender } from "./plan.js";
 
 const options = resolveOptions(
@@ -38,6 +38,6 @@ it.each([
   const plans = senders.map(({ queued, underWay }) => planSender(queued, 0n, underWay, 0));
   expect(plans[0]?.failed).toHaveLength(1);
   const chain: Pick<NodeClient, "nonces"> = { nonces: async () => [0n, now] };
-  const [plan] = await withoutFalseGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });
+  const [plan] = await excuseNonceGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });
   expect({ early: plan?.early.length, failed: plan?.failed.length }).toEqual(expected);
 });

@@ -3,19 +3,19 @@ import type { QueuedSender, QueuedSubmission } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
 import { heldElsewhere } from "../store/queue.js";
 import type { LaneContext } from "./lane.js";
-import { type Plan, planSender } from "./plan.js";
+import { planSender, type SenderPlan } from "./plan.js";
 
 /**
  * Nothing has failed for a missing nonce (D20) while a submission with an earlier one is under way in another lane, or
  * waits for one: where the waivers' policies differ, a sender's transactions have to wait for each other on the chain.
  * @param senders whose plans these are, in the same order.
  */
-export async function withoutFalseGaps(
+export async function excuseNonceGaps(
   held: HeldLane,
   senders: readonly QueuedSender[],
-  plans: readonly Plan[],
+  plans: readonly SenderPlan[],
   dependencies: Pick<LaneContext, "store" | "chain" | "options">,
-): Promise<readonly Plan[]> {
+): Promise<readonly SenderPlan[]> {
   const failing = failingOf(senders, plans);
   if (failing.length === 0) return plans;
   const lowest = await heldElsewhere(dependencies.store, held, {
@@ -38,9 +38,9 @@ export async function withoutFalseGaps(
 async function spareUsed(
   { waiver }: HeldLane,
   senders: readonly QueuedSender[],
-  plans: readonly Plan[],
+  plans: readonly SenderPlan[],
   { chain, options }: Pick<LaneContext, "chain" | "options">,
-): Promise<readonly Plan[]> {
+): Promise<readonly SenderPlan[]> {
   const failing = failingOf(senders, plans).map(({ sender }) => sender);
   if (failing.length === 0) return plans;
   const nonces = await fetchNonces(chain, waiver, failing);
@@ -54,16 +54,16 @@ async function spareUsed(
   });
 }
 
-function failingOf(senders: readonly QueuedSender[], plans: readonly Plan[]): QueuedSender[] {
+function failingOf(senders: readonly QueuedSender[], plans: readonly SenderPlan[]): QueuedSender[] {
   return senders.filter((_, i) => (plans[i]?.failed.length ?? 0) > 0);
 }
 
 /** Of what has failed, these are early instead. */
 function spare(
-  plan: Plan,
+  plan: SenderPlan,
   queued: readonly QueuedSubmission[],
   isSpared: (submission: QueuedSubmission) => boolean,
-): Plan {
+): SenderPlan {
   const failed = new Set(plan.failed.map(({ id }) => id));
   const spared = queued.filter((submission) => failed.has(submission.id) && isSpared(submission));
   const ids = new Set(spared.map(({ id }) => id));

@@ -2,7 +2,7 @@ import type { Failure } from "../model/submission.js";
 import type { QueuedSubmission } from "../store/laneSnapshot.js";
 
 /** What a lane is to do with the submissions of one sender (D20). */
-export interface Plan {
+export interface SenderPlan {
   /** To be sent now, in the order of the sender's nonces. */
   readonly ready: readonly QueuedSubmission[];
   /** Their nonce is used already: by themselves, or by another transaction. The chain tells. */
@@ -22,7 +22,7 @@ export function planSender(
   next: bigint,
   underWay: ReadonlySet<bigint>,
   nonceGapTimeoutMs: number,
-): Plan {
+): SenderPlan {
   const ready: QueuedSubmission[] = [];
   const late: QueuedSubmission[] = [];
   const early: QueuedSubmission[] = [];

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
-import type { NodeClient, NodeSnapshot, Receipt } from "../chain/nodeClient.js";
-import type { Notice } from "../results/results.js";
+import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
+import type { SubmissionUpdate } from "../results/results.js";
 import { inFlight } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
@@ -20,38 +20,38 @@ const A = { id: "a", signings: 1 };
 describe("a doubt", () => {
   function doubtsAt() {
     const clock = { ms: 0 };
-    return { doubts: createConfirmations(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
+    return { confirmations: createConfirmations(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
   }
 
   it("counts when the same still holds after a while, not before", () => {
-    const { doubts, pass } = doubtsAt();
-    expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+    const { confirmations, pass } = doubtsAt();
+    expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
     pass(CONFIRM_MS - 1);
-    expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+    expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
     pass(1);
-    expect(doubts.isConfirmed(A, "displaced")).toBe(true);
+    expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
   });
 
-  it.each(["open", "included", "overtaken"] as const)(
+  it.each(["open", "included", "nonceUsed"] as const)(
     "begins anew when the chain says %s in between",
     (other) => {
-      const { doubts, pass } = doubtsAt();
-      doubts.isConfirmed(A, "displaced");
+      const { confirmations, pass } = doubtsAt();
+      confirmations.isConfirmed(A, "replaced");
       pass(CONFIRM_MS);
-      expect(doubts.isConfirmed(A, other)).toBe(false);
-      expect(doubts.isConfirmed(A, "displaced")).toBe(false);
+      expect(confirmations.isConfirmed(A, other)).toBe(false);
+      expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
       pass(CONFIRM_MS);
-      expect(doubts.isConfirmed(A, "displaced")).toBe(true);
+      expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
     },
   );
 
   it("is about one wrapper: the next one of the same submission is doubted anew", () => {
-    const { doubts, pass } = doubtsAt();
-    doubts.isConfirmed(A, "displaced");
+    const { confirmations, pass } = doubtsAt();
+    confirmations.isConfirmed(A, "replaced");
     pass(CONFIRM_MS);
-    expect(doubts.isConfirmed(A, "displaced")).toBe(true);
-    expect(doubts.isConfirmed({ ...A, signings: 2 }, "displaced")).toBe(false);
-    expect(doubts.isConfirmed({ id: "b", signings: 1 }, "displaced")).toBe(false);
+    expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
+    expect(confirmations.isConfirmed({ ...A, signings: 2 }, "replaced")).toBe(false);
+    expect(confirmations.isConfirmed({ id: "b", signings: 1 }, "replaced")).toBe(false);
   });
 });
 
@@ -60,8 +60,8 @@ describe("what the chain says of a submission", () => {
   let store: Store;
   let lane: HeldLane;
   let nowMs: number;
-  let survey: NodeSnapshot;
-  let told: Notice[];
+  let nodeSnapshot: NodeSnapshot;
+  let told: SubmissionUpdate[];
   let context: ReconcileContext;
   beforeAll(async () => {
     postgres = await TestPostgres.start();
@@ -72,8 +72,8 @@ describe("what the chain says of a submission", () => {
     lane = await laneIn(store);
     nowMs = 0;
     told = [];
-    const chain: Pick<NodeClient, "survey" | "receipts"> = {
-      survey: async () => survey,
+    const chain: Pick<NodeClient, "snapshot" | "receipts"> = {
+      snapshot: async () => nodeSnapshot,
       receipts: async (hashes) => hashes.map(() => undefined),
     };
     context = {
@@ -82,53 +82,62 @@ describe("what the chain says of a submission", () => {
       results: { publish: (moved, noticeOf) => told.push(...moved.map(({ id }) => noticeOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
-      doubts: createConfirmations(() => nowMs),
-      onStopped: () => {},
+      confirmations: createConfirmations(() => nowMs),
+      onLaneStopped: () => {},
     };
   });
   afterEach(() => store.close());
 
-  const receipt: Receipt = { blockNumber: 7n, blockHash: bytes(32, 7), gasUsed: 1n, succeeded: true };
+  const receipt: InclusionReceipt = {
+    blockNumber: 7n,
+    blockHash: bytes(32, 7),
+    gasUsed: 1n,
+    succeeded: true,
+  };
   /** The chain's next nonces of waiver and sender, and the InnerTx's receipt. */
-  const says = (waiverNonce: bigint, senderNonce: bigint, found?: Receipt) => {
-    survey = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
+  const says = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
+    nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
     await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
-    const [suspect] = await inFlight(store, lane, { limit: 1 });
-    if (suspect === undefined) throw new Error("nothing is under way");
-    return suspect;
+    const [candidate] = await inFlight(store, lane, { limit: 1 });
+    if (candidate === undefined) throw new Error("nothing is under way");
+    return candidate;
   }
 
   it("is included by its receipt, whatever the nonces say, and told", async () => {
-    const suspect = await broadcast();
+    const candidate = await broadcast();
     says(0n, 0n, receipt);
-    await reconcile(lane, [suspect], context);
-    expect(await stateOf(suspect.id)).toMatchObject({ state: "included", blockNumber: 7n, reverted: false });
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({
+      state: "included",
+      blockNumber: 7n,
+      reverted: false,
+    });
     expect(told).toEqual([{ state: "included", reverted: false }]);
   });
 
   it("is a receipt that came late, not a failure: the nonce had moved before", async () => {
-    const suspect = await broadcast();
+    const candidate = await broadcast();
     says(5n, 1n);
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS - 1;
-    await reconcile(lane, [suspect], context);
-    expect(await stateOf(suspect.id)).toMatchObject({ state: "broadcast" });
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
     says(5n, 1n, { ...receipt, succeeded: false });
     nowMs += CONFIRM_MS;
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     expect(told).toEqual([{ state: "included", reverted: true }]);
   });
 
   it("is NONCE_TOO_LOW when its sender used the nonce for something else, once that is sure", async () => {
-    const suspect = await broadcast();
+    const candidate = await broadcast();
     says(5n, 3n);
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     expect(told).toEqual([]);
     nowMs += CONFIRM_MS;
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
@@ -144,18 +153,18 @@ describe("what the chain says of a submission", () => {
   it("goes back to the queue when another wrapper has its nonce; the lane stops the second time, with the nonces", async () => {
     const uses = async () =>
       (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
-    const suspect = await broadcast();
+    const candidate = await broadcast();
     says(5n, 0n);
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS;
-    await reconcile(lane, [suspect], context);
-    expect(await stateOf(suspect.id)).toMatchObject({ state: "queued" });
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
     // Said again of what is back in the queue: it counts once.
-    await reconcile(lane, [suspect], context);
+    await reconcile(lane, [candidate], context);
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
-    await STEPS.signed(store, lane, suspect.id, 5n);
+    await STEPS.signed(store, lane, candidate.id, 5n);
     const [again] = await inFlight(store, lane, { limit: 1 });
     if (again === undefined) throw new Error("nothing is under way");
     says(6n, 0n);

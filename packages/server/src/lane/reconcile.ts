@@ -1,4 +1,4 @@
-import { MAX_SNAPSHOT_SENDERS, type NodeClient, type Receipt } from "../chain/nodeClient.js";
+import { type InclusionReceipt, MAX_SNAPSHOT_ITEMS, type NodeClient } from "../chain/nodeClient.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Failure } from "../model/submission.js";
@@ -10,7 +10,7 @@ import type { Store } from "../store/store.js";
 import { withdrawnUnder } from "../store/withdrawn.js";
 import { chunk } from "../util/chunk.js";
 
-/** A submission whose fate the chain is to tell. */
+/** A submission whose outcome the chain is to tell. */
 export interface Candidate {
   readonly id: string;
   readonly innerHash: Uint8Array;
@@ -31,7 +31,7 @@ export interface Confirmations {
    * True if the same, and nothing else, was said of the submission and its present wrapper since at least
    * {@link CONFIRM_MS} ago. What the chain says of it otherwise ends the doubt.
    */
-  isConfirmed(suspect: Pick<Candidate, "id" | "signings">, fate: ChainOutcome["kind"]): boolean;
+  isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
 }
 
 export const CONFIRM_MS = 2_000;
@@ -39,34 +39,34 @@ export const CONFIRM_MS = 2_000;
 const FORGET_MS = 600_000;
 
 export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
-  const doubts = new Map<
+  const confirmations = new Map<
     string,
-    Pick<Candidate, "signings"> & { fate: ChainOutcome["kind"]; since: number }
+    Pick<Candidate, "signings"> & { outcome: ChainOutcome["kind"]; since: number }
   >();
   return {
-    isConfirmed({ id, signings }, fate) {
+    isConfirmed({ id, signings }, outcome) {
       const at = now();
-      const doubt = doubts.get(id);
-      if (fate === "open" || fate === "included") {
-        doubts.delete(id);
+      const doubt = confirmations.get(id);
+      if (outcome === "open" || outcome === "included") {
+        confirmations.delete(id);
         return false;
       }
-      if (doubt?.fate === fate && doubt.signings === signings) return at - doubt.since >= CONFIRM_MS;
-      for (const [other, { since }] of doubts) if (at - since > FORGET_MS) doubts.delete(other);
-      doubts.set(id, { fate, signings, since: at });
+      if (doubt?.outcome === outcome && doubt.signings === signings) return at - doubt.since >= CONFIRM_MS;
+      for (const [other, { since }] of confirmations) if (at - since > FORGET_MS) confirmations.delete(other);
+      confirmations.set(id, { outcome, signings, since: at });
       return false;
     },
   };
 }
 
-/** What the chain says of a suspect. */
+/** What the chain says of a candidate. */
 export type ChainOutcome =
   /** The InnerTx is in a block; `foreign` if a wrapper under another nonce than the one it has now carried it. */
-  | { readonly kind: "included"; readonly receipt: Receipt; readonly foreign: boolean }
+  | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
   /** The sender has used the nonce for another transaction: the InnerTx can never run. */
-  | { readonly kind: "overtaken"; readonly next: bigint }
+  | { readonly kind: "nonceUsed"; readonly next: bigint }
   /** The waiver's nonce was used for another wrapper; the InnerTx can still run. */
-  | { readonly kind: "displaced" }
+  | { readonly kind: "replaced" }
   | { readonly kind: "open" };
 
 /** What settling needs of a lane. */
@@ -77,71 +77,71 @@ export interface ReconcileContext {
   /** The lane's: each of its records names the waiver. */
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
-  readonly doubts: Confirmations;
+  readonly confirmations: Confirmations;
   /** The lane was stopped here. */
-  readonly onStopped: () => void;
+  readonly onLaneStopped: () => void;
 }
 
 /** Suspects of which one question beside the waiver's nonce is asked at once, and of which two are. */
-export const WITH_RECEIPT = MAX_SNAPSHOT_SENDERS - 1;
-const WITHOUT_RECEIPT = Math.floor(WITH_RECEIPT / 2);
+export const RECEIPT_BATCH = MAX_SNAPSHOT_ITEMS - 1;
+const RECEIPT_AND_NONCE_BATCH = Math.floor(RECEIPT_BATCH / 2);
 
 /**
- * What became of the suspects, in their order. Most have a receipt, and that says it all; of the others one node is asked
+ * What became of the candidates, in their order. Most have a receipt, and that says it all; of the others one node is asked
  * at one moment for everything.
  */
 export async function chainOutcomes(
   waiver: Uint8Array,
-  suspects: readonly Candidate[],
+  candidates: readonly Candidate[],
   { chain }: Pick<ReconcileContext, "chain">,
 ): Promise<ChainOutcome[]> {
-  const parts = chunk(suspects, WITH_RECEIPT);
-  const fates = (await Promise.all(parts.map((part) => fatesByReceipt(waiver, part, chain)))).flat();
+  const parts = chunk(candidates, RECEIPT_BATCH);
+  const outcomes = (await Promise.all(parts.map((part) => outcomesByReceipt(waiver, part, chain)))).flat();
   const others: ChainOutcome[] = [];
   for (const part of chunk(
-    suspects.filter((_, i) => fates[i] === undefined),
-    WITHOUT_RECEIPT,
+    candidates.filter((_, i) => outcomes[i] === undefined),
+    RECEIPT_AND_NONCE_BATCH,
   )) {
-    others.push(...(await fatesWithoutReceipt(waiver, part, chain)));
+    others.push(...(await outcomesWithoutReceipt(waiver, part, chain)));
   }
-  return fates.map((fate) => fate ?? others.shift() ?? { kind: "open" });
+  return outcomes.map((outcome) => outcome ?? others.shift() ?? { kind: "open" });
 }
 
-async function fatesByReceipt(
+async function outcomesByReceipt(
   waiver: Uint8Array,
-  suspects: readonly Candidate[],
+  candidates: readonly Candidate[],
   chain: NodeClient,
 ): Promise<(ChainOutcome | undefined)[]> {
-  const { receipts, nonceAfter } = await chain.survey(
+  const { receipts, nonceAfter } = await chain.snapshot(
     [waiver],
-    suspects.map((s) => s.innerHash),
+    candidates.map((s) => s.innerHash),
   );
-  return suspects.map((suspect, i) => includedBy(receipts[i], suspect, nonceAfter));
+  return candidates.map((candidate, i) => includedBy(receipts[i], candidate, nonceAfter));
 }
 
-async function fatesWithoutReceipt(
+async function outcomesWithoutReceipt(
   waiver: Uint8Array,
-  suspects: readonly Candidate[],
+  candidates: readonly Candidate[],
   chain: NodeClient,
 ): Promise<ChainOutcome[]> {
-  const { nonces, receipts, nonceAfter } = await chain.survey(
-    [waiver, ...suspects.map((s) => s.sender)],
-    suspects.map((s) => s.innerHash),
+  const { nonces, receipts, nonceAfter } = await chain.snapshot(
+    [waiver, ...candidates.map((s) => s.sender)],
+    candidates.map((s) => s.innerHash),
   );
   const [waiverNext = 0n, ...senderNext] = nonces;
-  return suspects.map((suspect, i): ChainOutcome => {
-    const { senderNonce, waiverNonce } = suspect;
-    const included = includedBy(receipts[i], suspect, nonceAfter);
+  return candidates.map((candidate, i): ChainOutcome => {
+    const { senderNonce, waiverNonce } = candidate;
+    const included = includedBy(receipts[i], candidate, nonceAfter);
     if (included) return included;
     const next = senderNext[i] ?? 0n;
-    if (senderNonce < next) return { kind: "overtaken", next };
-    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "displaced" };
+    if (senderNonce < next) return { kind: "nonceUsed", next };
+    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "replaced" };
     return { kind: "open" };
   });
 }
 
 function includedBy(
-  receipt: Receipt | undefined,
+  receipt: InclusionReceipt | undefined,
   { waiverNonce }: Candidate,
   nonceAfter: bigint,
 ): ChainOutcome | undefined {
@@ -152,39 +152,44 @@ function includedBy(
 /** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */
 export async function reconcile(
   held: HeldLane,
-  suspects: readonly Candidate[],
+  candidates: readonly Candidate[],
   dependencies: ReconcileContext,
 ): Promise<void> {
-  if (suspects.length === 0) return;
-  const { store, results, options, doubts } = dependencies;
-  const fates = await chainOutcomes(held.waiver, suspects, dependencies);
-  const judged = suspects.map((suspect, i) => ({ suspect, fate: fates[i] ?? { kind: "open" as const } }));
-  const included = judged.flatMap(({ suspect: { id }, fate }) => {
-    if (fate.kind !== "included") return [];
-    const { succeeded, ...block } = fate.receipt;
-    return [{ id, ...block, reverted: !succeeded, foreign: fate.foreign }];
+  if (candidates.length === 0) return;
+  const { store, results, options, confirmations } = dependencies;
+  const outcomes = await chainOutcomes(held.waiver, candidates, dependencies);
+  const judged = candidates.map((candidate, i) => ({
+    candidate,
+    outcome: outcomes[i] ?? { kind: "open" as const },
+  }));
+  const included = judged.flatMap(({ candidate: { id }, outcome }) => {
+    if (outcome.kind !== "included") return [];
+    const { succeeded, ...block } = outcome.receipt;
+    return [{ id, ...block, reverted: !succeeded, foreign: outcome.foreign }];
   });
   const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
   results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({
     state: "included",
     reverted: reverted.get(id) === true,
   }));
-  const sure = judged.filter(({ suspect, fate }) => {
-    const confirmed = doubts.isConfirmed(suspect, fate.kind);
-    return confirmed || suspect.signings === 0;
+  const sure = judged.filter(({ candidate, outcome }) => {
+    const confirmed = confirmations.isConfirmed(candidate, outcome.kind);
+    return confirmed || candidate.signings === 0;
   });
-  const overtaken = sure.flatMap(({ suspect: { id, senderNonce }, fate }) => {
-    if (fate.kind !== "overtaken") return [];
-    const message = `nonce ${senderNonce} is already used: the sender's next is ${fate.next}`;
+  const nonceUsed = sure.flatMap(({ candidate: { id, senderNonce }, outcome }) => {
+    if (outcome.kind !== "nonceUsed") return [];
+    const message = `nonce ${senderNonce} is already used: the sender's next is ${outcome.next}`;
     return [{ id, reason: "NONCE_TOO_LOW" as const, message }];
   });
-  await fail(held, overtaken, dependencies);
-  const displaced = sure.filter(({ fate }) => fate.kind === "displaced").map(({ suspect }) => suspect);
-  await requeueDisplaced(held, displaced, dependencies);
+  await failSubmissions(held, nonceUsed, dependencies);
+  const replaced = sure
+    .filter(({ outcome }) => outcome.kind === "replaced")
+    .map(({ candidate }) => candidate);
+  await requeueReplaced(held, replaced, dependencies);
 }
 
 /** Ends submissions for good, and says so. */
-export async function fail(
+export async function failSubmissions(
   held: HeldLane,
   failed: readonly (Failure & { readonly id: string })[],
   { store, results }: ReconcileContext,
@@ -199,25 +204,25 @@ export async function fail(
 /** So many times something else may use the key before the lane stops instead of fighting. */
 const FOREIGN_USES = 2;
 /** What has lost its nonce waits until a lane that is stopped for it knows so: another lane may take it then. */
-const DISPLACED_MS = 1_500;
+const REPLACED_DELAY_MS = 1_500;
 
 /** They go out again under other nonces. Who used the old ones is found out: wrappers that we took back, or others. */
-async function requeueDisplaced(
+async function requeueReplaced(
   held: HeldLane,
-  displaced: readonly Candidate[],
+  replaced: readonly Candidate[],
   dependencies: ReconcileContext,
 ): Promise<void> {
-  if (displaced.length === 0) return;
+  if (replaced.length === 0) return;
   const { store, chain, log } = dependencies;
-  const nonces = displaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
+  const nonces = replaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
   const withdrawn = await withdrawnUnder(store, held, nonces);
   const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
   const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
   const requeued = await saveRequeued(
     store,
     held,
-    displaced.map(({ id }) => id),
-    DISPLACED_MS,
+    replaced.map(({ id }) => id),
+    REPLACED_DELAY_MS,
   );
   if (requeued.length === 0) return;
   if (ours.size > 0) {
@@ -232,7 +237,7 @@ async function requeueDisplaced(
 async function countForeign(
   held: HeldLane,
   used: readonly bigint[],
-  { store, log, onStopped }: ReconcileContext,
+  { store, log, onLaneStopped }: ReconcileContext,
 ): Promise<void> {
   const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);
@@ -240,6 +245,6 @@ async function countForeign(
   if (uses < FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
   await setLaneState(store, held.chain, held.waiver, "stopped", reason);
-  onStopped();
+  onLaneStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }

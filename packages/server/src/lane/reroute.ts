@@ -19,7 +19,7 @@ export async function reroute(
   senders: readonly QueuedSender[],
   { store, routing, log }: LaneContext,
 ): Promise<readonly QueuedSender[]> {
-  if (!routing.differs()) return senders;
+  if (!routing.policiesDiffer()) return senders;
   const staying: QueuedSender[] = [];
   const going = new Map<string, { readonly waiver: Uint8Array; readonly ids: string[] }>();
   const waiting: string[] = [];
@@ -46,6 +46,6 @@ export async function reroute(
       "another waiver may carry what this one may not",
     );
   }
-  if (going.size > 0) routing.tellWork([...going.values()].map(({ waiver }) => waiver));
+  if (going.size > 0) routing.announceWork([...going.values()].map(({ waiver }) => waiver));
   return staying;
 }

@@ -13,18 +13,18 @@ export interface SenderGaps {
    * After a start, a takeover or a failure nothing is remembered: finds out anew, of what the lane has under way (in the
    * order of its waiver nonces), which nonces of the senders are not there.
    */
-  recall(underWay: readonly InFlight[]): Promise<void>;
+  rebuild(underWay: readonly InFlight[]): Promise<void>;
   /**
    * Of what the node has just accepted, in the order sent: `stranded` cannot run, because an earlier one of the
-   * sender is not there any more; `waiting` comes behind one of the same batch whose fate is open.
+   * sender is not there any more; `waiting` comes behind one of the same batch whose outcome is open.
    */
-  sort(answered: readonly Answer[]): Promise<{
+  classify(answered: readonly AnsweredSend[]): Promise<{
     readonly stranded: ReadonlySet<string>;
     readonly waiting: ReadonlySet<string>;
   }>;
 }
 
-export interface Answer {
+export interface AnsweredSend {
   readonly submission: InFlight;
   readonly meaning: Pick<SendVerdict, "kind">;
 }
@@ -55,10 +55,10 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     if (missing.size > REMEMBERED && oldest !== undefined) missing.delete(oldest);
   };
   /** Forgets what the chain has passed; returns the others. */
-  const stillMissing = async (suspects: readonly InFlight[]) => {
-    if (suspects.length === 0) return [];
-    const next = await chain.nonces(suspects.map(({ sender }) => sender));
-    return suspects.filter(({ sender }, i) => {
+  const stillMissing = async (candidates: readonly InFlight[]) => {
+    if (candidates.length === 0) return [];
+    const next = await chain.nonces(candidates.map(({ sender }) => sender));
+    return candidates.filter(({ sender }, i) => {
       const name = bytesToHex(sender);
       const nonce = missing.get(name);
       if (nonce !== undefined && nonce >= (next[i] ?? 0n)) return true;
@@ -67,16 +67,16 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     });
   };
   return {
-    async recall(underWay) {
+    async rebuild(underWay) {
       const signed = underWay.filter(({ state }) => state === "signed");
-      for (const { submission, missing: nonce } of await outOfTurn(signed, underWay, chain)) {
+      for (const { submission, missing: nonce } of await missingPredecessors(signed, underWay, chain)) {
         miss(bytesToHex(submission.sender), nonce);
       }
     },
-    async sort(answered) {
+    async classify(answered) {
       const open = new Set<string>();
       const waiting = new Set<string>();
-      const suspects: InFlight[] = [];
+      const candidates: InFlight[] = [];
       for (const { submission, meaning } of answered) {
         const { id, state, senderNonce } = submission;
         const sender = bytesToHex(submission.sender);
@@ -87,16 +87,16 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
         else if (nonce === senderNonce) missing.delete(sender);
         // What was told as a success before is not taken back here.
         else if (state !== "signed") continue;
-        else if (nonce !== undefined && nonce < senderNonce) suspects.push(submission);
+        else if (nonce !== undefined && nonce < senderNonce) candidates.push(submission);
         else if (open.has(sender)) waiting.add(id);
       }
-      return { stranded: new Set((await stillMissing(suspects)).map(({ id }) => id)), waiting };
+      return { stranded: new Set((await stillMissing(candidates)).map(({ id }) => id)), waiting };
     },
   };
 }
 
 /** Cannot run where it stands, because the sender's nonce `missing` is neither used nor in front of it. */
-export interface OutOfTurn {
+export interface MissingPredecessor {
   readonly submission: InFlight;
   readonly missing: bigint;
 }
@@ -105,11 +105,11 @@ export interface OutOfTurn {
  * What of these senders cannot run, of what the lane has under way in the order of its waiver nonces.
  * @param of whose senders are asked for.
  */
-export async function outOfTurn(
+export async function missingPredecessors(
   of: readonly Pick<InFlight, "sender">[],
   underWay: readonly InFlight[],
   chain: Pick<NodeClient, "nonces">,
-): Promise<OutOfTurn[]> {
+): Promise<MissingPredecessor[]> {
   const senders = new Map(of.map(({ sender }) => [bytesToHex(sender), sender]));
   if (senders.size === 0) return [];
   const nonces = await chain.nonces([...senders.values()]);

@@ -2,16 +2,16 @@ import { activeSubmissions } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
 import { forgetWithdrawn } from "../store/withdrawn.js";
 import type { LaneContext } from "./lane.js";
-import { type Candidate, type ChainOutcome, chainOutcomes, reconcile, WITH_RECEIPT } from "./reconcile.js";
+import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH, reconcile } from "./reconcile.js";
 
 /** A submission whose record and chain disagree. */
 export interface Finding {
-  readonly suspect: Candidate & { readonly state: "queued" | "signed" | "broadcast" };
-  readonly fate: Exclude<ChainOutcome, { kind: "open" }>;
+  readonly candidate: Candidate & { readonly state: "queued" | "signed" | "broadcast" };
+  readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 
 /** Submissions that are held against the chain at once. */
-const BATCH = 2 * WITH_RECEIPT;
+const BATCH = 2 * RECEIPT_BATCH;
 
 /** Holds everything that the lane has not finished against the chain; changes nothing. */
 export async function examine(
@@ -21,14 +21,14 @@ export async function examine(
   const findings: Finding[] = [];
   let after = "00000000-0000-0000-0000-000000000000";
   for (;;) {
-    const suspects = await activeSubmissions(dependencies.store, lane, after, BATCH);
-    const fates = await chainOutcomes(lane.waiver, suspects, dependencies);
-    suspects.forEach((suspect, i) => {
-      const fate = fates[i];
-      if (fate && fate.kind !== "open") findings.push({ suspect, fate });
+    const candidates = await activeSubmissions(dependencies.store, lane, after, BATCH);
+    const outcomes = await chainOutcomes(lane.waiver, candidates, dependencies);
+    candidates.forEach((candidate, i) => {
+      const outcome = outcomes[i];
+      if (outcome && outcome.kind !== "open") findings.push({ candidate, outcome });
     });
-    const last = suspects.at(-1);
-    if (last === undefined || suspects.length < BATCH) return findings;
+    const last = candidates.at(-1);
+    if (last === undefined || candidates.length < BATCH) return findings;
     after = last.id;
   }
 }
@@ -40,11 +40,11 @@ export async function sweep(held: HeldLane, dependencies: LaneContext): Promise<
   const findings = await examine(held, dependencies);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
-  for (const { fate } of findings) counts[fate.kind] = (counts[fate.kind] ?? 0) + 1;
+  for (const { outcome } of findings) counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
   dependencies.log.info(counts, "the sweep settles what the chain has settled");
   await reconcile(
     held,
-    findings.map(({ suspect }) => suspect),
+    findings.map(({ candidate }) => candidate),
     dependencies,
   );
   return findings;

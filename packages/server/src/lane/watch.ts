@@ -4,8 +4,8 @@ import { type InFlight, inFlight, type NotFinal, notFinal, passedBelow } from ".
 import type { HeldLane } from "../store/lease.js";
 import { type Broadcaster, NotBroadcastError } from "./broadcaster.js";
 import type { LaneContext } from "./lane.js";
-import { reconcile, WITH_RECEIPT } from "./reconcile.js";
-import { outOfTurn } from "./senderGaps.js";
+import { RECEIPT_BATCH, reconcile } from "./reconcile.js";
+import { missingPredecessors } from "./senderGaps.js";
 
 /** Follows the chain for one lane. */
 export interface Watcher {
@@ -14,7 +14,7 @@ export interface Watcher {
 }
 
 /** Submissions that are settled at once: two requests to the node. */
-const BATCH = 2 * WITH_RECEIPT;
+const BATCH = 2 * RECEIPT_BATCH;
 /** Blocks that pass the lane's lowest wrapper over before it is sent again: the pool may have forgotten it. */
 const PASSED_OVER = 2n;
 
@@ -81,11 +81,13 @@ async function takeBackStuck(
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
   const inFront = await inFlight(store, held, { limit: options.maxInFlight });
-  const waiting = new Set((await outOfTurn(stale, inFront, chain)).map(({ submission }) => submission.id));
-  const suspects = stale.filter(({ id }) => waiting.has(id));
-  if (suspects.length === 0) return new Set();
-  const known = await chain.knowsTransactions(suspects.map(({ wrapperHash }) => wrapperHash));
-  const dropped = suspects.filter((_, i) => !known[i]);
+  const waiting = new Set(
+    (await missingPredecessors(stale, inFront, chain)).map(({ submission }) => submission.id),
+  );
+  const candidates = stale.filter(({ id }) => waiting.has(id));
+  if (candidates.length === 0) return new Set();
+  const known = await chain.knowsTransactions(candidates.map(({ wrapperHash }) => wrapperHash));
+  const dropped = candidates.filter((_, i) => !known[i]);
   const ids = new Set(
     dropped.flatMap((first) => inFront.filter((other) => isBehind(first, other)).map(({ id }) => id)),
   );

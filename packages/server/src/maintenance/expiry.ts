@@ -12,7 +12,7 @@ type Dependencies = Pick<LaneDependencies, "store" | "chain" | "options" | "chai
 };
 
 /** Ends for good what waited longer than `maxQueueMs` without a broadcast, and says so to whoever waits. */
-export function expireOldWork(dependencies: Dependencies): { close(): void } {
+export function startExpiry(dependencies: Dependencies): { close(): void } {
   const { store, options, chainRef, results, log, since } = dependencies;
   const { maxQueueMs } = options;
   const look = async () => {

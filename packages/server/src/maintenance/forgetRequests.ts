@@ -8,7 +8,7 @@ const LOOK_MS = 60_000;
 const STEP = 500;
 
 /** Forgets requests that had a name, `keptMs` after they came (D18). The store looks at that time itself, too. */
-export function forgetOldRequests({
+export function startForgettingRequests({
   store,
   keptMs,
   log,

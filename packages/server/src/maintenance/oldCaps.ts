@@ -5,7 +5,7 @@ import type { Store } from "../store/store.js";
 const INTERVAL_MS = 3_600_000;
 
 /** Keeps what is counted for daily caps from growing without end: at the start, and every hour. */
-export function forgetOldCapsInTime({ store, log }: { readonly store: Store; readonly log: Logger }) {
+export function startForgettingCaps({ store, log }: { readonly store: Store; readonly log: Logger }) {
   const forget = () => {
     forgetOldCaps(store).catch((error: Error) =>
       log.debug({ err: error.message }, "old days of caps could not be forgotten"),

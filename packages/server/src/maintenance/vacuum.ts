@@ -14,7 +14,7 @@ export function restAfter(tookMs: number): number {
 }
 
 /** Keeps the table of what is under way as small as what is in it. */
-export function vacuumInTime({ store, log }: { readonly store: Store; readonly log: Logger }): {
+export function startVacuum({ store, log }: { readonly store: Store; readonly log: Logger }): {
   close(): Promise<void>;
 } {
   const pause = createWakeableTimer();

@@ -26,7 +26,7 @@ const metrics = createMetrics(() => []);
 
 /** The real notices, and how many listeners there are. */
 function countedResults(): Results & { listening(): number } {
-  const results = createResults({ store, log: silent, replica: REPLICA, tellOthers: () => {} });
+  const results = createResults({ store, log: silent, replica: REPLICA, notifyReplicas: () => {} });
   let listening = 0;
   return {
     ...results,

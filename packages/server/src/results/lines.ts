@@ -14,7 +14,7 @@ import type { ResolvedOptions } from "../model/options.js";
 import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../model/submission.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
-import { type Notice, noticeOf, type Results } from "./results.js";
+import { type Results, type SubmissionUpdate, updateOf } from "./results.js";
 
 /** A transaction of a request: refused already, or a submission whose result is awaited. */
 export type LineSource = { readonly index: number; readonly id: string } & (
@@ -23,7 +23,7 @@ export type LineSource = { readonly index: number; readonly id: string } & (
   | { readonly innerHash: Uint8Array; readonly earlier: boolean }
 );
 
-export interface LinesOptions {
+export interface ResultLinesOptions {
   readonly store: Store;
   readonly results: Results;
   readonly metrics: Metrics;
@@ -34,7 +34,7 @@ export interface LinesOptions {
 }
 
 /** The lines of one request, each as soon as it is known (D14). */
-export interface Lines {
+export interface ResultLines {
   /** Listens for news of these submissions from now on. */
   expect(ids: readonly string[]): void;
   /** Some of the request's transactions: one line for every entry. */
@@ -47,25 +47,28 @@ export interface Lines {
 }
 
 /** Collects the lines of one request. */
-export function awaitLines(request: LinesOptions): Lines {
+export function awaitLines(request: ResultLinesOptions): ResultLines {
   return new RequestLines(request);
 }
 
 /** The lines of entries that are all there. */
-export function linesOf(request: LinesOptions, entries: readonly LineSource[]): AsyncIterable<ResultLine> {
+export function linesOf(
+  request: ResultLinesOptions,
+  entries: readonly LineSource[],
+): AsyncIterable<ResultLine> {
   const lines = awaitLines(request);
   lines.add(entries);
   lines.complete();
   return lines.stream();
 }
 
-class RequestLines implements Lines {
-  readonly #request: LinesOptions;
+class RequestLines implements ResultLines {
+  readonly #request: ResultLinesOptions;
   readonly #startedAt = performance.now();
-  readonly #heard = new Map<string, Notice>();
+  readonly #heard = new Map<string, SubmissionUpdate>();
   readonly #unsubscribes: (() => void)[] = [];
-  readonly #refused: Refused[] = [];
-  #waiting: Waiting[] = [];
+  readonly #refused: RefusedSource[] = [];
+  #waiting: AwaitedSource[] = [];
   #complete = false;
   #wakeUp: () => void = () => {};
   /** The consumer has gone. */
@@ -73,14 +76,14 @@ class RequestLines implements Lines {
   /** The deadline has come, or the service closes. */
   #over: boolean;
 
-  constructor(request: LinesOptions) {
+  constructor(request: ResultLinesOptions) {
     this.#request = request;
     this.#over = request.closing.aborted;
   }
 
   expect(ids: readonly string[]): void {
     if (ids.length === 0 || this.#left) return;
-    const hear = (id: string, notice: Notice) => this.#hear(id, notice);
+    const hear = (id: string, notice: SubmissionUpdate) => this.#hear(id, notice);
     this.#unsubscribes.push(this.#request.results.subscribe(ids, hear));
   }
 
@@ -124,7 +127,7 @@ class RequestLines implements Lines {
     return lines;
   }
 
-  #hear(id: string, notice: Notice): void {
+  #hear(id: string, notice: SubmissionUpdate): void {
     if (!isFinal(notice, this.#request.wait)) return;
     this.#heard.set(id, notice);
     this.#wakeUp();
@@ -133,7 +136,7 @@ class RequestLines implements Lines {
   async #lookUp(ids: readonly string[]): Promise<Submission[]> {
     const found = await findSubmissions(this.#request.store, ids);
     for (const submission of found) {
-      const notice = noticeOf(submission);
+      const notice = updateOf(submission);
       if (notice) this.#hear(submission.id, notice);
     }
     return found;
@@ -181,8 +184,8 @@ class RequestLines implements Lines {
     }
   }
 
-  #takeKnown(): [Waiting, Notice][] {
-    const known: [Waiting, Notice][] = [];
+  #takeKnown(): [AwaitedSource, SubmissionUpdate][] {
+    const known: [AwaitedSource, SubmissionUpdate][] = [];
     this.#waiting = this.#waiting.filter((entry) => {
       const notice = this.#heard.get(entry.id);
       if (notice) known.push([entry, notice]);
@@ -208,15 +211,15 @@ class RequestLines implements Lines {
   }
 }
 
-type Refused = Extract<LineSource, { error: ProtocolError }>;
-type Waiting = Extract<LineSource, { innerHash: Uint8Array }>;
+type RefusedSource = Extract<LineSource, { error: ProtocolError }>;
+type AwaitedSource = Extract<LineSource, { innerHash: Uint8Array }>;
 
 /** Does this news end the waiting (D16)? */
-function isFinal(notice: Notice, wait: Wait): boolean {
+function isFinal(notice: SubmissionUpdate, wait: Wait): boolean {
   return notice.state !== "broadcast" || wait === "broadcast";
 }
 
-function resultLine(entry: Waiting, notice: Notice, wait: Wait): ResultLine {
+function resultLine(entry: AwaitedSource, notice: SubmissionUpdate, wait: Wait): ResultLine {
   if (notice.state === "failed") return refusedLine(entry, new ProtocolError(notice.reason, notice.message));
   if (notice.state === "included" && notice.reverted && wait === "included") {
     return refusedLine(entry, new ProtocolError("REVERTED", REVERTED_MESSAGE));
@@ -226,11 +229,11 @@ function resultLine(entry: Waiting, notice: Notice, wait: Wait): ResultLine {
 
 /** D17: the waiting ends, the work goes on; the reason says what is known of the chain's side. */
 function timeoutLine(
-  entry: Waiting,
+  entry: AwaitedSource,
   record: Submission | undefined,
-  { wait, options, closing }: LinesOptions,
+  { wait, options, closing }: ResultLinesOptions,
 ): ResultLine {
-  const notice = record && noticeOf(record);
+  const notice = record && updateOf(record);
   if (notice && isFinal(notice, wait)) return resultLine(entry, notice, wait);
   const why = closing.aborted
     ? "the service is shutting down"

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { silent, TestPostgres } from "../../test/support/testPostgres.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
-import type { Notice } from "./results.js";
+import type { SubmissionUpdate } from "./results.js";
 
 let postgres: TestPostgres;
 let store: Store;
@@ -25,7 +25,7 @@ afterEach(async () => {
 /** Tells, by the replica's name, that it was told of API keys. */
 const keyNews = new EventEmitter();
 
-type News = readonly [id: string, notice: Notice] | "work";
+type News = readonly [id: string, notice: SubmissionUpdate] | "work";
 
 /** A replica that collects what it hears. */
 async function replica() {
@@ -42,7 +42,7 @@ async function replica() {
     replica: name,
     onResult: (id, notice) => hear([id, notice]),
     onWork: () => hear("work"),
-    onKeys: () => keyNews.emit(name),
+    onKeysChanged: () => keyNews.emit(name),
   });
   open.push(notices);
   const until = async (count: number) => {
@@ -65,34 +65,34 @@ async function listening(name: string, but: readonly number[] = []): Promise<num
   }
 }
 
-const failed = (message: string): Notice => ({ state: "failed", reason: "NODE_REFUSED", message });
+const failed = (message: string): SubmissionUpdate => ({ state: "failed", reason: "NODE_REFUSED", message });
 
 describe("news between replicas", () => {
   it("reach the one they are for, and no other", async () => {
     const [first, second, third] = [await replica(), await replica(), await replica()];
-    const notice: Notice = { state: "included", reverted: true };
-    first.notices.tellResults([{ origin: second.name, id: "a", notice }]);
+    const notice: SubmissionUpdate = { state: "included", reverted: true };
+    first.notices.notifyResults([{ origin: second.name, id: "a", notice }]);
     // Two statements may overtake each other.
     expect(await second.until(1)).toEqual([["a", notice]]);
-    first.notices.tellWork([second.name, second.name]);
+    first.notices.announceWork([second.name, second.name]);
     expect(await second.until(2)).toEqual([["a", notice], "work"]);
-    second.notices.tellWork([third.name]);
+    second.notices.announceWork([third.name]);
     expect(await third.until(1)).toEqual(["work"]);
     expect(first.heard).toEqual([]);
   });
 
   it("are not told to oneself: those were there already", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.tellWork([first.name]);
-    first.notices.tellResults([{ origin: first.name, id: "a", notice: { state: "broadcast" } }]);
-    second.notices.tellWork([first.name]);
+    first.notices.announceWork([first.name]);
+    first.notices.notifyResults([{ origin: first.name, id: "a", notice: { state: "broadcast" } }]);
+    second.notices.announceWork([first.name]);
     expect(await first.until(1)).toEqual(["work"]);
   });
 
   it("of a thousand submissions come complete and in order", async () => {
     const [first, second] = [await replica(), await replica()];
     const ids = Array.from({ length: 1_000 }, () => randomUUID());
-    first.notices.tellResults(
+    first.notices.notifyResults(
       ids.map((id) => ({ origin: second.name, id, notice: failed("no ".repeat(50)) })),
     );
     expect((await second.until(1_000)).map(([id]) => id)).toEqual(ids);
@@ -105,7 +105,7 @@ describe("news between replicas", () => {
     ["quotes and a NUL", `'"\\\u0000`],
   ])("have a message that is %s", async (_, message) => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.tellResults([
+    first.notices.notifyResults([
       { origin: second.name, id: "a", notice: failed(message) },
       { origin: second.name, id: "b", notice: failed(message) },
     ]);
@@ -121,14 +121,14 @@ describe("news between replicas", () => {
     const lost = await listening(second.name);
     await store.pool.query("select pg_terminate_backend($1)", [lost]);
     await listening(second.name, [lost]);
-    first.notices.tellWork([second.name]);
+    first.notices.announceWork([second.name]);
     expect(await second.until(1)).toEqual(["work"]);
   });
 
   it("may be sent to a replica that is gone", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.tellWork([randomUUID()]);
-    first.notices.tellWork([second.name]);
+    first.notices.announceWork([randomUUID()]);
+    first.notices.announceWork([second.name]);
     expect(await second.until(1)).toEqual(["work"]);
   });
 
@@ -140,7 +140,7 @@ describe("news between replicas", () => {
   });
 
   it("end at once, also when it has hardly begun", async () => {
-    const options = { store, log: silent, onResult: () => {}, onWork: () => {}, onKeys: () => {} };
+    const options = { store, log: silent, onResult: () => {}, onWork: () => {}, onKeysChanged: () => {} };
     await openReplicaNotifications({ ...options, replica: randomUUID() }).close();
   });
 });

@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Logger } from "../model/log.js";
 import { KEYS_CHANNEL } from "../store/apiKeys.js";
 import type { Store } from "../store/store.js";
-import type { Notice } from "./results.js";
+import type { SubmissionUpdate } from "./results.js";
 
 /**
  * News between replicas, by PostgreSQL's notifications. A lost one costs time only: whoever waits for it also
@@ -10,11 +10,11 @@ import type { Notice } from "./results.js";
  */
 export interface ReplicaNotifications {
   /** Tells the replica that took these submissions what became of them. */
-  tellResults(
-    news: readonly { readonly origin: string; readonly id: string; readonly notice: Notice }[],
+  notifyResults(
+    news: readonly { readonly origin: string; readonly id: string; readonly notice: SubmissionUpdate }[],
   ): void;
   /** Tells the replica that works these lanes that there is work. */
-  tellWork(owners: readonly string[]): void;
+  announceWork(owners: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -23,10 +23,10 @@ export interface ReplicaNotificationsOptions {
   readonly log: Logger;
   /** Names this replica. */
   readonly replica: string;
-  onResult(id: string, notice: Notice): void;
+  onResult(id: string, notice: SubmissionUpdate): void;
   onWork(): void;
   /** API keys have changed; or everything may have, `anew`, while nothing was heard. */
-  onKeys(anew: boolean): void;
+  onKeysChanged(anew: boolean): void;
 }
 
 /** A notification may hold 8,000 bytes; a piece of news of a failure is some hundreds. */
@@ -35,9 +35,9 @@ const MAX_PAYLOAD_BYTES = 7_000;
 const MAX_MESSAGE_CHARACTERS = 1_000;
 const RECONNECT_MS = 1_000;
 
-type Message = { readonly work: true } | { readonly id: string; readonly notice: Notice };
+type Message = { readonly work: true } | { readonly id: string; readonly notice: SubmissionUpdate };
 
-/** The channel of {@link ReplicaNotificationsOptions.onKeys} is everybody's. */
+/** The channel of {@link ReplicaNotificationsOptions.onKeysChanged} is everybody's. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
 export function openReplicaNotifications(options: ReplicaNotificationsOptions): ReplicaNotifications {
@@ -52,7 +52,7 @@ export function openReplicaNotifications(options: ReplicaNotificationsOptions): 
       );
   };
   return {
-    tellResults(news) {
+    notifyResults(news) {
       for (const to of new Set(news.map(({ origin }) => origin))) {
         const own = news.filter(({ origin }) => origin === to);
         send(
@@ -61,14 +61,14 @@ export function openReplicaNotifications(options: ReplicaNotificationsOptions): 
         );
       }
     },
-    tellWork(owners) {
+    announceWork(owners) {
       for (const owner of new Set(owners)) send(owner, [{ work: true }]);
     },
     close: () => listener.close(),
   };
 }
 
-function shorten(notice: Notice): Notice {
+function shorten(notice: SubmissionUpdate): SubmissionUpdate {
   if (notice.state !== "failed") return notice;
   return { ...notice, message: notice.message.slice(0, MAX_MESSAGE_CHARACTERS) };
 }
@@ -93,7 +93,7 @@ function packets(messages: readonly Message[]): string[] {
 }
 
 /** Listens on a connection of its own, and connects again when it is lost. */
-function listen({ store, log, replica, onResult, onWork, onKeys }: ReplicaNotificationsOptions): {
+function listen({ store, log, replica, onResult, onWork, onKeysChanged }: ReplicaNotificationsOptions): {
   close(): Promise<void>;
 } {
   let closed = false;
@@ -117,13 +117,13 @@ function listen({ store, log, replica, onResult, onWork, onKeys }: ReplicaNotifi
     fresh.on("error", lost);
     fresh.on("end", () => lost());
     fresh.on("notification", ({ channel, payload }) => {
-      if (channel === KEYS_CHANNEL) onKeys(false);
+      if (channel === KEYS_CHANNEL) onKeysChanged(false);
       else receive(payload);
     });
     try {
       await fresh.connect();
       await fresh.query(`listen ${KEYS_CHANNEL}; listen ${channelOf(replica)}`);
-      onKeys(true);
+      onKeysChanged(true);
     } catch (error) {
       lost(error as Error);
       await fresh.end().catch(() => {});

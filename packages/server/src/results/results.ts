@@ -5,28 +5,28 @@ import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
 
 /** News of a submission: of a broadcast as soon as the node has taken it, of the rest after it was committed. */
-export type Notice =
+export type SubmissionUpdate =
   | { readonly state: "broadcast" }
   | { readonly state: "included"; readonly reverted: boolean }
   | ({ readonly state: "failed" } & Failure);
 
-export type Listener = (id: string, notice: Notice) => void;
+export type UpdateListener = (id: string, notice: SubmissionUpdate) => void;
 
 /** Carries news from the lanes to the lines that wait for it, on whichever replica. */
 export interface Results {
   /** Tells what became of these, after the commit. */
-  publish(moved: readonly Moved[], noticeOf: (id: string) => Notice): void;
+  publish(moved: readonly Moved[], noticeOf: (id: string) => SubmissionUpdate): void;
   /** Calls the listener for news of these ids, maybe more than once for the same, until the returned function is called. */
-  subscribe(ids: readonly string[], listener: Listener): () => void;
+  subscribe(ids: readonly string[], listener: UpdateListener): () => void;
   /** Tells who waits on this replica: what another one told, or what the store is to learn yet. */
-  hear(id: string, notice: Notice): void;
+  notifyHere(id: string, notice: SubmissionUpdate): void;
   /** How many submissions are waited for. */
-  readonly waiting: number;
+  readonly awaited: number;
   close(): void;
 }
 
 /** The news that a submission's state is, if it is any. */
-export function noticeOf(submission: Submission): Notice | undefined {
+export function updateOf(submission: Submission): SubmissionUpdate | undefined {
   switch (submission.state) {
     case "queued":
     case "signed":
@@ -48,8 +48,8 @@ export interface ResultsDependencies {
   /** Names this replica. */
   readonly replica: string;
   /** How news reaches the replica that took a submission. */
-  tellOthers(
-    news: readonly { readonly origin: string; readonly id: string; readonly notice: Notice }[],
+  notifyReplicas(
+    news: readonly { readonly origin: string; readonly id: string; readonly notice: SubmissionUpdate }[],
   ): void;
 }
 
@@ -57,16 +57,16 @@ export interface ResultsDependencies {
  * News of this replica's lanes comes at once, that of others' by notification; the store is asked now and then
  * for whatever was lost on the way.
  */
-export function createResults({ store, log, replica, tellOthers }: ResultsDependencies): Results {
-  const listeners = new Map<string, Set<Listener>>();
-  const tell = (id: string, notice: Notice) => {
+export function createResults({ store, log, replica, notifyReplicas }: ResultsDependencies): Results {
+  const listeners = new Map<string, Set<UpdateListener>>();
+  const tell = (id: string, notice: SubmissionUpdate) => {
     for (const listener of listeners.get(id) ?? []) listener(id, notice);
   };
   const poll = async () => {
     const ids = [...listeners.keys()];
     if (ids.length === 0) return;
     for (const submission of await findSubmissions(store, ids)) {
-      const notice = noticeOf(submission);
+      const notice = updateOf(submission);
       if (notice) tell(submission.id, notice);
     }
   };
@@ -78,10 +78,10 @@ export function createResults({ store, log, replica, tellOthers }: ResultsDepend
       for (const { id } of moved) if (listeners.has(id)) tell(id, noticeFor(id));
       const others = moved.filter(({ origin }) => origin !== replica);
       if (others.length > 0)
-        tellOthers(others.map(({ id, origin }) => ({ id, origin, notice: noticeFor(id) })));
+        notifyReplicas(others.map(({ id, origin }) => ({ id, origin, notice: noticeFor(id) })));
     },
-    hear: tell,
-    get waiting() {
+    notifyHere: tell,
+    get awaited() {
       return listeners.size;
     },
     subscribe(ids, listener) {

@@ -2,14 +2,14 @@ import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
 import { findSubmissionsOf } from "../store/readers.js";
-import { type LineSource, type LinesOptions, linesOf } from "./lines.js";
+import { type LineSource, linesOf, type ResultLinesOptions } from "./lines.js";
 
 /**
  * The lines of earlier submissions (D23): at once for those whose result is known. `index` is the position in
  * `ids`. A key sees only its own; any other id has an error in its place.
  */
 export async function resumeLines(
-  request: LinesOptions,
+  request: ResultLinesOptions,
   { keyId }: Caller,
   ids: readonly string[],
 ): Promise<AsyncIterable<ResultLine>> {

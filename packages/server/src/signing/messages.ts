@@ -1,28 +1,28 @@
-import type { SignedWrapper, ToWrap, WrapWith } from "./wrappers.js";
+import type { SignedWrapper, WrapOptions, WrapperRequest } from "./wrappers.js";
 
 // What the service and its signing thread say to each other. Byte strings travel as one buffer that is handed over:
 // one by one, each would cost about as much as a tenth of its signature.
 
 /** Byte strings, one after the other. */
-export interface Packed {
+export interface PackedBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly lengths: readonly number[];
 }
 
-export interface SignRequest extends WrapWith {
+export interface SignRequest extends WrapOptions {
   readonly id: number;
-  readonly inners: Packed;
+  readonly inners: PackedBytes;
   readonly nonces: readonly bigint[];
 }
 
 export type SignAnswer =
-  | { readonly id: number; readonly wrappers: Packed; readonly hashes: Packed }
+  | { readonly id: number; readonly wrappers: PackedBytes; readonly hashes: PackedBytes }
   | { readonly id: number; readonly error: string };
 
 /** What the thread says when it can be asked. */
 export const READY = "ready";
 
-export function pack(parts: readonly Uint8Array[]): Packed {
+export function pack(parts: readonly Uint8Array[]): PackedBytes {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -33,7 +33,7 @@ export function pack(parts: readonly Uint8Array[]): Packed {
 }
 
 /** The byte strings again, as views of the one buffer. */
-export function unpack({ bytes, lengths }: Packed): Uint8Array[] {
+export function unpack({ bytes, lengths }: PackedBytes): Uint8Array[] {
   let at = 0;
   return lengths.map((length) => {
     at += length;
@@ -41,7 +41,7 @@ export function unpack({ bytes, lengths }: Packed): Uint8Array[] {
   });
 }
 
-export function toWrapOf({ inners, nonces }: SignRequest): ToWrap[] {
+export function wrapperRequestsOf({ inners, nonces }: SignRequest): WrapperRequest[] {
   return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: the(nonces[i]) }));
 }
 
@@ -49,8 +49,8 @@ export function wrappersOf({
   wrappers,
   hashes,
 }: {
-  readonly wrappers: Packed;
-  readonly hashes: Packed;
+  readonly wrappers: PackedBytes;
+  readonly hashes: PackedBytes;
 }): SignedWrapper[] {
   const wrapperHashes = unpack(hashes);
   return unpack(wrappers).map((wrapperRaw, i) => ({

@@ -7,12 +7,12 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import { createSigner } from "./signer.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
-import { signWrappers, type ToWrap } from "./wrappers.js";
+import { signWrappers, type WrapperRequest } from "./wrappers.js";
 
 const HOW = { waiverKey: WAIVER_KEY, verificationGas: 50_000n };
 
 /** InnerTxs of several lengths. */
-function toWrap(count: number): ToWrap[] {
+function toWrap(count: number): WrapperRequest[] {
   return Array.from({ length: count }, (_, i) => ({
     // As the database's driver gives it: a piece of something larger.
     innerRaw: Buffer.from(`00${innerOf(i + 1, i * 1_000).slice(2)}`, "hex").subarray(1),

@@ -1,16 +1,16 @@
 import type { Logger } from "../model/log.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
-import { type SignedWrapper, signWrappers, type ToWrap, type WrapWith } from "./wrappers.js";
+import { type SignedWrapper, signWrappers, type WrapOptions, type WrapperRequest } from "./wrappers.js";
 
 /** Makes wrappers. */
 export interface Signer {
   /** Wraps and signs, in the order given. */
-  sign(toWrap: readonly ToWrap[], waiverKey: Uint8Array): Promise<SignedWrapper[]>;
+  sign(toWrap: readonly WrapperRequest[], waiverKey: Uint8Array): Promise<SignedWrapper[]>;
   close(): Promise<void>;
 }
 
 export interface SignerDependencies {
-  readonly options: Pick<WrapWith, "verificationGas">;
+  readonly options: Pick<WrapOptions, "verificationGas">;
   readonly log: Logger;
   start?(onEnd: () => void): Promise<SigningThread>;
 }

@@ -1,12 +1,12 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { pack, type SignAnswer, type SignRequest, wrappersOf } from "./messages.js";
-import type { SignedWrapper, ToWrap, WrapWith } from "./wrappers.js";
+import type { SignedWrapper, WrapOptions, WrapperRequest } from "./wrappers.js";
 
 /** A thread that signs. */
 export interface SigningThread {
   /** Rejects if the thread ends before it has answered, or has ended. */
-  sign(toWrap: readonly ToWrap[], how: WrapWith): Promise<SignedWrapper[]>;
+  sign(toWrap: readonly WrapperRequest[], how: WrapOptions): Promise<SignedWrapper[]>;
   end(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 // The signing thread: signs what it is sent, one request after the other.
 import { parentPort } from "node:worker_threads";
-import { pack, READY, type SignAnswer, type SignRequest, toWrapOf } from "./messages.js";
+import { pack, READY, type SignAnswer, type SignRequest, wrapperRequestsOf } from "./messages.js";
 import { signWrappers } from "./wrappers.js";
 
 const port = parentPort;
@@ -8,7 +8,7 @@ if (port === null) throw new Error("this program is a thread of the service");
 
 function answerTo(request: SignRequest): SignAnswer {
   try {
-    const signed = signWrappers(toWrapOf(request), request);
+    const signed = signWrappers(wrapperRequestsOf(request), request);
     const wrappers = pack(signed.map(({ wrapperRaw }) => wrapperRaw));
     return { id: request.id, wrappers, hashes: pack(signed.map(({ wrapperHash }) => wrapperHash)) };
   } catch (error) {

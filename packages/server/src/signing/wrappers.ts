@@ -1,7 +1,7 @@
 import { decodeInnerTx, hashTransaction, signWrapperTxWithKey } from "@gas-waiver/protocol";
 
 /** An accepted InnerTx with the waiver nonce that its wrapper gets. */
-export interface ToWrap {
+export interface WrapperRequest {
   readonly innerRaw: Uint8Array;
   readonly waiverNonce: bigint;
 }
@@ -13,7 +13,7 @@ export interface SignedWrapper {
 }
 
 /** What is the same for all wrappers of one call. */
-export interface WrapWith {
+export interface WrapOptions {
   /** 32 bytes. */
   readonly waiverKey: Uint8Array;
   readonly verificationGas: bigint;
@@ -21,8 +21,8 @@ export interface WrapWith {
 
 /** Wraps and signs, in the order given (D5). The same input makes the same bytes, wherever it is done. */
 export function signWrappers(
-  toWrap: readonly ToWrap[],
-  { waiverKey, verificationGas }: WrapWith,
+  toWrap: readonly WrapperRequest[],
+  { waiverKey, verificationGas }: WrapOptions,
 ): SignedWrapper[] {
   return toWrap.map(({ innerRaw, waiverNonce }) => {
     const options = { nonce: waiverNonce, verificationGas };

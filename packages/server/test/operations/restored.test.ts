@@ -96,7 +96,7 @@ describe("the doctor", () => {
       taken: { lowest: 0n, highest: 3n, count: 4 },
       repaired: false,
     });
-    expect(dry?.findings.map(({ fate }) => fate.kind)).toEqual(Array(4).fill("included"));
+    expect(dry?.findings.map(({ outcome }) => outcome.kind)).toEqual(Array(4).fill("included"));
     expect(await service.query(allIncluded)).toEqual([]);
     const [done] = await admin.examine(service.node.url, { repair: true });
     expect(done).toMatchObject({ repaired: true });

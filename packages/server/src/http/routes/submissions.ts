@@ -27,7 +27,7 @@ export interface SubmissionsDependencies {
   readonly chainRef: number;
   readonly authenticator: Authenticator;
   /** Who was told of a broadcast finds it in the record. */
-  readonly delivered: Pick<BroadcastBuffer, "store">;
+  readonly delivered: Pick<BroadcastBuffer, "flush">;
 }
 
 const compress = promisify(gzip);
@@ -48,7 +48,7 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
       const find = () => storeErrors(() => findSubmissionsOf(store, keyId, [id]));
       let [submission] = isUuid(id) ? await find() : [];
       if (submission?.state === "signed") {
-        await delivered.store();
+        await delivered.flush();
         [submission] = await find();
       }
       if (submission === undefined) {
@@ -63,7 +63,7 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     onRequest: authenticate,
     handler: async (request, reply) => {
       const filter = filterOf(parseSubmissionsQuery(request.query), request.caller, chainRef);
-      await delivered.store();
+      await delivered.flush();
       const { submissions, next } = await storeErrors(() => listSubmissions(store, filter));
       const page: SubmissionPage = {
         submissions: submissions.map(recordOf),
