@@ -25,7 +25,7 @@ const ADMIN_TOKEN = "a-token-of-the-tests-that-is-long-enough";
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
-  postgres = await TestPostgres.start();
+  postgres = await new TestPostgres().start();
   databaseUrl = await postgres.createDatabase();
   // Without a key of their configuration, and one after the other: the first makes the schema.
   const adminToken = `tests:${ADMIN_TOKEN}`;

@@ -54,7 +54,7 @@ export async function openWorld({
   try {
     const folder = mkdtempSync(join(tmpdir(), "gas-waiver-chaos-"));
     owned.push(() => rmSync(folder, { recursive: true, force: true }));
-    const postgres = await TestPostgres.start();
+    const postgres = await new TestPostgres().start();
     owned.push(() => postgres.end());
     const databaseUrl = await postgres.createDatabase();
     const { chain, url } = await startDevnet(pool, owned);

@@ -87,7 +87,7 @@ export function registryService(waivers: readonly number[], changes: Partial<Ser
   let service: RegistryService | undefined;
   const ends: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
-    const postgres = await TestPostgres.start();
+    const postgres = await new TestPostgres().start();
     ends.push(() => postgres.end());
     const devnet = await createDevnet({ blockTimeMs: 0 });
     ends.push(() => devnet.close());

@@ -1,19 +1,13 @@
 // What one key asks for, and does not get, is in nobody's way.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { callerOf, LIMITS } from "../../test/support/callers.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
 import { createAdmission } from "./admission.js";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 it("a flood of one key, refused for its share, takes no other key's room, and is let in when it fits", async () => {

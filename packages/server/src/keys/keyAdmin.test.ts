@@ -1,30 +1,24 @@
 import { once } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../test/support/callers.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
 import { type KeyDirectory, openKeyDirectory } from "./directory.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres.end());
-
 let store: Store;
 let admin: KeyAdmin;
 const directories: KeyDirectory[] = [];
-beforeEach(async () => {
-  store = await postgres.openStore();
+const postgres = useTestStore("perTest", (opened) => {
+  store = opened;
   admin = createKeyAdmin(store);
 });
 afterEach(async () => {
   vi.useRealTimers();
   for (const directory of directories.splice(0)) directory.close();
-  await store.close();
 });
 
 async function directory(now?: () => number): Promise<KeyDirectory> {

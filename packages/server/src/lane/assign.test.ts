@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, laneIn } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { createSigner } from "../signing/signer.js";
 import { accept } from "../store/accept.js";
@@ -13,13 +14,11 @@ import type { LaneContext } from "./lane.js";
 
 const OPTIONS = { verificationGas: 50_000n, maxInFlight: 100, nonceGapTimeoutMs: 10_000 };
 
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
 let context: LaneContext;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
+useTestStore("shared", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
   // What a step of the lane asks: accounts that have sent nothing yet, and no policies that differ.
   context = {
@@ -34,10 +33,6 @@ beforeAll(async () => {
     expectedSenders: { take: () => [] },
     signer: createSigner({ options: OPTIONS, log: silent }),
   } as unknown as LaneContext;
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
 });
 
 describe("a step of the lane", () => {

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { SubmissionUpdate } from "../results/results.js";
 import { saveRequeued, saveSigned } from "../store/advance.js";
 import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
@@ -12,7 +13,6 @@ const NEVER_MS = 3_600_000;
 /** What `submissionIn` signs. */
 const wrapperHash = bytes(32, 2);
 
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
 let heard: string[];
@@ -43,21 +43,14 @@ function create(flushDelayMs: number): BroadcastBuffer {
 
 const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0]?.state;
 
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
   heard = [];
   published = [];
   broadcastBuffer = create(NEVER_MS);
 });
-afterEach(async () => {
-  broadcastBuffer.close();
-  await store.close();
-});
+afterEach(() => broadcastBuffer.close());
 
 describe("delivered wrappers", () => {
   it("are told here at once, and everywhere once the store knows", async () => {

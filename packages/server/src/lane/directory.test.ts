@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../test/support/user.js";
 import { setBreaker, setLaneState } from "../store/lanes.js";
 import { registerLane, takeLease } from "../store/lease.js";
@@ -12,24 +13,18 @@ import { type LaneDirectory, openLaneDirectory } from "./directory.js";
 const FIRST = hexToBytes(WAIVER);
 const SECOND = hexToBytes(SECOND_WAIVER);
 
-let postgres: TestPostgres;
 let store: Store;
 let chainRef: number;
 let lane: Awaited<ReturnType<typeof laneIn>>;
 const boards: LaneDirectory[] = [];
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
   chainRef = lane.chain;
   await registerLane(store, { chain: chainRef, waiver: SECOND });
 });
 afterEach(async () => {
   await Promise.all(boards.splice(0).map((board) => board.close()));
-  await store.close();
 });
 
 function opened({

@@ -4,11 +4,12 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "../../test/support/modelChain.js";
 import { applicantOf, bytes } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
 import { optionsFor } from "../../test/support/testService.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { userAddress, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import { createNodeClient } from "../chain/nodeClient.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
@@ -421,15 +422,9 @@ const OPTIONS = resolveOptions({
 });
 const METRICS = createMetrics(() => []);
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 async function assertLaws(model: Model): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { applicantOf, laneIn } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
 import { optionsFor } from "../../test/support/testService.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { resolveOptions } from "../model/options.js";
 import { accept } from "../store/accept.js";
@@ -15,17 +15,11 @@ import { planSender } from "./plan.js";
 const options = resolveOptions(
   optionsFor("postgres://localhost/store", "http://localhost", { nonceGapTimeoutMs: 0 }),
 );
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
+useTestStore("shared", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
 });
 
 it.each([

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
 import type { SubmissionUpdate } from "../results/results.js";
 import { inFlight } from "../store/inFlight.js";
@@ -56,19 +57,14 @@ describe("a doubt", () => {
 });
 
 describe("what the chain says of a submission", () => {
-  let postgres: TestPostgres;
   let store: Store;
   let lane: HeldLane;
   let nowMs: number;
   let nodeSnapshot: NodeSnapshot;
   let told: SubmissionUpdate[];
   let context: ReconcileContext;
-  beforeAll(async () => {
-    postgres = await TestPostgres.start();
-  });
-  afterAll(() => postgres?.end());
-  beforeEach(async () => {
-    store = await postgres.openStore();
+  useTestStore("perTest", async (opened) => {
+    store = opened;
     lane = await laneIn(store);
     nowMs = 0;
     told = [];
@@ -86,7 +82,6 @@ describe("what the chain says of a submission", () => {
       onLaneStopped: () => {},
     };
   });
-  afterEach(() => store.close());
 
   const receipt: InclusionReceipt = {
     blockNumber: 7n,

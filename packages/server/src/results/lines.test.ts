@@ -1,23 +1,18 @@
 // The waiting of one request, apart from HTTP: who listens for what, and for how long.
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { describe, expect, it } from "vitest";
+import { silent } from "../../test/support/testPostgres.js";
 import { outcomeOf } from "../../test/support/testService.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/metrics.js";
 import type { Store } from "../store/store.js";
 import { awaitLines, type LineSource } from "./lines.js";
 import { createResults, type Results } from "./results.js";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 /** This replica, which took the submissions. */

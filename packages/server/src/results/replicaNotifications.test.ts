@@ -1,25 +1,20 @@
 // News between replicas: no polling is behind these tests, so that what they hear was told.
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { afterEach, describe, expect, it } from "vitest";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
 import type { SubmissionUpdate } from "./results.js";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", (opened) => {
+  store = opened;
 });
 const open: ReplicaNotifications[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((notices) => notices.close()));
-  await store.close();
 });
 
 /** Tells, by the replica's name, that it was told of API keys. */

@@ -1,29 +1,24 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { type Acceptance, type Applicant, accept } from "./accept.js";
 import { saveIncluded } from "./advance.js";
 import type { HeldLane } from "./lease.js";
 import { openStore, type Store } from "./store.js";
 
-let postgres: TestPostgres;
 let databaseUrl: string;
 let store: Store;
 let lane: HeldLane;
 let place: { chain: number; origin: string };
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  databaseUrl = await postgres.createDatabase();
-  store = await openStore({ databaseUrl }, silent);
+useTestStore("perTest", async (opened, url) => {
+  store = opened;
+  databaseUrl = url;
   lane = await laneIn(store);
   place = { chain: lane.chain, origin: lane.owner };
 });
-afterEach(() => store.close());
 
 /** The same InnerTx, sent again. */
 const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7() });

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, laneIn, STEPS } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { Changes } from "../../test/support/user.js";
 import type { KeyCaps } from "../model/caller.js";
 import type { Acceptance } from "./accept.js";
@@ -12,19 +12,12 @@ import { capUse, forgetOldCaps } from "./caps.js";
 import type { HeldLane } from "./lease.js";
 import type { Store } from "./store.js";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres.end());
-
 let store: Store;
 let lane: HeldLane;
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
 });
-afterEach(() => store.close());
 
 const place = () => ({ chain: lane.chain, origin: lane.owner });
 /** A transfer of 100,000 gas, unless told otherwise. */

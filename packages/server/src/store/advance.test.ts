@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER } from "../../test/support/user.js";
 import { type SubmissionState, TRANSITIONS } from "../model/submission.js";
 import { saveIncluded, saveReorged } from "./advance.js";
@@ -13,18 +13,12 @@ import { postpone } from "./queue.js";
 import type { Store } from "./store.js";
 import { forgetWithdrawn, withdrawnUnder } from "./withdrawn.js";
 
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
 });
-afterEach(() => store.close());
 
 const STATES = Object.keys(TRANSITIONS) as SubmissionState[];
 

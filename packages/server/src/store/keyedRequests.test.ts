@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { findKeyedRequest, forgetKeyedRequests, holdKeyedRequest, saveDecisions } from "./keyedRequests.js";
 import { isStoreUnavailable, type Store } from "./store.js";
 import { hasLostRace, inTransaction } from "./transaction.js";
@@ -9,15 +9,9 @@ const KEPT_MS = 60_000;
 const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 const OTHER_ID = "01890a5d-ac96-774b-bcce-b302099a8058";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+const postgres = useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 const requestOf = (name: number, keyId = "key") => ({

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { QueryConfig } from "pg";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import type { SubmissionState } from "../model/submission.js";
 import { accept } from "./accept.js";
 import type { HeldLane } from "./lease.js";
@@ -12,22 +12,16 @@ import type { Store } from "./store.js";
 
 const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "included", "failed"];
 
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
 let filter: ListFilter;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
+useTestStore("shared", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
   filter = {
     ...{ chain: lane.chain, keyId: "key", states: STATES, sender: undefined, innerHash: undefined },
     ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 200 },
   };
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
 });
 
 /** The ids on all pages, page by page. */

@@ -1,16 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { describe, expect, it } from "vitest";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestPostgres } from "../../test/support/testStore.js";
 import { StartError } from "../model/errors.js";
 import { migrate } from "./migrate.js";
 import { openStore } from "./store.js";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
+const postgres = useTestPostgres();
 
 async function onNewDatabase(run: (pool: pg.Pool, databaseUrl: string) => Promise<void>): Promise<void> {
   const databaseUrl = await postgres.createDatabase();

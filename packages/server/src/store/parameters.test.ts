@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { describe, expect, it } from "vitest";
+import { useTestStore } from "../../test/support/testStore.js";
 import { byteaArray, prepared } from "./parameters.js";
-import { openStore, type Store } from "./store.js";
+import type { Store } from "./store.js";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await openStore({ databaseUrl: await postgres.createDatabase() }, silent);
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 describe("an array of bytes", () => {

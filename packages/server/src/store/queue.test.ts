@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { applicantOf, laneIn, submissionIn } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept.js";
 import { laneSnapshot } from "./laneSnapshot.js";
 import type { HeldLane } from "./lease.js";
@@ -9,18 +9,12 @@ import { findSubmissions } from "./lookup.js";
 import { expireQueued, overdueQueued, postpone } from "./queue.js";
 import type { Store } from "./store.js";
 
-let postgres: TestPostgres;
 let store: Store;
 let lane: HeldLane;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
-beforeEach(async () => {
-  store = await postgres.openStore();
+useTestStore("perTest", async (opened) => {
+  store = opened;
   lane = await laneIn(store);
 });
-afterEach(() => store.close());
 
 /** Queues a key's submissions in this order; each is a user and a nonce. */
 async function queue(

@@ -1,15 +1,11 @@
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { useTestPostgres } from "../../test/support/testStore.js";
 import { allowSilence, limitSilence } from "./socketTimeout.js";
 import { isStoreUnavailable } from "./store.js";
 
-let postgres: TestPostgres;
+const postgres = useTestPostgres();
 let pool: pg.Pool;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-});
-afterAll(() => postgres?.end());
 beforeEach(async () => {
   pool = new pg.Pool({ connectionString: await postgres.createDatabase(), max: 1 });
   pool.on("connect", (client) => client.on("error", () => {}));

@@ -1,22 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { applicantOf, laneIn } from "../../test/support/submissions.js";
-import { TestPostgres } from "../../test/support/testPostgres.js";
+import { useTestStore } from "../../test/support/testStore.js";
 import { restAfter } from "../maintenance/vacuum.js";
 import { accept } from "./accept.js";
 import { saveFailed } from "./advance.js";
 import type { Store } from "./store.js";
 import { vacuumUnfinished } from "./vacuum.js";
 
-let postgres: TestPostgres;
 let store: Store;
-beforeAll(async () => {
-  postgres = await TestPostgres.start();
-  store = await postgres.openStore();
-});
-afterAll(async () => {
-  await store?.close();
-  await postgres?.end();
+useTestStore("shared", (opened) => {
+  store = opened;
 });
 
 it("the dead rows of what is under way are cleared away, as soon as there are many", async () => {

@@ -1,50 +1,43 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { createLog } from "../../src/model/log.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
-import { openStore, type Store } from "../../src/store/store.js";
 
+/** A log that writes nothing. */
 export const silent = createLog("silent");
 
-/** A real PostgreSQL for one test file, reached over TCP as a server elsewhere would be, that can be stopped. */
+/**
+ * A real PostgreSQL that a test can halt, resume and restart. Clients reach it over TCP, as they would reach one on
+ * another machine.
+ */
 export class TestPostgres {
-  readonly #folder: string;
+  #folder = "";
   #server: EmbeddedPostgres | undefined;
-  readonly #door: Server;
+  readonly #proxy = createServer({ noDelay: true }, (socket) => this.#forward(socket));
   readonly #sockets = new Set<Socket>();
 
-  private constructor(folder: string) {
-    this.#folder = folder;
-    this.#door = createServer({ noDelay: true }, (socket) => this.#pass(socket));
+  async start(): Promise<this> {
+    this.#folder = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
+    await this.resume();
+    await new Promise<void>((resolve) => this.#proxy.listen(0, "127.0.0.1", resolve));
+    // No test cuts the machine's power, and without fsync PostgreSQL creates a database ten times as fast.
+    await this.#administer("alter system set fsync = off", "select pg_reload_conf()");
+    return this;
   }
 
-  static async start(): Promise<TestPostgres> {
-    const postgres = new TestPostgres(await mkdtemp(join(tmpdir(), "gas-waiver-test-")));
-    await postgres.resume();
-    await new Promise<void>((resolve) => postgres.#door.listen(0, "127.0.0.1", resolve));
-    // No test cuts the machine's power, and a database of its own is ten times as fast to make.
-    await postgres.#administer("alter system set fsync = off", "select pg_reload_conf()");
-    return postgres;
-  }
-
-  /** A database of a test's own, empty. */
+  /** Creates an empty database, and returns its URL. */
   async createDatabase(): Promise<string> {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
     await this.#administer(`create database ${name}`);
     return this.#urlOf(name);
   }
 
-  /** A store on a database of its own. */
-  async openStore(): Promise<Store> {
-    return await openStore({ databaseUrl: await this.createDatabase() }, silent);
-  }
-
-  /** Ends the server: who is connected is cut off, who comes is turned away. */
+  /** Stops the server: cuts off connected clients, and refuses new connections until `resume`. */
   async halt(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -57,8 +50,8 @@ export class TestPostgres {
   }
 
   /**
-   * Ends the server as an operator or a crash would, and resolves when it serves again: `fast` rolls back what is
-   * under way, `immediate` drops everything, and the next start recovers from the log.
+   * Ends the server as an operator or a crash would, and resolves when it serves again. `fast` rolls back open
+   * transactions; `immediate` drops everything, and the next start recovers from the write-ahead log.
    */
   async restart(how: "fast" | "immediate"): Promise<void> {
     const lock = await readFile(join(this.#folder, "postgres", "postmaster.pid"), "utf8");
@@ -80,10 +73,10 @@ export class TestPostgres {
   }
 
   async end(): Promise<void> {
-    const closed = new Promise((resolve) => this.#door.close(resolve));
+    const closed = new Promise((resolve) => this.#proxy.close(resolve));
     await this.halt();
     await closed;
-    await rm(this.#folder, { recursive: true, force: true });
+    if (this.#folder !== "") await rm(this.#folder, { recursive: true, force: true });
   }
 
   async #administer(...commands: string[]): Promise<void> {
@@ -94,10 +87,10 @@ export class TestPostgres {
   }
 
   #urlOf(database: string): string {
-    return `postgres://gas_waiver@127.0.0.1:${(this.#door.address() as AddressInfo).port}/${database}`;
+    return `postgres://gas_waiver@127.0.0.1:${(this.#proxy.address() as AddressInfo).port}/${database}`;
   }
 
-  #pass(socket: Socket): void {
+  #forward(socket: Socket): void {
     const server = this.#server;
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket)).on("error", () => socket.destroy());
@@ -105,9 +98,9 @@ export class TestPostgres {
       socket.destroy();
       return;
     }
-    const inside = connect(join(server.connection.host, ".s.PGSQL.5432"));
-    inside.on("error", () => socket.destroy()).on("close", () => socket.destroy());
-    socket.on("close", () => inside.destroy());
-    socket.pipe(inside).pipe(socket);
+    const upstream = connect(join(server.connection.host, ".s.PGSQL.5432"));
+    upstream.on("error", () => socket.destroy()).on("close", () => socket.destroy());
+    socket.on("close", () => upstream.destroy());
+    socket.pipe(upstream).pipe(socket);
   }
 }

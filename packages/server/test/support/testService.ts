@@ -192,7 +192,7 @@ export function testServices() {
     return postgres;
   };
   beforeAll(async () => {
-    postgres = await TestPostgres.start();
+    postgres = await new TestPostgres().start();
   });
   afterEach(async () => {
     for (const part of owned.splice(0).reverse()) await part.close();

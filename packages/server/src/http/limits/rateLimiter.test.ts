@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { silent } from "../../../test/support/testPostgres.js";
+import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../../store/store.js";
 import { createTokenStore, type TokenStore } from "../../store/tokenStore.js";
 import { RateExceededError } from "./localRateLimiter.js";
@@ -169,18 +170,12 @@ describe("a key's rate over replicas", () => {
 });
 
 describe("the bank in the store", () => {
-  let postgres: TestPostgres;
   let store: Store;
-  beforeAll(async () => {
-    postgres = await TestPostgres.start();
-  });
-  afterAll(() => postgres.end());
-  beforeEach(async () => {
-    store = await postgres.openStore();
+  useTestStore("perTest", (opened) => {
+    store = opened;
   });
   afterEach(async () => {
     for (const limiter of limiters.splice(0)) await limiter.close();
-    await store.close();
   });
 
   it("lets two replicas have together what one would have, and not a tenth less", async () => {
