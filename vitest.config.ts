@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
+    // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
+    setupFiles: ["./scripts/nativeCrypto.mjs"],
     // One more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -6,14 +6,25 @@ import { describe, expect, it } from "vitest";
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** Who may import whom (ARCHITECTURE.md): protocol ← client, server, devnet; the command line imports them all. */
+/** The packages that each package imports (ARCHITECTURE.md). */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  "crypto-native": ["@gas-waiver/protocol"],
   client: ["@gas-waiver/protocol"],
-  server: ["@gas-waiver/protocol"],
-  devnet: ["@gas-waiver/protocol"],
+  server: ["@gas-waiver/crypto-native", "@gas-waiver/protocol"],
+  devnet: ["@gas-waiver/crypto-native", "@gas-waiver/protocol"],
   cli: ["@gas-waiver/client", "@gas-waiver/devnet", "@gas-waiver/protocol", "@gas-waiver/server"],
 };
+
+/** What the lock file says of a package. */
+interface LockEntry {
+  readonly dependencies?: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
+  readonly hasInstallScript?: boolean;
+  readonly link?: boolean;
+  readonly resolved?: string;
+  readonly integrity?: string;
+}
 
 function sourcesOf(name: string): string[] {
   return readdirSync(join(root, "packages", name, "src"), { recursive: true, encoding: "utf8" })
@@ -63,7 +74,7 @@ describe("packages", () => {
 describe("the lock file", () => {
   it("names no registry, so that an installation uses the one that is configured", () => {
     const { packages } = JSON.parse(read("package-lock.json")) as {
-      packages: Record<string, { resolved?: string; integrity?: string; link?: boolean }>;
+      packages: Record<string, LockEntry>;
     };
     const entries = Object.entries(packages);
     expect(entries.filter(([, { resolved }]) => resolved?.includes("://"))).toEqual([]);
@@ -71,6 +82,51 @@ describe("the lock file", () => {
     expect(installed.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual(
       [],
     );
+  });
+});
+
+/** The entries of the lock file that installing a package brings, by the rule of Node: the nearest node_modules. */
+function installedBy(packages: Readonly<Record<string, LockEntry>>, start: string): string[] {
+  const found = new Set<string>();
+  const visit = (path: string) => {
+    if (found.has(path)) return;
+    found.add(path);
+    const { dependencies, optionalDependencies } = packages[path] ?? {};
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) visit(find(path, name));
+  };
+  const find = (from: string, name: string): string => {
+    const nested = `${from === "" ? "" : `${from}/`}node_modules/${name}`;
+    const entry = packages[nested];
+    if (entry) return entry.link ? (entry.resolved ?? nested) : nested;
+    if (from === "") throw new Error(`${name} is not in the lock file`);
+    return find(from.replace(/(^|\/)(node_modules\/(@[^/]+\/)?[^/]+|[^/]+)$/, ""), name);
+  };
+  visit(start);
+  return [...found];
+}
+
+describe("an installation of the protocol or the client alone", () => {
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, LockEntry> };
+  const withScripts = (paths: string[]) => paths.filter((path) => packages[path]?.hasInstallScript);
+  const isNative = (path: string) =>
+    readdirSync(join(root, path), { recursive: true, encoding: "utf8" }).some((file) =>
+      /\.node$|binding\.gyp$/.test(file),
+    );
+
+  it.each(["packages/protocol", "packages/client"])(
+    "%s runs no install script and brings no addon",
+    (name) => {
+      const installed = installedBy(packages, name);
+      expect(installed.some((path) => path.endsWith("node_modules/@noble/curves"))).toBe(true);
+      expect(withScripts(installed)).toEqual([]);
+      expect(installed.filter(isNative)).toEqual([]);
+    },
+  );
+
+  it("is told from that of the service, which has the addon", () => {
+    const installed = installedBy(packages, "packages/server");
+    expect(withScripts(installed)).toContain("node_modules/secp256k1");
+    expect(isNative("node_modules/secp256k1")).toBe(true);
   });
 });
 

@@ -1,6 +1,9 @@
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
 import { CHAIN_ID, userKey } from "../service/shape.mjs";
+
+await useNativeCrypto();
 
 export const GOOD_KEY = "a-good-clients-key";
 export const ATTACKERS_KEY = "an-attackers-key";

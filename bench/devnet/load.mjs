@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { accountsOf, DEVNET_CHAIN_ID, TEST_TOKEN } from "../../packages/devnet/dist/index.js";
 import {
   bytesToHex,
@@ -8,6 +9,8 @@ import {
   signTransaction,
   signWrapperTxWithKey,
 } from "../../packages/protocol/dist/index.js";
+
+await useNativeCrypto();
 
 /** Everybody pays the devnet's floor where they pay. */
 const GAS_PRICE = 1_000_000_000n;

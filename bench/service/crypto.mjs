@@ -1,8 +1,11 @@
 // The ceiling: what the native cryptography of one transaction takes on one core, and nothing else. Prints JSON.
 //
 //   node crypto.mjs <seconds>
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { crypto } from "../../packages/protocol/dist/index.js";
 import { userKey, waiverKey } from "./shape.mjs";
+
+await useNativeCrypto();
 
 const seconds = Number(process.argv[2]);
 const USERS = 1_000;

@@ -3,10 +3,12 @@
 //
 //   node node.mjs <the waiver's first nonce>
 import { createServer } from "node:http";
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { bytesToHex, crypto, decodeTransaction, hexToBytes } from "../../packages/protocol/dist/index.js";
 import { present } from "./contestant.mjs";
 import { BLOCK_MS, CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 
+await useNativeCrypto();
 const waiver = WAIVER.address.toLowerCase();
 /** The waiver's next nonce by the latest block, and with what waits. */
 let latest = Number(process.argv[2] ?? 0);

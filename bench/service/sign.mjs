@@ -5,10 +5,12 @@
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";
 import { userKey } from "./shape.mjs";
 
+await useNativeCrypto();
 const [file, count] = process.argv.slice(2);
 // approve(address,uint256)
 const data = hexToBytes(`0x095ea7b3${"11".repeat(20).padStart(64, "0")}${"1".padStart(64, "0")}`);

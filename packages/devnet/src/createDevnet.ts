@@ -1,4 +1,4 @@
-import { crypto } from "@gas-waiver/protocol";
+import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
 import { startMiner } from "./chain/miner.js";
@@ -45,6 +45,7 @@ export interface Devnet {
  */
 export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const resolved = resolveOptions(options);
+  const cryptoName = await useNativeCrypto();
   const folder = resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir);
   const chain = openChain(resolved, folder);
   const miner = startMiner(chain, {
@@ -54,7 +55,7 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
       process.emitWarning(error instanceof Error ? error : String(error));
     },
   });
-  const clientVersion = `gas-waiver-devnet/${VERSION}/${crypto.name}`;
+  const clientVersion = `gas-waiver-devnet/${VERSION}/${cryptoName}`;
   const installed = installFaults({
     chain,
     miner,

@@ -1,6 +1,6 @@
-import { crypto as defaultCrypto } from "#crypto";
 import { assertVerdict, type Policy } from "./AllowedTarget.js";
-import type { Crypto } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto } from "./crypto/cryptoBackend.js";
 import { decodeTransaction } from "./decodeTransaction.js";
 import { bytesEqual, bytesToHex, hexToBytes, InvalidHexError } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";

@@ -1,5 +1,5 @@
-import { crypto as defaultCrypto } from "#crypto";
-import type { Crypto, Signature } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesToBigInt, concatBytes } from "./hex.js";
 import { encodeRlp, type RlpItem } from "./rlp.js";
 import { recoverAddress } from "./signature.js";

@@ -1,5 +1,5 @@
-import { crypto as defaultCrypto } from "#crypto";
-import type { Crypto, Signature } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import type { InnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";

@@ -1,7 +1,8 @@
 // The ABI of the WaiverRegistry, for exactly the functions, events and errors that are needed of it. Written by
 // hand because that is 150 lines, and a library that reads any ABI is a hundred times as much.
-import { crypto } from "#crypto";
+
 import type { AllowedTarget } from "./AllowedTarget.js";
+import { crypto } from "./crypto/crypto.js";
 import { bytesToBigInt, bytesToHex, concatBytes, type Hex, hexToBytes } from "./hex.js";
 
 const WORD = 32;

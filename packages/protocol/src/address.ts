@@ -1,5 +1,5 @@
-import { crypto as defaultCrypto } from "#crypto";
-import type { Crypto } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto } from "./crypto/cryptoBackend.js";
 import { bytesToHex, type Hex } from "./hex.js";
 
 /** The address of an uncompressed public key (64 bytes): the last 20 bytes of its hash. */

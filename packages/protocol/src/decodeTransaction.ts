@@ -1,4 +1,4 @@
-import type { Signature } from "./crypto/Crypto.js";
+import type { Signature } from "./crypto/cryptoBackend.js";
 import { ProtocolError } from "./ProtocolError.js";
 import { RlpReader } from "./rlp.js";
 import { type AccessList, type SignedTransaction, TYPE_BYTES } from "./SignedTransaction.js";

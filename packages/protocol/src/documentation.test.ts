@@ -26,7 +26,7 @@ describe("the documentation", () => {
 
   it("has every decision that a comment in the code cites", () => {
     const listed = new Set(explainedIn("docs/decisions.md"));
-    const packages = ["protocol", "client", "server", "devnet", "cli"];
+    const packages = ["protocol", "crypto-native", "client", "server", "devnet", "cli"];
     for (const file of packages.flatMap((name) => sourcesBelow(`packages/${name}/src`))) {
       const comments = readFileSync(file, "utf8").match(/\/\*[\s\S]*?\*\/|\/\/.*/g) ?? [];
       for (const [, cited = ""] of comments.join("\n").matchAll(/\b(D[1-9]\d?)\b/g)) {

@@ -1,8 +1,8 @@
-export { crypto } from "#crypto";
 export * from "./AllowedTarget.js";
 export * from "./abi.js";
 export * from "./address.js";
-export type { Crypto, Signature } from "./crypto/Crypto.js";
+export { crypto, setCryptoBackend } from "./crypto/crypto.js";
+export type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 export { javascriptCrypto } from "./crypto/javascript.js";
 export * from "./decodeTransaction.js";
 export { describe } from "./describe.js";

@@ -1,6 +1,6 @@
-import { crypto as defaultCrypto } from "#crypto";
 import { publicKeyToAddress } from "./address.js";
-import type { Crypto, Signature } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesToBigInt } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
 

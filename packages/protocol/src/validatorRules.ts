@@ -1,6 +1,6 @@
-import { crypto as defaultCrypto } from "#crypto";
 import { assertVerdict, type Verdict } from "./AllowedTarget.js";
-import type { Crypto } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto } from "./crypto/cryptoBackend.js";
 import { decodeTransaction } from "./decodeTransaction.js";
 import { bytesEqual, bytesToHex } from "./hex.js";
 import {

@@ -1,6 +1,6 @@
-import { crypto as defaultCrypto } from "#crypto";
 import { privateKeyToAddress } from "./address.js";
-import type { Crypto, Signature } from "./crypto/Crypto.js";
+import { crypto as defaultCrypto } from "./crypto/crypto.js";
+import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesEqual, bytesToHex } from "./hex.js";
 import { ProtocolError } from "./ProtocolError.js";
 import { assertCanonicalSignature, recoverAddress } from "./signature.js";
@@ -26,7 +26,7 @@ export interface WaiverAccount {
  * @throws on a key that is 0 or not below the order of the curve.
  * @example
  * ```ts
- * const waiver = privateKeyAccount(hexToBytes(process.env.WAIVER_KEY));
+ * const waiver = privateKeyAccount(hexToBytes(waiverKeyHex));
  * console.log(checksumAddress(waiver.address));
  * ```
  */

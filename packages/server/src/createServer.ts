@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, privateKeyToAddress } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
 import { createNodeClient } from "./chain/nodeClient.js";
@@ -65,6 +66,11 @@ export async function createServer(
 ): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
+  if ((await useNativeCrypto()) !== "native") {
+    log.warn(
+      "the native cryptography does not load; signatures in pure JavaScript take 10 to 25 times as long",
+    );
+  }
   const store = await openStore(options, log, signal);
   let keys: KeyDirectory | undefined;
   try {

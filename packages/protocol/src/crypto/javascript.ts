@@ -1,6 +1,6 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import type { Crypto, Signature } from "./Crypto.js";
+import type { Crypto, Signature } from "./cryptoBackend.js";
 
 const UNCOMPRESSED = false;
 
@@ -24,5 +24,3 @@ export const javascriptCrypto: Crypto = {
   },
   publicKey: (privateKey) => secp256k1.getPublicKey(privateKey, UNCOMPRESSED).subarray(1),
 };
-
-export { javascriptCrypto as crypto };

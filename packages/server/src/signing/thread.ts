@@ -1,10 +1,14 @@
 // The signing thread: signs what it is sent, one request after the other.
 import { parentPort } from "node:worker_threads";
+import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { pack, READY, type SignAnswer, type SignRequest, wrapperRequestsOf } from "./messages.js";
 import { signWrappers } from "./wrappers.js";
 
 const port = parentPort;
 if (port === null) throw new Error("this program is a thread of the service");
+
+// Each thread has a backend of its own; the service has already warned where the native one does not load.
+await useNativeCrypto();
 
 function answerTo(request: SignRequest): SignAnswer {
   try {

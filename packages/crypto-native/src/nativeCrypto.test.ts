@@ -1,10 +1,15 @@
+import {
+  bytesToHex,
+  type Crypto,
+  crypto,
+  hexToBytes,
+  javascriptCrypto,
+  type Signature,
+  setCryptoBackend,
+} from "@gas-waiver/protocol";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { crypto } from "#crypto";
-import { bytesToHex, hexToBytes } from "../hex.js";
-import type { Crypto, Signature } from "./Crypto.js";
-import { javascriptCrypto } from "./javascript.js";
-import { loadNativeCrypto } from "./native.js";
+import { loadNativeCrypto, useNativeCrypto } from "./nativeCrypto.js";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
@@ -33,9 +38,18 @@ const key = fc.bigInt({ min: 1n, max: ORDER - 1n }).map(word);
 const parity = fc.constantFrom(0 as const, 1 as const);
 
 describe("both crypto backends", () => {
-  it("are there on Node, and the native one is chosen", () => {
+  it("are there on Node, and the native one is chosen", async () => {
     expect(native.name).toBe("native");
     expect(javascriptCrypto.name).toBe("javascript");
+    expect(await useNativeCrypto()).toBe("native");
+    expect(crypto.name).toBe("native");
+  });
+
+  it("take each other's place for the whole protocol, as often as asked", async () => {
+    setCryptoBackend(javascriptCrypto);
+    expect(crypto.name).toBe("javascript");
+    expect(crypto.keccak256(digest)).toEqual(native.keccak256(digest));
+    await useNativeCrypto();
     expect(crypto.name).toBe("native");
   });
 

@@ -1,9 +1,32 @@
 import { createRequire } from "node:module";
-import type { Crypto, Signature } from "./Crypto.js";
+import { type Crypto, crypto, type Signature, setCryptoBackend } from "@gas-waiver/protocol";
+
+let loading: Promise<Crypto | undefined> | undefined;
 
 /**
- * libsecp256k1 as a Node addon, with Keccak in WebAssembly: recovers 25 times and signs 10 times as fast as
+ * Makes the protocol use the native backend in this thread. Call it once before the work begins; further calls cost
+ * nothing.
+ * @returns the name of the backend in use afterwards: `javascript` where the native one does not load.
+ * @example
+ * ```ts
+ * if ((await useNativeCrypto()) !== "native") console.warn("signing with pure JavaScript");
+ * ```
+ */
+export async function useNativeCrypto(): Promise<Crypto["name"]> {
+  loading ??= loadNativeCrypto();
+  const native = await loading;
+  if (native) setCryptoBackend(native);
+  return crypto.name;
+}
+
+/**
+ * Loads libsecp256k1 as a Node addon, with Keccak-256 in WebAssembly: recovers 25 times and signs 10 times as fast as
  * pure JavaScript. Undefined where either is not installed or does not load.
+ * @example
+ * ```ts
+ * const native = await loadNativeCrypto();
+ * const hash = (native ?? javascriptCrypto).keccak256(bytes);
+ * ```
  */
 export async function loadNativeCrypto(): Promise<Crypto | undefined> {
   try {

@@ -1,0 +1,1 @@
+export { loadNativeCrypto, useNativeCrypto } from "./nativeCrypto.js";
