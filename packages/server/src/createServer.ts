@@ -106,9 +106,9 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     ? Promise.resolve(true)
     : confirmServedChain({ chain, store, options }, log, ending.signal);
   let waiverKeys = options.waiverKeys;
-  if (confirmed) await relay.policies.begin();
+  if (confirmed) await relay.policies.start();
   const begun = confirmation.then(async (ours) => {
-    if (ours && !confirmed) await relay.policies.begin();
+    if (ours && !confirmed) await relay.policies.start();
     return ours;
   });
   const start = () => relay.lanes.setKeys(waiverKeys);
@@ -118,11 +118,11 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
   const { intake, metrics } = relay;
   const readiness = createReadiness({
     probeWaivers: () => relay.probeWaivers(),
-    askChain: () => chain.blockNumber(),
-    isShuttingDown: () => intake.refusing,
+    probeChain: () => chain.blockNumber(),
+    isShuttingDown: () => intake.isStopping,
   });
   const policy = { store, options, policies: () => relay.policies.current(), waivers: () => relay.waivers() };
-  const isShuttingDown = () => intake.refusing;
+  const isShuttingDown = () => intake.isStopping;
   const checker = createChecker({
     store,
     chain,
@@ -143,13 +143,13 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     keys,
     policy,
     checker,
-    delivered: relay.delivered,
+    broadcastBuffer: relay.delivered,
   });
   const metricsApp = createMetricsApp(metrics);
   const adminApp = createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log });
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   const shutDown = async () => {
-    relay.intake.refuse();
+    relay.intake.stopAccepting();
     // Calls to a node that does not answer are given up in time; what is signed stays signed.
     const limit = setTimeout(() => ending.abort(), options.shutdownMs);
     if (!confirmed) ending.abort();
@@ -157,7 +157,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
     await relay.lanes.stop();
     clearTimeout(limit);
     ending.abort();
-    relay.intake.end();
+    relay.intake.endLines();
     // The last lines need a moment; a client that sends its request slowly would hold the end up for a minute.
     const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
     await Promise.all([app.close(), metricsApp.close(), adminApp.close()]);

@@ -2,10 +2,11 @@ import { describe, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createBaseApp } from "../http/base.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
-import { type AdminToken, createAdminAuthenticator } from "../model/adminToken.js";
+import type { AdminToken } from "../model/adminToken.js";
 import { invalidTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
 import { storeErrors } from "../model/unavailable.js";
+import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
 
 export interface AdminAppDependencies {

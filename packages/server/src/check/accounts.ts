@@ -6,13 +6,13 @@ import type { Store } from "../store/store.js";
 import { type Candidate, checkSender, type SenderState, type SenderVerdict } from "./sender.js";
 
 /** A transaction of a request that keeps every rule which does not depend on its sender's account. */
-export interface ValidAt {
+export interface IndexedTransaction {
   readonly index: number;
   readonly valid: ValidInnerTx;
 }
 
 /** The accounts of the senders of a request, as chain and store had them at one moment. */
-export interface Accounts {
+export interface SenderAccounts {
   /** 20 bytes each. */
   readonly senders: readonly Uint8Array[];
   /** What the accounts say to the request's transactions, without some of them. */
@@ -21,13 +21,13 @@ export interface Accounts {
 
 /** @throws ProtocolError `STORE_UNAVAILABLE`, or RpcUnavailableError if no node answers. */
 export async function loadAccounts(
-  transactions: readonly ValidAt[],
+  transactions: readonly IndexedTransaction[],
   {
     store,
     chain,
     chainRef,
   }: { readonly store: Store; readonly chain: NodeClient; readonly chainRef: number },
-): Promise<Accounts> {
+): Promise<SenderAccounts> {
   const bySender = new Map<Hex, { readonly sender: Uint8Array; readonly candidates: Candidate[] }>();
   for (const { index, valid } of transactions) {
     const { sender, hash, tx } = valid;

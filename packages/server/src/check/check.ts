@@ -19,7 +19,7 @@ import { lineErrorOf } from "../results/lines.js";
 import { capUse } from "../store/caps.js";
 import type { Store } from "../store/store.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
-import { loadAccounts, type ValidAt } from "./accounts.js";
+import { type IndexedTransaction, loadAccounts } from "./accounts.js";
 import { checkCaps, type Reservation } from "./caps.js";
 import { simulate } from "./simulate.js";
 
@@ -45,25 +45,25 @@ export interface CheckDependencies {
  * Requests that ask the node at once, and those that may wait for their turn, of all keys and of one: checks must not
  * delay the lanes, nor those of one key the others'.
  */
-export const AT_ONCE = 4;
-export const MOST_WAITING = 64;
-export const MOST_OF_A_KEY = 8;
+export const MAX_CONCURRENT = 4;
+export const MAX_WAITING = 64;
+export const MAX_WAITING_PER_KEY = 8;
 /** Transactions that are looked at before others have their turn. */
-const SLICE = 25;
+const SLICE_TRANSACTIONS = 25;
 
 /** A transaction of the request: refused already, or one that keeps every rule but may not fit its account. */
-type Examined = { readonly index: number; readonly error: ProtocolError } | ValidAt;
+type Examined = { readonly index: number; readonly error: ProtocolError } | IndexedTransaction;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, isShuttingDown } = dependencies;
-  const turns = createFairSemaphore(AT_ONCE, MOST_WAITING, MOST_OF_A_KEY);
+  const turns = createFairSemaphore(MAX_CONCURRENT, MAX_WAITING, MAX_WAITING_PER_KEY);
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
       const examined: Examined[] = [];
       for (const [index, text] of transactions.entries()) {
-        if (index > 0 && index % SLICE === 0) await setImmediate();
+        if (index > 0 && index % SLICE_TRANSACTIONS === 0) await setImmediate();
         examined.push(examine(text, index, rules));
       }
       const lookUp = async () => {
@@ -104,7 +104,7 @@ async function fit(
   if (caps) {
     const { senders } = accounts;
     const use = await storeErrors(() => capUse(dependencies.store, keyId, senders));
-    const isTaken = ({ index }: ValidAt) => !refused.has(index) && !known.has(index);
+    const isTaken = ({ index }: IndexedTransaction) => !refused.has(index) && !known.has(index);
     const capped = checkCaps(queuesOf(valid, isTaken), caps, use, senders);
     // What is behind one that is not accepted is ahead of its turn, or has the nonce now.
     refusals = new Map([...accounts.verdict(new Set(capped.keys())).refused, ...capped]);
@@ -116,7 +116,10 @@ async function fit(
 }
 
 /** For each nonce of a sender: the one that would be taken, and those behind it, which it is in the way of. */
-function queuesOf(valid: readonly ValidAt[], isTaken: (one: ValidAt) => boolean): Reservation[][] {
+function queuesOf(
+  valid: readonly IndexedTransaction[],
+  isTaken: (one: IndexedTransaction) => boolean,
+): Reservation[][] {
   const queues = new Map<string, Reservation[]>();
   for (const one of valid) {
     const { sender, tx } = one.valid;
@@ -128,7 +131,7 @@ function queuesOf(valid: readonly ValidAt[], isTaken: (one: ValidAt) => boolean)
   return [...queues.values()];
 }
 
-function reservationOf({ index, valid }: ValidAt): Reservation {
+function reservationOf({ index, valid }: IndexedTransaction): Reservation {
   return { index, sender: valid.sender, gasLimit: valid.tx.gasLimit };
 }
 

@@ -4,7 +4,7 @@ import { createReadiness } from "./readiness.js";
 const never = () => new Promise<never>(() => {});
 const fine = {
   probeWaivers: async () => ({ usable: 2, unusable: [] }),
-  askChain: async () => 1n,
+  probeChain: async () => 1n,
   isShuttingDown: () => false,
 };
 
@@ -18,13 +18,13 @@ describe("readiness", () => {
 
   it.each([
     ["the store", { probeWaivers: () => Promise.reject(new Error("host db")) }, ["store", "waivers"]],
-    ["the node", { askChain: () => Promise.reject(new Error("host node")) }, ["chain"]],
+    ["the node", { probeChain: () => Promise.reject(new Error("host node")) }, ["chain"]],
     ["a waiver", { probeWaivers: async () => ({ usable: 0, unusable: [] }) }, ["waivers"]],
     ["the store's answer", { probeWaivers: never }, ["store", "waivers"]],
-    ["the node's answer", { askChain: never }, ["chain"]],
+    ["the node's answer", { probeChain: never }, ["chain"]],
     ["the time to work: it shuts down", { isShuttingDown: () => true }, ["service"]],
   ])("lacks %s: the part says so, in bounded time and without naming hosts", async (_, broken, expected) => {
-    const answer = await createReadiness({ ...fine, ...broken, limitMs: 1 }).probe();
+    const answer = await createReadiness({ ...fine, ...broken, timeoutMs: 1 }).probe();
     expect(answer.ready).toBe(false);
     const bad = Object.entries(answer.parts).filter(([, part]) => !part.ok);
     expect(bad.map(([name]) => name)).toEqual(expected);
@@ -48,13 +48,13 @@ describe("readiness", () => {
     let now = 0;
     let asked = 0;
     let answer: (height: bigint) => void = () => {};
-    const askChain = () => {
+    const probeChain = () => {
       asked++;
       return new Promise((resolve) => {
         answer = resolve;
       });
     };
-    const readiness = createReadiness({ ...fine, askChain, now: () => now });
+    const readiness = createReadiness({ ...fine, probeChain, now: () => now });
     const crowd = Promise.all(Array.from({ length: 50 }, () => readiness.probe()));
     now = 1_500;
     const late = readiness.probe();

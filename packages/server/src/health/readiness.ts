@@ -1,60 +1,66 @@
 import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
+import { within } from "../util/within.js";
 
 /** Says whether the service can do its work (D24). */
 export interface ReadinessProbe {
-  /** Answers within {@link READY_LIMIT_MS}; asked often, it asks store and node once a second at most. */
+  /** Answers within {@link PROBE_TIMEOUT_MS}. Queries the store and the node once a second at most, however often it is called. */
   probe(): Promise<Readiness>;
 }
 
 export interface ReadinessDependencies {
-  /** Asks the store, and says how many lanes take work, and of which waivers the policies say that theirs cannot. */
-  probeWaivers(): Promise<WaiversSeen>;
-  /** Asks the node. */
-  askChain(): Promise<unknown>;
+  /** Queries the store for the lanes and their waivers. */
+  probeWaivers(): Promise<WaiverHealth>;
+  /** Calls the node. */
+  probeChain(): Promise<unknown>;
   isShuttingDown(): boolean;
+  /** In ms, from any origin. */
   readonly now?: () => number;
-  readonly limitMs?: number;
+  readonly timeoutMs?: number;
 }
 
-export interface WaiversSeen {
+export interface WaiverHealth {
+  /** Number of lanes that take work. */
   readonly usable: number;
-  /** Why not, for a person. */
+  /** One sentence, for a person, for each waiver that the policies keep from working. */
   readonly unusable: readonly string[];
 }
 
-/** Who asks for readiness does not wait for a node's time-outs. */
-export const READY_LIMIT_MS = 2_000;
-const KEEP_MS = 1_000;
+/** A load balancer must not wait for the longer time-outs of calls to a node. */
+export const PROBE_TIMEOUT_MS = 2_000;
+/** A result is answered again for this long. */
+const CACHE_MS = 1_000;
+
+type ProbedParts = Pick<Readiness["parts"], "store" | "chain" | "waivers">;
 
 export function createReadiness({
   probeWaivers,
-  askChain,
+  probeChain,
   isShuttingDown,
   now = () => performance.now(),
-  limitMs = READY_LIMIT_MS,
+  timeoutMs = PROBE_TIMEOUT_MS,
 }: ReadinessDependencies): ReadinessProbe {
-  let kept: { readonly parts: Promise<Parts>; until: number } | undefined;
-  const look = async (): Promise<Parts> => {
-    const [lanes, chain] = await Promise.allSettled([
-      within(limitMs, "the store", probeWaivers()),
-      within(limitMs, "the node", askChain()),
+  let cached: { readonly parts: Promise<ProbedParts>; until: number } | undefined;
+  const probeParts = async (): Promise<ProbedParts> => {
+    const [waivers, chain] = await Promise.allSettled([
+      within(timeoutMs, probeWaivers()),
+      within(timeoutMs, probeChain()),
     ]);
     return {
-      store: partOf(lanes, "the store cannot be used"),
+      store: partOf(waivers, "the store cannot be used"),
       chain: partOf(chain, "the node cannot be used"),
-      waivers: waiversOf(lanes.status === "fulfilled" ? lanes.value : { usable: 0, unusable: [] }),
+      waivers: waiversPart(waivers.status === "fulfilled" ? waivers.value : { usable: 0, unusable: [] }),
     };
   };
   return {
     async probe() {
-      if (kept === undefined || now() >= kept.until) {
-        // One look at a time, however long it takes; its age counts from its end.
-        const current = { parts: look(), until: Number.POSITIVE_INFINITY };
-        kept = current;
+      if (cached === undefined || now() >= cached.until) {
+        // One probe runs at a time, however long it takes. Its result ages from its end.
+        const current = { parts: probeParts(), until: Number.POSITIVE_INFINITY };
+        cached = current;
         await current.parts;
-        current.until = now() + KEEP_MS;
+        current.until = now() + CACHE_MS;
       }
-      const parts = await kept.parts;
+      const parts = await cached.parts;
       if (isShuttingDown()) {
         const service = { ok: false, message: "the service is shutting down" };
         return { ready: false, parts: { ...parts, service } };
@@ -64,27 +70,13 @@ export function createReadiness({
   };
 }
 
-type Parts = Pick<Readiness["parts"], "store" | "chain" | "waivers">;
-
-/** The cause is for the log, not for a customer: it may name hosts. */
+/** Leaves out the cause of a failure, which may name hosts: it is for the log, not for customers. */
 function partOf(outcome: PromiseSettledResult<unknown>, message: string): ReadyPart {
   return outcome.status === "fulfilled" ? { ok: true } : { ok: false, message };
 }
 
-/** One that works is enough; the others are named all the same. */
-function waiversOf({ usable, unusable }: WaiversSeen): Parts["waivers"] {
+/** One usable waiver is enough to be ready. The message names the others all the same. */
+function waiversPart({ usable, unusable }: WaiverHealth): ProbedParts["waivers"] {
   const problems = [...(usable > 0 ? [] : ["no waiver takes work"]), ...unusable];
   return { ok: usable > 0, usable, ...(problems.length > 0 && { message: problems.join("; ") }) };
-}
-
-async function within<T>(ms: number, who: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${who} did not answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -14,10 +14,10 @@ import type { Store } from "../store/store.js";
 import { createTokenStore } from "../store/tokenStore.js";
 import { createAuthenticator } from "./auth.js";
 import { createBaseApp } from "./base.js";
-import { allowOrigins } from "./cors.js";
-import { BodyMemory } from "./limits/bodyMemory.js";
+import { registerCors } from "./cors.js";
+import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { limitConnections } from "./limits/connections.js";
-import { createSharedRateLimiter } from "./limits/rateLimiter.js";
+import { createRateLimiter } from "./limits/rateLimiter.js";
 import { registerCheck } from "./routes/check.js";
 import { registerDescriptions } from "./routes/descriptions.js";
 import { registerHealth } from "./routes/health.js";
@@ -39,7 +39,7 @@ export interface AppDependencies {
   readonly keys: KeyDirectory;
   readonly policy: KeyPolicyDependencies;
   readonly checker: Checker;
-  readonly delivered: Pick<BroadcastBuffer, "flush">;
+  readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
 }
 
 /** The HTTP side: routes, and every failure as the document's error (D21). */
@@ -55,31 +55,31 @@ export function createApp({
   keys,
   policy,
   checker,
-  delivered,
+  broadcastBuffer,
 }: AppDependencies): FastifyInstance {
-  const memory = new BodyMemory(options.maxHeldBytes, options.maxBodyBytes);
+  const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, options.maxBodyBytes);
   const app = createBaseApp({
     log,
     metrics,
     maxBodyBytes: options.maxBodyBytes,
-    memory,
-    times: options,
+    bodyMemory,
+    timeouts: options,
     routes: Object.values(ROUTES),
   });
   limitConnections(app, options, metrics);
   app.decorateRequest("caller");
   app.decorateRequest("grant");
-  allowOrigins(app, options);
+  registerCors(app, options);
   registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
-  const limiter = createSharedRateLimiter({ bank: createTokenStore(store), log });
+  const limiter = createRateLimiter({ tokenStore: createTokenStore(store), log });
   app.addHook("onClose", () => limiter.close());
   registerReady(app, { readiness, authenticator });
   registerDescriptions(app, { authenticator, version: health.version });
   registerSubmit(app, { intake, authenticator, limiter });
-  registerSocket(app, { intake, options, authenticator, limiter, memory, log, metrics });
+  registerSocket(app, { intake, options, authenticator, limiter, memory: bodyMemory, log, metrics });
   registerCheck(app, { checker, authenticator, limiter });
   registerPolicy(app, { authenticator, policy });
-  registerSubmissions(app, { store, chainRef, authenticator, delivered });
+  registerSubmissions(app, { store, chainRef, authenticator, broadcastBuffer });
   return app;
 }

@@ -2,8 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
 import { hashOfKey } from "../keys/apiKey.js";
+import type { Grant } from "../keys/cachedKey.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import type { Grant } from "../keys/heldKey.js";
 import type { Caller, KeyLimits } from "../model/caller.js";
 
 /** Finds out who calls by the `Authorization` header. */
@@ -30,9 +30,9 @@ export function createAuthenticator(
     const hash = hashOfKey(key);
     const caller = { keyId: keyIdOf(hash), limits, allowedTargets: undefined, caps: undefined };
     // It is good as long as the process. Every connection and stream of the key listens to it all the same.
-    const ended = new AbortController().signal;
-    setMaxListeners(0, ended);
-    const grant: Grant = { caller, ended };
+    const { signal } = new AbortController();
+    setMaxListeners(0, signal);
+    const grant: Grant = { caller, signal };
     return { hash, grant };
   });
   const admit = (authorization: string | undefined): Grant => {

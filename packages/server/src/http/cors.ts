@@ -1,14 +1,14 @@
 import { HEADERS, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ANY_ORIGIN, isAllowedOrigin } from "../model/origins.js";
-import { methodsOf, pathOf } from "./paths.js";
+import { allowedMethods, pathOf } from "./paths.js";
 import { addVary } from "./vary.js";
 
 /** How long a browser may remember the answer to a preflight. */
-const MAX_AGE_SECONDS = 600;
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /** What a page may send: the key, the body's type, and every header field that a route takes. */
-const SENT = [
+const REQUEST_FIELDS = [
   "authorization",
   "content-type",
   ...Object.values(ROUTE_DESCRIPTIONS).flatMap(({ parameters = [] }) =>
@@ -16,7 +16,7 @@ const SENT = [
   ),
 ];
 /** What a page may read besides the body. */
-const EXPOSED = Object.keys(HEADERS).join(", ");
+const EXPOSED_FIELDS = Object.keys(HEADERS).join(", ");
 
 export interface CorsOptions {
   /** Whose pages may call the service; none: browsers keep those of other origins away. */
@@ -28,7 +28,7 @@ export interface CorsOptions {
  * for the key, which browsers do not send with it; an OPTIONS that is none is refused like any other method. No cookies
  * are ever involved, so nothing is allowed with credentials.
  */
-export function allowOrigins(app: FastifyInstance, { corsOrigins }: CorsOptions): void {
+export function registerCors(app: FastifyInstance, { corsOrigins }: CorsOptions): void {
   if (corsOrigins.length === 0) return;
   const isAny = corsOrigins.includes(ANY_ORIGIN);
   app.addHook("onRequest", async (request, reply) => {
@@ -39,10 +39,10 @@ export function allowOrigins(app: FastifyInstance, { corsOrigins }: CorsOptions)
     reply.header("access-control-allow-origin", isAny ? ANY_ORIGIN : origin);
     const asked = request.headers["access-control-request-method"];
     if (request.method !== "OPTIONS" || asked === undefined) {
-      reply.header("access-control-expose-headers", EXPOSED);
+      reply.header("access-control-expose-headers", EXPOSED_FIELDS);
       return;
     }
-    const methods = methodsOf(pathOf(request.url));
+    const methods = allowedMethods(pathOf(request.url));
     if (methods.length > 0) return await answerPreflight(reply, methods);
   });
 }
@@ -52,7 +52,7 @@ function answerPreflight(reply: FastifyReply, methods: readonly string[]): Fasti
   return reply
     .status(204)
     .header("access-control-allow-methods", methods.join(", "))
-    .header("access-control-allow-headers", [...new Set(SENT)].join(", "))
-    .header("access-control-max-age", MAX_AGE_SECONDS)
+    .header("access-control-allow-headers", [...new Set(REQUEST_FIELDS)].join(", "))
+    .header("access-control-max-age", PREFLIGHT_MAX_AGE_SECONDS)
     .send();
 }

@@ -12,7 +12,7 @@ import { RateExceededError, type RateState } from "./limits/localRateLimiter.js"
 const RETRY_AFTER_SECONDS = 1;
 
 /** What the HTTP framework refuses by itself, as a reason of ours (D21). */
-const REASON_OF_FRAMEWORK = {
+const FRAMEWORK_ERRORS = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "UNSUPPORTED_MEDIA_TYPE",
   FST_ERR_CTP_INVALID_JSON_BODY: "MALFORMED_JSON",
   FST_ERR_CTP_EMPTY_JSON_BODY: "MALFORMED_JSON",
@@ -20,9 +20,9 @@ const REASON_OF_FRAMEWORK = {
 } as const;
 
 /** Any failure of a request as the one error that is answered. */
-function protocolErrorOf(error: FastifyError | ProtocolError): ProtocolError {
+function toProtocolError(error: FastifyError | ProtocolError): ProtocolError {
   if (error instanceof ProtocolError) return error;
-  const reason = REASON_OF_FRAMEWORK[error.code as keyof typeof REASON_OF_FRAMEWORK];
+  const reason = FRAMEWORK_ERRORS[error.code as keyof typeof FRAMEWORK_ERRORS];
   switch (reason) {
     case "UNSUPPORTED_MEDIA_TYPE":
       return new ProtocolError(reason, "the content type is not application/json");
@@ -45,18 +45,19 @@ function protocolErrorOf(error: FastifyError | ProtocolError): ProtocolError {
  * Answers bytes that are no request for HTTP: they reach no route. The body is the one of any other refusal (D21).
  * Behind good requests there is no answer: it would come before theirs, or within one.
  */
-export function answerBrokenRequest(
+export function answerMalformedRequest(
   error: Error & { code?: string },
   socket: Socket,
-  answers?: Pick<PendingResponses, "endBehind">,
+  answers?: Pick<PendingResponses, "endAfterPending">,
 ): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
-  if (answers?.endBehind(socket)) return;
+  if (answers?.endAfterPending(socket)) return;
   const refusal =
-    BROKEN[error.code ?? ""] ?? new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");
+    PARSER_ERRORS[error.code ?? ""] ??
+    new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");
   const status = statusOf(refusal.reason);
   const body = JSON.stringify(requestErrorBody(refusal));
   const head = [
@@ -68,7 +69,7 @@ export function answerBrokenRequest(
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-const BROKEN: Readonly<Record<string, ProtocolError>> = {
+const PARSER_ERRORS: Readonly<Record<string, ProtocolError>> = {
   HPE_HEADER_OVERFLOW: new ProtocolError("HEAD_TOO_LARGE", "the header fields are too large"),
   ERR_HTTP_REQUEST_TIMEOUT: new ProtocolError("REQUEST_TOO_SLOW", "the request did not arrive in time"),
 };
@@ -78,7 +79,7 @@ export function createErrorHandler(log: Logger, metrics: Pick<Metrics, "refused"
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
     // The client has left: nobody is there to answer, and what was accepted goes its way (D19).
     if (request.raw.socket.destroyed) return;
-    const refusal = protocolErrorOf(error);
+    const refusal = toProtocolError(error);
     if (refusal.reason === "INTERNAL_ERROR")
       log.error({ err: error, route: request.routeOptions.url }, "a request failed");
     metrics.refused(refusal.reason);

@@ -11,11 +11,11 @@ export async function listen(
     const url = await app.listen({ host, port });
     return { url, port: portOf(app.server.address()) ?? port };
   } catch (error) {
-    throw new StartError(listenProblem(error, host, port), { cause: error });
+    throw new StartError(listenErrorMessage(error, host, port), { cause: error });
   }
 }
 
-function listenProblem(error: unknown, host: string, port: number): string {
+function listenErrorMessage(error: unknown, host: string, port: number): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return `port ${port} of ${host} is in use by another program`;
   if (code === "EACCES") return `port ${port} of ${host} needs rights that this user does not have`;

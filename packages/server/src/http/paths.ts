@@ -1,13 +1,16 @@
 import { ROUTES } from "@gas-waiver/protocol";
 
-export interface Route {
+export interface RoutePattern {
   readonly method: string;
   /** A segment with a colon in front stands for any. */
   readonly path: string;
 }
 
 /** What the routes of this path take; none if there is no such path. */
-export function methodsOf(path: string, routes: readonly Route[] = Object.values(ROUTES)): string[] {
+export function allowedMethods(
+  path: string,
+  routes: readonly RoutePattern[] = Object.values(ROUTES),
+): string[] {
   const segments = path.split("/");
   const matching = routes.filter((route) => {
     const pattern = route.path.split("/");

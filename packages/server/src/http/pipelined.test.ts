@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
 import { createBaseApp } from "./base.js";
 import { sendChunks } from "./body/sendChunks.js";
-import { BodyMemory } from "./limits/bodyMemory.js";
+import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -26,12 +26,12 @@ function signal<T = void>() {
  * `/large` that answers without an end.
  */
 async function start() {
-  const memory = new BodyMemory(100_000, 100_000);
+  const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
   const app = createBaseApp({
     log: { error: () => {} } as never,
     metrics: { refused: () => {} },
     maxBodyBytes: 100_000,
-    memory,
+    bodyMemory,
     routes: [],
   });
   app.decorateRequest("caller");
@@ -66,7 +66,7 @@ async function start() {
   closing.push(() => app.close());
   const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
   closing.push(async () => void socket.destroy());
-  return { app, memory, socket, first, second, read, left };
+  return { app, bodyMemory, socket, first, second, read, left };
 }
 
 /** Everything that comes until the connection's end. */
@@ -81,16 +81,16 @@ const head = (...lines: string[]) => [...lines, "Host: x", "", ""].join("\r\n");
 
 describe("a client that leaves while an answer waits behind another", () => {
   it("gives back what the body held", async () => {
-    const { memory, socket, read } = await start();
+    const { bodyMemory, socket, read } = await start();
     const body = JSON.stringify({ more: "x".repeat(50_000) });
     socket.write(
       `${SLOW}${head("POST /read HTTP/1.1", "Content-Type: application/json", `Content-Length: ${body.length}`)}${body}`,
     );
     const accepted = await read.promise;
-    expect(memory.held).toBeGreaterThan(50_000);
+    expect(bodyMemory.reservedBytes).toBeGreaterThan(50_000);
     socket.destroy();
     await new Promise((resolve) => accepted.once("close", resolve));
-    expect(memory.held).toBe(0);
+    expect(bodyMemory.reservedBytes).toBe(0);
   });
 
   it("is not waited for by an answer that found no room", async () => {

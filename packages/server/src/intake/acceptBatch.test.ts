@@ -57,7 +57,7 @@ function taking(transactions: readonly string[]) {
     isRefusing: () => refusing,
     log: silent,
   });
-  const taken = taker.take(transactions, { caller, rules, lines });
+  const taken = taker.accept(transactions, { caller, rules, lines });
   /** The write with this number, as soon as it is asked for. */
   const write = async (number: number) => {
     while (writes[number] === undefined) {

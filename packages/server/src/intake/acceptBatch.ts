@@ -18,7 +18,7 @@ import type { Acceptance, Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
 import type { KeyedRequest } from "../store/keyedRequests.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
-import type { Idempotency, Taken, Write } from "./idempotency.js";
+import type { AcceptedSubmission, Idempotency, WriteSlice } from "./idempotency.js";
 
 export interface BatchAcceptorDependencies {
   /** One durable write (D19). */
@@ -30,14 +30,14 @@ export interface BatchAcceptorDependencies {
   /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
   /** The lanes of what was accepted, one for each. */
-  onAccepted(taken: readonly Taken[]): void;
+  onAccepted(taken: readonly AcceptedSubmission[]): void;
   /** The service shuts down: what is not accepted yet will not be. */
   isRefusing(): boolean;
   readonly log: Logger;
 }
 
 /** A request that was admitted, on its way into the store. */
-export interface Taking {
+export interface AdmittedRequest {
   readonly caller: Caller;
   readonly rules: InnerTxRules;
   readonly lines: ResultLines;
@@ -46,7 +46,7 @@ export interface Taking {
 }
 
 /** A request, and the ids of its transactions. A name that was used before brings those that it had then. */
-interface Batch extends Taking {
+interface Batch extends AdmittedRequest {
   ids: readonly string[];
 }
 
@@ -57,7 +57,10 @@ export interface BatchAcceptor {
    * @returns when the first are in the store, a promise for the others. It never rejects: they end in lines.
    * @throws {@link ProtocolError} `UNAVAILABLE`, with nothing accepted for sure.
    */
-  take(transactions: readonly string[], request: Taking): Promise<{ readonly others: Promise<void> }>;
+  accept(
+    transactions: readonly string[],
+    request: AdmittedRequest,
+  ): Promise<{ readonly others: Promise<void> }>;
 }
 
 /** Transactions that are looked at and written at once, and their size in hex digits; the first is always taken. */
@@ -69,7 +72,7 @@ export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): Ba
   /** Accepts what can be accepted of what was looked at, and says so in lines. */
   const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
     const { keyed, lines } = batch;
-    const write: Write = async (acceptThese, ids, start) => {
+    const write: WriteSlice = async (acceptThese, ids, start) => {
       const named = examined
         .slice(start - from)
         .map((e, i) => ({ ...e, index: start + i, id: idAt(ids, start + i) }));
@@ -81,27 +84,27 @@ export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): Ba
       lines.expect(applicants.map(({ id }) => id));
       const acceptances = await acceptThese(applicants);
       const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
-      const taken = applicants.flatMap(({ sender }, i): Taken[] => {
+      const taken = applicants.flatMap(({ sender }, i): AcceptedSubmission[] => {
         const acceptance = acceptances[i];
         return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
       });
-      return { entries: named.map((e) => entryOf(e, outcomes)), taken };
+      return { lineSources: named.map((e) => entryOf(e, outcomes)), accepted: taken };
     };
     const part = { ids: batch.ids, from, to: from + examined.length };
-    const { ids, entries, taken } = await storeErrors(async () =>
+    const { ids, lineSources, accepted } = await storeErrors(async () =>
       keyed
         ? await idempotency.decide(keyed, part, write)
         : { ...part, ...(await write(acceptAll, part.ids, from)) },
     );
     batch.ids = ids;
-    if (taken.length > 0) onAccepted(taken);
-    lines.add(entries);
+    if (accepted.length > 0) onAccepted(accepted);
+    lines.add(lineSources);
   };
   /** The request is admitted: whatever happens now is told in lines. */
   const takeOthers = async (slices: readonly Slice[], batch: Batch) => {
     let refusal: ProtocolError | undefined;
     for (const { from, texts } of slices) {
-      await turns.take(texts.length);
+      await turns.acquire(texts.length);
       if (isRefusing()) refusal ??= shuttingDown();
       if (refusal) {
         batch.lines.add(texts.map((_, i) => notTaken(from + i, batch, refusal)));
@@ -119,11 +122,11 @@ export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): Ba
     batch.lines.complete();
   };
   return {
-    async take(transactions, request) {
+    async accept(transactions, request) {
       const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
       const [first, ...others] = slicesOf(transactions);
       if (first) {
-        await turns.take(first.texts.length);
+        await turns.acquire(first.texts.length);
         if (isRefusing()) throw shuttingDown();
         const examined = first.texts.map((text) => examine(text, batch));
         await acceptSlice(examined, first.from, batch);
@@ -155,7 +158,7 @@ function slicesOf(transactions: readonly string[]): Slice[] {
 type Examined = { readonly applicant: Omit<Applicant, "waiver" | "id"> } | { readonly error: ProtocolError };
 
 /** Parses and validates one string: pure. */
-function examine(text: string, { caller, rules }: Pick<Taking, "caller" | "rules">): Examined {
+function examine(text: string, { caller, rules }: Pick<AdmittedRequest, "caller" | "rules">): Examined {
   try {
     const { tx, sender, hash, to } = assertInnerTx(parseInnerTx(text), rules);
     const call = { target: to, selector: selectorOf(tx.data) };

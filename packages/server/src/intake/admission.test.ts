@@ -15,13 +15,13 @@ it("a flood of one key, refused for its share, takes no other key's room, and is
   const limits = { ...LIMITS, queueShare: 0.5 };
   const flooding = callerOf("flooding", { limits });
   // All of them while the store is asked.
-  const single = admission.enter(callerOf("single", { limits }), 50);
-  const flood = Array.from({ length: 20 }, () => admission.enter(flooding, 50));
+  const single = admission.admit(callerOf("single", { limits }), 50);
+  const flood = Array.from({ length: 20 }, () => admission.admit(flooding, 50));
   const outcomes = await Promise.allSettled(flood);
   (await single)();
   const admitted = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   expect(admitted).toHaveLength(1);
   admitted[0]?.();
   // What has left counts until the store was asked anew; then it is seen that nothing waits.
-  (await admission.enter(flooding, 50))();
+  (await admission.admit(flooding, 50))();
 });

@@ -10,7 +10,7 @@ export interface Admission {
    * @returns what to call when the request is in the store or has been refused.
    * @throws {@link ProtocolError} `QUEUE_FULL`.
    */
-  enter(caller: Caller, count: number): Promise<() => void>;
+  admit(caller: Caller, count: number): Promise<() => void>;
 }
 
 export interface AdmissionDependencies {
@@ -80,7 +80,7 @@ export function createAdmission({ store, options, chainRef }: AdmissionDependenc
     if (next !== since) next.add(keyId, transactions);
   };
   return {
-    async enter(caller, transactions) {
+    async admit(caller, transactions) {
       const isFresh = performance.now() - countedAt < COUNT_MS;
       if (!isFresh) await recount();
       try {

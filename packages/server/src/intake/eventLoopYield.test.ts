@@ -6,7 +6,7 @@ import { createEventLoopYield } from "./eventLoopYield.js";
 function taking(most: number, sizes: readonly number[]): string[] {
   const turns = createEventLoopYield(most);
   const begun: string[] = [];
-  sizes.forEach((size, i) => void turns.take(size).then(() => begun.push(`${i}: ${size}`)));
+  sizes.forEach((size, i) => void turns.acquire(size).then(() => begun.push(`${i}: ${size}`)));
   return begun;
 }
 
@@ -41,7 +41,7 @@ describe("turns to look at transactions", () => {
     const turns = createEventLoopYield(10);
     for (let i = 0; i < 3; i++) {
       let begun = false;
-      void turns.take(25).then(() => {
+      void turns.acquire(25).then(() => {
         begun = true;
       });
       await Promise.resolve();

@@ -1,7 +1,7 @@
 /** Lets the transactions of many requests be looked at a few at a time. */
 export interface EventLoopYield {
   /** Resolves when so many transactions may be looked at. */
-  take(transactions: number): Promise<void>;
+  acquire(transactions: number): Promise<void>;
 }
 
 /** Transactions of a turn of the event loop, about a millisecond; what a request asks for is not divided. */
@@ -28,7 +28,7 @@ export function createEventLoopYield(share = SHARE): EventLoopYield {
     if (turning) setImmediate(turn);
   };
   return {
-    take(transactions) {
+    acquire(transactions) {
       if (!turning) {
         turning = true;
         setImmediate(turn);

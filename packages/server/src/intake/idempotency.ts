@@ -33,31 +33,31 @@ export interface Idempotency {
    * @param ids given to the request's transactions, should it be the first under its name.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */
-  decide(request: KeyedRequest, part: Part, write: Write): Promise<Decided>;
+  decide(request: KeyedRequest, part: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
 }
 
-export interface Part {
+export interface SliceRange {
   readonly ids: readonly string[];
   readonly from: number;
   readonly to: number;
 }
 
 /** Accepts what can be accepted from this position on, under these ids; one entry for each transaction. */
-export type Write = (accept: Accept, ids: readonly string[], from: number) => Promise<Written>;
+export type WriteSlice = (accept: Accept, ids: readonly string[], from: number) => Promise<SliceOutcome>;
 
 /** A submission that was accepted just now. */
-export interface Taken {
+export interface AcceptedSubmission {
   /** Its lane. */
   readonly waiver: Uint8Array;
   readonly sender: Uint8Array;
 }
 
-export interface Written {
-  readonly entries: readonly LineSource[];
-  readonly taken: readonly Taken[];
+export interface SliceOutcome {
+  readonly lineSources: readonly LineSource[];
+  readonly accepted: readonly AcceptedSubmission[];
 }
 
-export interface Decided extends Written {
+export interface DecidedSlice extends SliceOutcome {
   /** Those of the request that was the first under its name. */
   readonly ids: readonly string[];
 }
@@ -75,22 +75,22 @@ const TRIES = 3;
 
 export function createIdempotency({ store, keptMs, place }: IdempotencyDependencies): Idempotency {
   const turns = createFairSemaphore(AT_ONCE, Number.POSITIVE_INFINITY);
-  const decideOnce = (request: KeyedRequest, { ids, from, to }: Part, write: Write) =>
-    inTransaction(store, async (db): Promise<Decided> => {
+  const decideOnce = (request: KeyedRequest, { ids, from, to }: SliceRange, write: WriteSlice) =>
+    inTransaction(store, async (db): Promise<DecidedSlice> => {
       const known = await holdKeyedRequest(db, request, ids, keptMs);
       assertSameBody(request, known);
       // Another version of the service may have cut the request into other parts.
       const start = Math.min(Math.max(known.decided, from), to);
       if (known.decided < from) throw new Error("the request was forgotten before it was over");
       const earlier = await entriesOf(db, known, from, start);
-      if (start === to) return { ids: known.ids, entries: earlier, taken: [] };
-      const { entries, taken } = await write(
+      if (start === to) return { ids: known.ids, lineSources: earlier, accepted: [] };
+      const { lineSources, accepted } = await write(
         (applicants) => acceptOfKey({ pool: db }, place, applicants),
         known.ids,
         start,
       );
-      await saveDecisions(db, request, withDecided(known, entries, to));
-      return { ids: known.ids, entries: [...earlier, ...entries], taken };
+      await saveDecisions(db, request, withDecided(known, lineSources, to));
+      return { ids: known.ids, lineSources: [...earlier, ...lineSources], accepted };
     });
   return {
     async replay(request) {

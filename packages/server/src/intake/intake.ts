@@ -37,10 +37,10 @@ export interface Intake {
    */
   watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
   /** Refuses what comes from now on. */
-  refuse(): void;
-  readonly refusing: boolean;
+  stopAccepting(): void;
+  readonly isStopping: boolean;
   /** Answers the lines that wait with what is known. */
-  end(): void;
+  endLines(): void;
 }
 
 export interface IntakeDependencies {
@@ -106,10 +106,10 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       const keyed = name === undefined ? undefined : keyedRequestOf(caller, name, transactions, chainRef);
       const earlier = keyed && (await storeErrors(() => idempotency.replay(keyed)));
       if (earlier) return linesOf(request, earlier);
-      const leave = await storeErrors(() => admission.enter(caller, transactions.length));
+      const leave = await storeErrors(() => admission.admit(caller, transactions.length));
       const lines = awaitLines(request);
       try {
-        const { others } = await taker.take(transactions, { caller, rules: rulesOf(caller), lines, keyed });
+        const { others } = await taker.accept(transactions, { caller, rules: rulesOf(caller), lines, keyed });
         void others.finally(leave);
       } catch (error) {
         lines.cancel();
@@ -123,12 +123,12 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       const request = { store, results, metrics, options, wait, closing: ending.signal };
       return await storeErrors(() => resumeLines(request, caller, ids));
     },
-    refuse() {
+    stopAccepting() {
       refusing = true;
     },
-    get refusing() {
+    get isStopping() {
       return refusing;
     },
-    end: () => ending.abort(),
+    endLines: () => ending.abort(),
   };
 }

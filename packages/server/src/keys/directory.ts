@@ -4,7 +4,7 @@ import type { Logger } from "../model/log.js";
 import { keysSince, type StoredKey } from "../store/apiKeys.js";
 import { isStoreUnavailable, type Store } from "../store/store.js";
 import { keyIdIn } from "./apiKey.js";
-import { type Grant, HeldKey, NOBODYS_HASH, unknownKey } from "./heldKey.js";
+import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 
 /** The keys of the store, held in memory: who calls is known without a query, also while the store is away. */
 export interface KeyDirectory {
@@ -40,7 +40,7 @@ const REFRESH_MS = 500;
 /** Opens the directory and reads the keys. Times of keys are the database's, so its clock is learned at each look. */
 export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): Promise<KeyDirectory> {
   const { store, log, limits, queueCapacity, now = () => performance.now() } = dependencies;
-  const held = new Map<string, HeldKey>();
+  const held = new Map<string, CachedKey>();
   let version = 0n;
   let storeAheadMs = 0;
   const storeTime = () => new Date(now() + storeAheadMs);
@@ -54,7 +54,7 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
       log.error(what, "an API key is refused: this version does not understand what is set for it");
     }
     if (known) known.update(key, caller, storeTime());
-    else held.set(key.id, new HeldKey(key, caller));
+    else held.set(key.id, new CachedKey(key, caller));
     version = key.version;
   };
   let anew = true;
@@ -71,7 +71,7 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
       anew = false;
       version = 0n;
       const kept = new Set(found.keys.map(({ id }) => id));
-      for (const [id, key] of held) if (!kept.has(id) && held.delete(id)) key.end();
+      for (const [id, key] of held) if (!kept.has(id) && held.delete(id)) key.endAllGrants();
     }
     for (const key of found.keys) take(key);
   };
@@ -83,7 +83,7 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
   await refresh();
   const timer = setInterval(() => {
     // Also without the store: a key expires by itself.
-    for (const key of held.values()) key.settle(storeTime());
+    for (const key of held.values()) key.endInvalidGrants(storeTime());
     refresh().catch((error: Error) => {
       // Nothing else would tell that changes of keys do not bind.
       const level = isStoreUnavailable(error) ? "debug" : "error";
@@ -95,8 +95,8 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
       const key = held.get(keyIdIn(text) ?? "");
       if (key) return key.admit(hash, storeTime());
       // What a known id with a wrong secret costs.
-      timingSafeEqual(NOBODYS_HASH, hash);
-      timingSafeEqual(NOBODYS_HASH, hash);
+      timingSafeEqual(HASH_OF_NO_KEY, hash);
+      timingSafeEqual(HASH_OF_NO_KEY, hash);
       throw unknownKey();
     },
     refresh,

@@ -161,25 +161,25 @@ describe("a change of a key", () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { key } = await admin.create("tests", { label: "k", expiresAt });
     const keys = await directory(() => clock.ms);
-    const { ended } = keys.admit(key, hashOfKey(key));
+    const { signal } = keys.admit(key, hashOfKey(key));
     clock.ms += 3_500_000;
     vi.advanceTimersByTime(500);
-    expect(ended.aborted).toBe(false);
+    expect(signal.aborted).toBe(false);
     clock.ms += 200_000;
     vi.advanceTimersByTime(500);
-    expect((ended.reason as ProtocolError).reason).toBe("KEY_EXPIRED");
+    expect((signal.reason as ProtocolError).reason).toBe("KEY_EXPIRED");
   });
 
   it("is found by who only looks now and then", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { key, record } = await admin.create("tests", { label: "k" });
-    const { ended } = (await directory()).admit(key, hashOfKey(key));
+    const { signal } = (await directory()).admit(key, hashOfKey(key));
     await admin.revoke("tests", record.id);
-    expect(ended.aborted).toBe(false);
-    const told = once(ended, "abort");
+    expect(signal.aborted).toBe(false);
+    const told = once(signal, "abort");
     vi.advanceTimersByTime(500);
     await told;
-    expect((ended.reason as ProtocolError).reason).toBe("KEY_REVOKED");
+    expect((signal.reason as ProtocolError).reason).toBe("KEY_REVOKED");
   });
 
   it("of many at once: each version is seen, by whoever looks meanwhile", async () => {
@@ -227,14 +227,14 @@ describe("a backup that is restored", () => {
     await admin.update("tests", record.id, { label: "after" });
     const { key: lost } = await admin.create("tests", { label: "after" });
     const keys = await directory();
-    const { ended } = keys.admit(lost, hashOfKey(lost));
+    const { signal } = keys.admit(lost, hashOfKey(lost));
     const restore = `delete from api_keys where id not in (select id from backup);
       update api_keys k set label = b.label, version = b.version from backup b where b.id = k.id`;
     const audit = "alter table key_audit disable trigger all; delete from key_audit";
     await store.pool.query(`${audit}; ${restore}; alter table key_audit enable trigger all`);
     await keys.refresh();
     expect([first, lost].map((key) => outcome(keys, key))).toEqual(["admitted", "UNKNOWN_KEY"]);
-    expect((ended.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
+    expect((signal.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
     await admin.revoke("tests", record.id);
     await keys.refresh();
     expect(outcome(keys, first)).toBe("KEY_REVOKED");
@@ -271,10 +271,10 @@ describe("a key with terms that this version does not understand", () => {
     const { odd, other, write } = await withLater();
     const errors = vi.spyOn(silent, "error");
     const keys = await directory();
-    const { ended } = keys.admit(odd.key, hashOfKey(odd.key));
+    const { signal } = keys.admit(odd.key, hashOfKey(odd.key));
     await write();
     await keys.refresh();
-    expect((ended.reason as ProtocolError).reason).toBe("KEY_DISABLED");
+    expect((signal.reason as ProtocolError).reason).toBe("KEY_DISABLED");
     await admin.revoke("tests", other.record.id);
     await keys.refresh();
     await keys.refresh(true);

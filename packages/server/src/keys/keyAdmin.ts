@@ -61,11 +61,11 @@ export const DEFAULT_OVERLAP_MS = 86_400_000;
 const NO_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: {} };
 
 /** Changes that may wait in one process: each would hold a connection while it waits for those of others. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 /** @param store {@link Store}, of which only the pool is used. */
 export function createKeyAdmin(store: Store): KeyAdmin {
-  const turns = createFairSemaphore(1, MOST_WAITING);
+  const turns = createFairSemaphore(1, MAX_WAITING);
   const inTurn = <T>(work: () => Promise<T>) => turns.run(work).catch(asRefusal);
   const change = (actor: string, id: string, action: KeyAction, edit: Edit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
@@ -79,7 +79,9 @@ export function createKeyAdmin(store: Store): KeyAdmin {
       const now = await storeNow(store);
       const key = await existingKey(store, id);
       const record = keyRecordOf(key, now);
-      return Object.keys(key.terms.caps).length > 0 ? { ...record, today: await useOf(store, id) } : record;
+      return Object.keys(key.terms.caps).length > 0
+        ? { ...record, today: await usageToday(store, id) }
+        : record;
     },
     update: (actor, id, input) => change(actor, id, "update", (key, now) => updated(key, now, input)),
     async rotate(actor, id, overlapMs) {
@@ -105,7 +107,7 @@ function asRefusal(error: unknown): never {
   throw new ProtocolError("QUEUE_AT_CAPACITY", "as many changes of keys wait as may", {}, { cause: error });
 }
 
-async function useOf(store: Store, id: string): Promise<KeyUse> {
+async function usageToday(store: Store, id: string): Promise<KeyUse> {
   const { all, ends } = await capUse(store, id);
   return { transactions: Number(all.transactions), gas: all.gas.toString(), ends: ends.toISOString() };
 }

@@ -18,7 +18,7 @@ export interface Routing {
 }
 
 export interface RoutingDependencies {
-  readonly policies: Pick<PolicySource, "current" | "unusable">;
+  readonly policies: Pick<PolicySource, "current" | "unusableReason">;
   /** It is there by the time that anything is asked. */
   board(): Pick<LaneDirectory, "chooseUsable">;
   announceWork(waivers: readonly Uint8Array[]): void;
@@ -26,7 +26,7 @@ export interface RoutingDependencies {
 
 export function createRouting({ policies, board, announceWork }: RoutingDependencies): Routing {
   return {
-    whyUnusable: policies.unusable,
+    whyUnusable: policies.unusableReason,
     policiesDiffer: () => policies.current().differ,
     carrierOf(waiver, innerRaw) {
       const { to, data } = decodeInnerTx(innerRaw);

@@ -1,7 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
-import { ProtocolError } from "@gas-waiver/protocol";
-import { hashOfKey } from "../keys/apiKey.js";
-
 /** What an operator proves itself with, and the name that the audit has for it. */
 export interface AdminToken {
   readonly name: string;
@@ -20,25 +16,4 @@ export function problemsOfTokens(tokens: readonly AdminToken[]): string[] {
     problems.push("adminTokens has the same name twice: the audit could not tell them apart");
   }
   return problems;
-}
-
-/**
- * Finds out which operator calls, by the `Authorization` header; compares in constant time.
- * @returns who it is, for the audit.
- */
-export function createAdminAuthenticator(tokens: readonly AdminToken[]) {
-  const known = tokens.map(({ name, token }) => ({ name, hash: hashOfKey(token) }));
-  return (authorization: string | undefined): string => {
-    const token = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
-    if (token === undefined) {
-      throw new ProtocolError(
-        "MISSING_KEY",
-        "the request has no header `Authorization: Bearer <admin token>`",
-      );
-    }
-    const hash = hashOfKey(token);
-    const [match] = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-    if (match === undefined) throw new ProtocolError("UNKNOWN_KEY", "the admin token is not known");
-    return `admin token ${match.name}`;
-  };
 }

@@ -28,6 +28,9 @@ export interface KeyLimits {
   readonly maxDataLength: number;
 }
 
+/** The part of a key's limits that a token bucket needs: the refill rate and the size of the bucket. */
+export type RateLimits = Pick<KeyLimits, "ratePerSecond" | "rateBurst">;
+
 /** What a key, and each sender under it, may use in a day (D25); undefined: as much as the limits let through. */
 export interface KeyCaps {
   readonly transactions?: number;

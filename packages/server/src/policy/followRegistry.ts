@@ -9,13 +9,13 @@ export interface RegistryFollower {
    * Reads it for the first time, and follows it from then on.
    * @throws what {@link Registry.read} throws; it is followed all the same.
    */
-  begin(): Promise<void>;
+  start(): Promise<void>;
   /** There is a new block, or another waiver. */
   refresh(): void;
   close(): Promise<void>;
 }
 
-export interface FollowOptions {
+export interface FollowRegistryOptions {
   readonly registry: Registry;
   readonly log: Logger;
   readonly pollIntervalMs: number;
@@ -35,7 +35,7 @@ export function followRegistry({
   pollIntervalMs,
   waivers,
   onReading,
-}: FollowOptions): RegistryFollower {
+}: FollowRegistryOptions): RegistryFollower {
   const pause = createWakeableTimer();
   let closed = false;
   // The block that is known, and for which waivers. Undefined: something may have been missed.
@@ -50,7 +50,7 @@ export function followRegistry({
     const asked = waivers();
     const names = asked.map(bytesToHex).join();
     if (known?.names !== names) return read(asked, names);
-    const news = await registry.newsSince(known.block);
+    const news = await registry.changesSince(known.block);
     if (news.kind === "nothing") known = { block: news.block, names };
     else await read(asked, names);
   };
@@ -74,7 +74,7 @@ export function followRegistry({
   };
   let running: Promise<void> = Promise.resolve();
   return {
-    async begin() {
+    async start() {
       try {
         await attempt();
       } finally {

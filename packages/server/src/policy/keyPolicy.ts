@@ -16,13 +16,13 @@ import type { ResolvedOptions } from "../model/options.js";
 import { storeErrors } from "../model/unavailable.js";
 import { capUse } from "../store/caps.js";
 import type { Store } from "../store/store.js";
-import type { Policies } from "./policy.js";
+import type { PolicySet } from "./policy.js";
 
 export interface KeyPolicyDependencies {
   readonly store: Store;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxBodyBytes" | "queueCapacity">;
   /** @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known. */
-  policies(): Policies;
+  policies(): PolicySet;
   /** The waivers whose lanes may take work, and whether they do. */
   waivers(): readonly { readonly waiver: Uint8Array; readonly usable: boolean }[];
 }
@@ -40,7 +40,7 @@ export async function keyPolicyOf(
   const { allowedTargets: scope } = caller;
   const permitted = waivers().map(({ waiver, usable }) => {
     const targets = known.targetsOf(waiver);
-    const message = known.unusable(waiver) ?? (usable ? undefined : "it is given no work now");
+    const message = known.unusableReason(waiver) ?? (usable ? undefined : "it is given no work now");
     return { waiver, targets: scope ? intersectTargets(targets, scope) : targets, message };
   });
   return {

@@ -43,9 +43,9 @@ describe("the policies of several waivers", () => {
 
   it("say of each waiver whether it can be used", () => {
     const policies = registryPolicies(known(on(TRANSFER), undefined), undefined);
-    expect(policies.unusable(FIRST)).toBeUndefined();
-    expect(policies.unusable(SECOND)).toContain("is not a registered waiver");
-    expect(policies.unusable(STRANGER)).toContain("has not been read yet");
+    expect(policies.unusableReason(FIRST)).toBeUndefined();
+    expect(policies.unusableReason(SECOND)).toContain("is not a registered waiver");
+    expect(policies.unusableReason(STRANGER)).toContain("has not been read yet");
     expect([policies.targetsOf(SECOND), policies.targetsOf(STRANGER)]).toEqual([[], []]);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
   });
@@ -63,7 +63,7 @@ describe("a configured policy", () => {
     const policies = configuredPolicies(on(TRANSFER));
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
     expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
-    expect([policies.differ, policies.unusable(STRANGER)]).toEqual([false, undefined]);
+    expect([policies.differ, policies.unusableReason(STRANGER)]).toEqual([false, undefined]);
     expect(policies.targetsOf(STRANGER)).toEqual(on(TRANSFER));
   });
 });

@@ -23,7 +23,7 @@ export interface WaiverTargets {
  * What the waivers may send, as it is known at one moment: compiled, never changed, replaced whole by a newer one.
  * An InnerTx is taken if one waiver permits it (D4), and carried by one that does.
  */
-export interface Policies extends Policy {
+export interface PolicySet extends Policy {
   /**
    * The verdict of the waiver that comes nearest to permitting the call.
    * @throws {@link ProtocolError} `WAIVER_NOT_REGISTERED` if there is no registered waiver at all.
@@ -32,7 +32,7 @@ export interface Policies extends Policy {
   /** The waivers that permit the call; undefined if that is no question: all of them permit the same. */
   waiversFor(to: Uint8Array, data: Uint8Array): readonly Uint8Array[] | undefined;
   /** Why the waiver's lane can take no work, for a person; undefined if it can. */
-  unusable(waiver: Uint8Array): string | undefined;
+  unusableReason(waiver: Uint8Array): string | undefined;
   /** What the waiver may send; nothing if it is not registered. */
   targetsOf(waiver: Uint8Array): readonly AllowedTarget[];
   /** May two waivers send different calls? */
@@ -40,13 +40,13 @@ export interface Policies extends Policy {
 }
 
 /** One policy for every waiver there is: the configuration alone. */
-export function configuredPolicies(targets: readonly AllowedTarget[]): Policies {
+export function configuredPolicies(targets: readonly AllowedTarget[]): PolicySet {
   const policy = compilePolicy(targets);
   const united = uniteTargets(targets);
   return {
     check: policy.check,
     waiversFor: () => undefined,
-    unusable: () => undefined,
+    unusableReason: () => undefined,
     targetsOf: () => united,
     differ: false,
   };
@@ -63,7 +63,7 @@ interface Group {
 export function registryPolicies(
   found: readonly WaiverTargets[],
   configured: readonly AllowedTarget[] | undefined,
-): Policies {
+): PolicySet {
   const groups = groupsOf(found, configured);
   const groupOf = new Map<Hex, Group>();
   for (const group of groups) for (const waiver of group.waivers) groupOf.set(bytesToHex(waiver), group);
@@ -87,7 +87,7 @@ export function registryPolicies(
       if (!differ) return undefined;
       return groups.flatMap(({ policy, waivers }) => (policy.check(to, data) === "allowed" ? waivers : []));
     },
-    unusable(waiver) {
+    unusableReason(waiver) {
       const name = bytesToHex(waiver);
       if (groupOf.has(name)) return undefined;
       return known.has(name)

@@ -46,10 +46,10 @@ export interface Registry {
    * was an event, `unclear` if events may have been missed: a reorg, a long gap, a node that gives no logs.
    * @throws RpcUnavailableError if no node answers.
    */
-  newsSince(block: BlockRef): Promise<RegistryNews>;
+  changesSince(block: BlockRef): Promise<RegistryChanges>;
 }
 
-export type RegistryNews =
+export type RegistryChanges =
   | { readonly kind: "nothing"; readonly block: BlockRef }
   | { readonly kind: "changed" | "unclear" };
 
@@ -59,7 +59,7 @@ export class RegistryUnreadableError extends Error {
 }
 
 /** Blocks that are searched for events; after a longer gap everything is read again. */
-const MAX_GAP = 500n;
+const MAX_BLOCK_RANGE = 500n;
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 
@@ -87,11 +87,11 @@ export function createRegistry(rpc: Rpc): Registry {
       const results = outcomes.slice(1).map(bytesOf);
       return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
     },
-    async newsSince(known) {
+    async changesSince(known) {
       const [head] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
       const number = quantityOf(head);
       if (number === known.number) return { kind: "nothing", block: known };
-      if (number === undefined || number < known.number || number - known.number > MAX_GAP) {
+      if (number === undefined || number < known.number || number - known.number > MAX_BLOCK_RANGE) {
         return { kind: "unclear" };
       }
       const filter = {
@@ -142,7 +142,7 @@ function policyOf(
 }
 
 /** What a node says that runs no calls, or whose registry is another contract; any other error may pass. */
-const NO_CALLS = /\bmethod\b.*\b(not found|not supported|not available|does not exist)|\brevert/i;
+const UNSUPPORTED_CALL = /\bmethod\b.*\b(not found|not supported|not available|does not exist)|\brevert/i;
 const METHOD_NOT_FOUND = -32_601;
 
 function bytesOf(outcome: RpcOutcome): Uint8Array {
@@ -150,7 +150,7 @@ function bytesOf(outcome: RpcOutcome): Uint8Array {
     const { error } = outcome;
     const message = `the node refuses a call of ${REGISTRY}: ${error.message}`;
     const isForGood =
-      error instanceof RpcError && (error.code === METHOD_NOT_FOUND || NO_CALLS.test(error.message));
+      error instanceof RpcError && (error.code === METHOD_NOT_FOUND || UNSUPPORTED_CALL.test(error.message));
     throw isForGood
       ? new RegistryUnreadableError(message, { cause: error })
       : new RpcUnavailableError(message, "unknown", { cause: error });

@@ -1,11 +1,11 @@
 import type { InnerTxRules } from "@gas-waiver/protocol";
 import { type Caller, scopeOf } from "../model/caller.js";
-import type { Policies } from "./policy.js";
+import type { PolicySet } from "./policy.js";
 
 /** What an InnerTx of this caller must keep (D3): the chain's rules, the caller's limits, the policies of now. */
 export function rulesFor(
   caller: Caller,
-  { chainId, policies }: { readonly chainId: number; readonly policies: Policies },
+  { chainId, policies }: { readonly chainId: number; readonly policies: PolicySet },
 ): InnerTxRules {
   return {
     chainId: BigInt(chainId),

@@ -4,7 +4,7 @@ import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { followRegistry } from "./followRegistry.js";
-import { configuredPolicies, type Policies, registryPolicies } from "./policy.js";
+import { configuredPolicies, type PolicySet, registryPolicies } from "./policy.js";
 import { type Registry, RegistryUnreadableError } from "./registry.js";
 
 /** Where the service knows from what its waivers may send: the registry of the chain, its configuration, or both. */
@@ -14,11 +14,11 @@ export interface PolicySource {
    * what has changed meanwhile the chain itself refuses (D8). Before that, a configuration stands alone.
    * @throws {@link ProtocolError} `CHAIN_UNAVAILABLE` if nothing is known yet: nothing can be accepted.
    */
-  current(): Policies;
+  current(): PolicySet;
   /** Why the waiver's lane can take no work, for a person; undefined if it can. Throws nothing. */
-  unusable(waiver: Uint8Array): string | undefined;
+  unusableReason(waiver: Uint8Array): string | undefined;
   /** Reads the registry, if it is a source, and follows it from then on. Resolves also if no node answers. */
-  begin(): Promise<void>;
+  start(): Promise<void>;
   /** There is a new block, or another waiver. */
   refresh(): void;
   close(): Promise<void>;
@@ -44,10 +44,10 @@ export function createPolicySource({
 }: PolicySourceDependencies): PolicySource {
   const configured = options.allowedTargets;
   let policies = configured && configuredPolicies(configured);
-  const unusable = (waiver: Uint8Array) => policies?.unusable(waiver);
-  const set = (fresh: Policies, asked: readonly Uint8Array[]) => {
+  const unusableReason = (waiver: Uint8Array) => policies?.unusableReason(waiver);
+  const set = (fresh: PolicySet, asked: readonly Uint8Array[]) => {
     for (const waiver of asked) {
-      const [before, now] = [unusable(waiver), fresh.unusable(waiver)];
+      const [before, now] = [unusableReason(waiver), fresh.unusableReason(waiver)];
       if (now !== undefined && now !== before) log.error({ why: now }, "the waiver's lane takes no work");
       else if (now === undefined && before !== undefined)
         log.info({ waiver: bytesToHex(waiver) }, "the waiver is registered: its lane takes work");
@@ -72,10 +72,10 @@ export function createPolicySource({
       if (policies === undefined) throw unknownYet();
       return policies;
     },
-    unusable,
-    async begin() {
+    unusableReason,
+    async start() {
       // It goes on trying: what cannot be read now may be readable when the node is back.
-      await follower?.begin().catch(() => {});
+      await follower?.start().catch(() => {});
     },
     refresh: () => follower?.refresh(),
     async close() {

@@ -1,4 +1,4 @@
-import type { RateLimits } from "../http/limits/localRateLimiter.js";
+import type { RateLimits } from "../model/caller.js";
 import { prepared } from "./parameters.js";
 import type { Store } from "./store.js";
 

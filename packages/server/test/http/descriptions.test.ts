@@ -11,7 +11,7 @@ import {
   type RouteName,
 } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { answerBrokenRequest } from "../../src/http/errors.js";
+import { answerMalformedRequest } from "../../src/http/errors.js";
 import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
 import { Description } from "../support/description.js";
 import { ModelRegistry } from "../support/modelRegistry.js";
@@ -288,7 +288,7 @@ describe("a request that does not arrive in time", () => {
   it("is answered as described", async () => {
     // The service gives it a minute: the same answer behind a server that is less patient.
     const times = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
-    const server = createServer(times).on("clientError", answerBrokenRequest).listen(0, "127.0.0.1");
+    const server = createServer(times).on("clientError", answerMalformedRequest).listen(0, "127.0.0.1");
     await once(server, "listening");
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
     socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");

@@ -1,4 +1,4 @@
-import { unknownKey } from "../../src/keys/heldKey.js";
+import { unknownKey } from "../../src/keys/cachedKey.js";
 import { type Caller, limitsOfService } from "../../src/model/caller.js";
 import { resolveOptions } from "../../src/model/options.js";
 import { optionsFor } from "./testService.js";

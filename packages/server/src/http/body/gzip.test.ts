@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, testServices } from "../../../test/support/testService.js";
 import { innerOf } from "../../../test/support/user.js";
-import { asksForGzip, gzipEach } from "./gzip.js";
+import { acceptsGzip, gzipChunks } from "./gzip.js";
 
 const services = testServices();
 const GZIP = { "accept-encoding": "gzip" };
@@ -51,7 +51,7 @@ describe("gzipEach", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 3_000 })), async (chunks) => {
         const plain = chunks.map((chunk) => Buffer.from(chunk));
-        const made = await Readable.from(gzipEach(Readable.from(plain))).toArray();
+        const made = await Readable.from(gzipChunks(Readable.from(plain))).toArray();
         expect(gunzipSync(Buffer.concat(made))).toEqual(Buffer.concat(plain));
         plain.forEach((_, i) => {
           const soFar = Buffer.concat(made.slice(0, i + 1));
@@ -66,13 +66,13 @@ describe("gzipEach", () => {
 
 describe("asksForGzip", () => {
   it.each(["gzip", "deflate, gzip;q=0.5, br", "GZIP ; q=1", "x-gzip"])("is true for %s", (value) => {
-    expect(asksForGzip(value)).toBe(true);
+    expect(acceptsGzip(value)).toBe(true);
   });
 
   it.each([undefined, "", "identity", "*", "gzip;q=0", "gzip; q=0.000", "gzip;q=x", "br, gzipped"])(
     "is false for %s",
     (value) => {
-      expect(asksForGzip(value)).toBe(false);
+      expect(acceptsGzip(value)).toBe(false);
     },
   );
 });

@@ -1,7 +1,7 @@
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
 /** Does the request name gzip as an encoding that it takes (RFC 9110, 12.5.3)? `*` asks for nothing. */
-export function asksForGzip(acceptEncoding: string | string[] | undefined): boolean {
+export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   return String(acceptEncoding ?? "")
     .split(",")
     .some((item) => {
@@ -17,7 +17,7 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const LAST_BLOCK = Buffer.from([3, 0]);
 /** What the next chunk may repeat: a line looks much like the one before. */
 const WINDOW_BYTES = 1_024;
-const FLUSHED = {
+const DEFLATE_OPTIONS = {
   finishFlush: constants.Z_SYNC_FLUSH,
   level: 1,
   windowBits: 10,
@@ -31,7 +31,7 @@ const FLUSHED = {
  * 235 kB each for as long as they are open, which thousands of waiting requests would add up; a line takes 16 µs
  * either way.
  */
-export async function* gzipEach(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* gzipChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let before: Uint8Array = Buffer.alloc(0);
   let checksum = 0;
   let length = 0;
@@ -41,7 +41,7 @@ export async function* gzipEach(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
     checksum = crc32(chunk, checksum);
     length += chunk.length;
     before = chunk.subarray(-WINDOW_BYTES);
-    yield Buffer.concat([head, deflateRawSync(chunk, { ...FLUSHED, ...dictionary })]);
+    yield Buffer.concat([head, deflateRawSync(chunk, { ...DEFLATE_OPTIONS, ...dictionary })]);
     head = Buffer.alloc(0);
   }
   const sums = Buffer.alloc(8);

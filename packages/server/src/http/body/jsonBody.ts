@@ -1,14 +1,14 @@
 import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import type { Caller } from "../../model/caller.js";
-import type { BodyMemory, HeldBytes } from "../limits/bodyMemory.js";
+import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 
 export interface JsonBodyOptions {
   /** Of any body; a key may have a narrower limit. */
   readonly maxBodyBytes: number;
   /** Where the bodies of callers count; none on a listener without callers. */
-  readonly memory: BodyMemory | undefined;
+  readonly memory: BodyMemoryBudget | undefined;
 }
 
 /** What a body begins with that does not say how long it is, or says that it is longer. */
@@ -21,14 +21,14 @@ export const LEAST_BYTES_OF_PIECE = 64;
  * Reads bodies of JSON, and no others, into one block of bytes that grows. The framework would keep each piece as it
  * arrives, and a body that comes a byte a piece would take a hundred times its size.
  */
-export function takeJsonBodies(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
+export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
   app.decorateRequest("held");
   app.addHook("preParsing", (request, reply, payload, done) => {
     const { caller } = request as { readonly caller?: Caller };
     if (memory !== undefined && caller !== undefined && request.method === "POST") {
-      const held = memory.open(caller);
+      const held = memory.openReservation(caller);
       request.held = held;
       // The request's texts are as large as its body, and are there until it is answered.
       onResponseClosed(request.raw, reply.raw, () => held.release());
@@ -55,7 +55,7 @@ async function readText(
   const whose = limit < maxBodyBytes ? "of this key" : "that are taken";
   const declared = headers["content-length"];
   if (Number(declared ?? 0) > limit) throw tooLarge(limit, whose);
-  const block = new Block(Math.min(Number(declared ?? limit), FIRST_BYTES), limit, held);
+  const block = new GrowingBuffer(Math.min(Number(declared ?? limit), FIRST_BYTES), limit, held);
   return await new Promise((resolve, reject) => {
     // Once one does not fit, the rest is read and thrown away.
     let fits = true;
@@ -75,14 +75,14 @@ async function readText(
 }
 
 /** Bytes that come in pieces of any size. */
-class Block {
+class GrowingBuffer {
   readonly #limit: number;
-  readonly #held: HeldBytes | undefined;
+  readonly #held: MemoryReservation | undefined;
   #bytes: Buffer;
   #length = 0;
   #pieces = 0;
 
-  constructor(first: number, limit: number, held: HeldBytes | undefined) {
+  constructor(first: number, limit: number, held: MemoryReservation | undefined) {
     held?.grow(first);
     this.#bytes = Buffer.allocUnsafe(first);
     this.#limit = limit;
@@ -126,6 +126,6 @@ function tooLarge(maxBodyBytes: number, whose: string): ProtocolError {
 declare module "fastify" {
   interface FastifyRequest {
     /** What the body holds, on listeners that bound it. */
-    held: HeldBytes | undefined;
+    held: MemoryReservation | undefined;
   }
 }

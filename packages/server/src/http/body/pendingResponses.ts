@@ -12,7 +12,7 @@ export class PendingResponses {
   readonly #ending = new WeakSet<Socket>();
 
   /** Begins to hear of the server's requests. */
-  watch(server: Server): void {
+  track(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       const exchange = { request, response };
@@ -29,7 +29,7 @@ export class PendingResponses {
    * Closes a connection on which nothing more can be understood behind the last answer to what was understood.
    * @returns false, and does nothing, if no such answer is under way.
    */
-  endBehind(socket: Socket): boolean {
+  endAfterPending(socket: Socket): boolean {
     if (!this.#isAnswering(socket)) return false;
     this.#ending.add(socket);
     return true;

@@ -20,7 +20,7 @@ export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint
   });
   // What is written to a client that has just left; `close` follows.
   raw.on("error", () => {});
-  raw.writeHead(reply.statusCode, definedOf(reply.getHeaders()));
+  raw.writeHead(reply.statusCode, withoutUndefined(reply.getHeaders()));
   try {
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
       if (isOver || raw.destroyed) return;
@@ -35,7 +35,7 @@ export async function sendChunks(reply: FastifyReply, chunks: AsyncIterable<Uint
 
 type Headers = ReturnType<FastifyReply["getHeaders"]>;
 
-function definedOf(headers: Headers): Record<string, number | string | string[]> {
+function withoutUndefined(headers: Headers): Record<string, number | string | string[]> {
   const defined = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );

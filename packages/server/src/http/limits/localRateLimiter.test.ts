@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRateLimiter, RateExceededError } from "./localRateLimiter.js";
+import { createLocalRateLimiter, RateExceededError } from "./localRateLimiter.js";
 
 /** A limiter of 10 a second and 20 at once, on a clock of our own. */
 function limiterAt(rate = 10, rateBurst = 20) {
   const clock = { ms: 1_000 };
-  const all = createRateLimiter(() => clock.ms);
+  const all = createLocalRateLimiter(() => clock.ms);
   const limits = { ratePerSecond: rate, rateBurst };
   const limiter = {
     take: (keyId: string, count: number) => all.take({ keyId, limits }, count),
-    giveBack: (keyId: string, count: number) => all.giveBack({ keyId, limits }, count),
+    giveBack: (keyId: string, count: number) => all.refund({ keyId, limits }, count),
   };
   const refusal = (count: number, key = "key") => {
     try {
@@ -56,7 +56,7 @@ describe("the rate limit of a key (D22)", () => {
   });
 
   it("holds each key to its own rate, also when it changes", () => {
-    const limiter = createRateLimiter(() => 0);
+    const limiter = createLocalRateLimiter(() => 0);
     const slow = { keyId: "slow", limits: { ratePerSecond: 1, rateBurst: 2 } };
     const fast = { keyId: "fast", limits: { ratePerSecond: 100, rateBurst: 500 } };
     expect(limiter.take(slow, 2)).toEqual({ remaining: 0, resetSeconds: 2 });

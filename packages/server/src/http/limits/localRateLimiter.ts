@@ -1,15 +1,15 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller, KeyLimits } from "../../model/caller.js";
+import type { Caller, RateLimits } from "../../model/caller.js";
 
-/** The state of a key's limit after a request, for the `RateLimit` fields. */
+/** The state of a key's rate limit after a request, for the `RateLimit` header fields. */
 export interface RateState {
-  /** Transactions that may be sent at once now. */
+  /** Transactions that the key may send at once now. */
   readonly remaining: number;
-  /** Until the whole burst is there again. */
+  /** Seconds until the whole burst is available again. */
   readonly resetSeconds: number;
 }
 
-/** The key's rate is used up; `retryAfterSeconds` is when this request would pass. */
+/** The key's rate is used up. The same request passes after `retryAfterSeconds`. */
 export class RateExceededError extends ProtocolError {
   readonly retryAfterSeconds: number;
   readonly state: RateState;
@@ -30,26 +30,28 @@ export class RateExceededError extends ProtocolError {
   }
 }
 
-/** Limits transactions per key on this replica alone (D22). */
+/** Limits the transactions of each key on this replica alone (D22). */
 export interface LocalRateLimiter {
-  /** @throws {@link RateExceededError} and counts nothing, if the transactions do not fit. */
+  /** @throws {@link RateExceededError}, and counts nothing, if the key has too few tokens for the transactions. */
   take(caller: RatedCaller, count: number): RateState;
-  /** Transactions that were counted, and refused for another reason. */
-  giveBack(caller: RatedCaller, count: number): void;
+  /** Puts the tokens of transactions back that were refused for another reason. */
+  refund(caller: RatedCaller, count: number): void;
 }
 
-export type RateLimits = Pick<KeyLimits, "ratePerSecond" | "rateBurst">;
-
-/** What the limiter must know of who calls. */
+/** The part of a caller that rate limiters use. */
 export interface RatedCaller extends Pick<Caller, "keyId"> {
   readonly limits: RateLimits;
 }
 
+/** In tokens, or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
+const ROUNDING = 1e-6;
+
 /**
- * A bucket of tokens for each key, one token a transaction: what was used comes back with time. What is kept is how
- * many are used, so that limits that change find it so. Only known keys get here: their number is bounded.
+ * Keeps a token bucket for each key: a transaction takes one token, and tokens come back with time. The bucket stores
+ * the used tokens rather than the free ones, so that changed limits apply at once. Only authenticated callers get a
+ * bucket, which bounds their number.
  */
-export function createRateLimiter(now: () => number = () => performance.now()): LocalRateLimiter {
+export function createLocalRateLimiter(now: () => number = () => performance.now()): LocalRateLimiter {
   const buckets = new Map<string, { readonly used: number; readonly at: number }>();
   const usedNow = (keyId: string, { ratePerSecond }: RateLimits, at: number): number => {
     const bucket = buckets.get(keyId) ?? { used: 0, at };
@@ -59,12 +61,12 @@ export function createRateLimiter(now: () => number = () => performance.now()): 
     take({ keyId, limits }, count) {
       const at = now();
       const used = usedNow(keyId, limits, at);
-      const room = limits.rateBurst - used;
-      if (count > room + ROUNDING) throw exceeded(limits, count, room);
+      const available = limits.rateBurst - used;
+      if (count > available + ROUNDING) throw rateExceeded(limits, count, available);
       buckets.set(keyId, { used: used + count, at });
-      return roomOf(limits, room - count);
+      return rateStateOf(limits, available - count);
     },
-    giveBack({ keyId, limits }, count) {
+    refund({ keyId, limits }, count) {
       const at = now();
       if (buckets.has(keyId))
         buckets.set(keyId, { used: Math.max(0, usedNow(keyId, limits, at) - count), at });
@@ -72,22 +74,19 @@ export function createRateLimiter(now: () => number = () => performance.now()): 
   };
 }
 
-/** A request that is larger than what is left. */
-export function exceeded(limits: RateLimits, count: number, room: number): RateExceededError {
-  const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - room));
-  return new RateExceededError(count, limits, retryAfterSeconds, roomOf(limits, room));
+/** The refusal of a request that needs `count` tokens when there are `available`. */
+export function rateExceeded(limits: RateLimits, count: number, available: number): RateExceededError {
+  const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - available));
+  return new RateExceededError(count, limits, retryAfterSeconds, rateStateOf(limits, available));
 }
 
-/** What so many tokens mean for who reads of them. */
-export function roomOf(limits: RateLimits, tokens: number): RateState {
+/** Describes a number of tokens, with its fraction, in the terms of the `RateLimit` fields. */
+export function rateStateOf(limits: RateLimits, tokens: number): RateState {
   const remaining = Math.max(0, Math.floor(tokens + ROUNDING));
   return { remaining, resetSeconds: secondsUntil(limits, limits.rateBurst - tokens) };
 }
 
-/** In how many whole seconds so many tokens come. */
-export function secondsUntil({ ratePerSecond }: RateLimits, tokens: number): number {
+/** Whole seconds until `tokens` more have come. */
+function secondsUntil({ ratePerSecond }: RateLimits, tokens: number): number {
   return Math.max(0, Math.ceil(tokens / ratePerSecond - ROUNDING));
 }
-
-/** In tokens, or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
-const ROUNDING = 1e-6;

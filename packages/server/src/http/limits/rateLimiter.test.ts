@@ -4,7 +4,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../../store/store.js";
 import { createTokenStore, type TokenStore } from "../../store/tokenStore.js";
 import { RateExceededError } from "./localRateLimiter.js";
-import { createSharedRateLimiter, type RateLimiter } from "./rateLimiter.js";
+import { createRateLimiter, type RateLimiter } from "./rateLimiter.js";
 
 const limiters: RateLimiter[] = [];
 afterEach(async () => {
@@ -12,8 +12,8 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-function replica(bank: TokenStore, now?: () => number): RateLimiter {
-  const limiter = createSharedRateLimiter({ bank, log: silent, ...(now && { now }) });
+function replica(tokenStore: TokenStore, now?: () => number): RateLimiter {
+  const limiter = createRateLimiter({ tokenStore, log: silent, ...(now && { now }) });
   limiters.push(limiter);
   return limiter;
 }
@@ -34,8 +34,8 @@ async function refusal(limiter: RateLimiter, caller: ReturnType<typeof keyWith>,
   }
 }
 
-/** A bank in memory, on the clock of a test, that counts what it is asked. */
-function bankAt(clock: { ms: number }) {
+/** A token store in memory, on the clock of a test, that counts what it is asked. */
+function tokenStoreAt(clock: { ms: number }) {
   let available: number | undefined;
   let at = clock.ms;
   let questions = 0;
@@ -44,7 +44,7 @@ function bankAt(clock: { ms: number }) {
     at = clock.ms;
     return Math.min(rateBurst, grown);
   };
-  const bank: TokenStore = {
+  const tokenStore: TokenStore = {
     async take({ limits, needs, more }) {
       questions++;
       let left = grow(limits);
@@ -61,7 +61,7 @@ function bankAt(clock: { ms: number }) {
       available = (available ?? 0) + count;
     },
   };
-  return { bank, questions: () => questions };
+  return { tokenStore, questions: () => questions };
 }
 
 describe("a key's rate over replicas", () => {
@@ -73,9 +73,9 @@ describe("a key's rate over replicas", () => {
     for (const shares of [[1], [1, 1], [9, 1], [1, 1, 1]]) {
       vi.useFakeTimers({ toFake: ["setInterval"] });
       const clock = { ms: 0 };
-      const { bank } = bankAt(clock);
+      const { tokenStore } = tokenStoreAt(clock);
       const caller = keyWith(100, 200);
-      const replicas = shares.map(() => replica(bank, () => clock.ms));
+      const replicas = shares.map(() => replica(tokenStore, () => clock.ms));
       let passed = 0;
       const stepMs = 20;
       const seconds = 30;
@@ -101,9 +101,9 @@ describe("a key's rate over replicas", () => {
   it("is not held back by what another replica took in advance and left", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const clock = { ms: 0 };
-    const { bank } = bankAt(clock);
+    const { tokenStore } = tokenStoreAt(clock);
     const caller = keyWith(1, 1_000);
-    const [first, second] = [replica(bank, () => clock.ms), replica(bank, () => clock.ms)];
+    const [first, second] = [replica(tokenStore, () => clock.ms), replica(tokenStore, () => clock.ms)];
     expect(await refusal(first, caller, 1)).toBeUndefined();
     // The first has 50 in hand.
     expect(await refusal(second, caller, 999)).toMatchObject({ state: { remaining: 949 } });
@@ -115,8 +115,8 @@ describe("a key's rate over replicas", () => {
 
   it("costs few questions, and none while it is used up or if it is out of reach", async () => {
     const clock = { ms: 0 };
-    const { bank, questions } = bankAt(clock);
-    const limiter = replica(bank, () => clock.ms);
+    const { tokenStore, questions } = tokenStoreAt(clock);
+    const limiter = replica(tokenStore, () => clock.ms);
     const caller = keyWith(100, 200);
     for (let i = 0; i < 200; i++) expect(await refusal(limiter, caller, 1)).toBeUndefined();
     expect(questions()).toBeLessThanOrEqual(20);
@@ -129,8 +129,8 @@ describe("a key's rate over replicas", () => {
 
   it("is asked for once by all who wait at the same time", async () => {
     const clock = { ms: 0 };
-    const { bank, questions } = bankAt(clock);
-    const limiter = replica(bank, () => clock.ms);
+    const { tokenStore, questions } = tokenStoreAt(clock);
+    const limiter = replica(tokenStore, () => clock.ms);
     const all = await Promise.all(Array.from({ length: 250 }, () => refusal(limiter, keyWith(100, 200), 1)));
     expect(all.filter((one) => one === undefined)).toHaveLength(200);
     expect(questions()).toBeLessThanOrEqual(3);
@@ -138,9 +138,9 @@ describe("a key's rate over replicas", () => {
 
   it("tells what is left and when a request would pass, by what all replicas have used", async () => {
     const clock = { ms: 0 };
-    const { bank } = bankAt(clock);
+    const { tokenStore } = tokenStoreAt(clock);
     const caller = keyWith(10, 20);
-    const [first, second] = [replica(bank, () => clock.ms), replica(bank, () => clock.ms)];
+    const [first, second] = [replica(tokenStore, () => clock.ms), replica(tokenStore, () => clock.ms)];
     expect((await first.take(caller, 12)).state).toEqual({ remaining: 8, resetSeconds: 2 });
     expect((await second.take(caller, 5)).state).toEqual({ remaining: 3, resetSeconds: 2 });
     const refused = await refusal(first, caller, 8);
@@ -151,25 +151,25 @@ describe("a key's rate over replicas", () => {
 
   it("gets back what was refused for another reason, and no more than that", async () => {
     const clock = { ms: 0 };
-    const { bank } = bankAt(clock);
-    const limiter = replica(bank, () => clock.ms);
+    const { tokenStore } = tokenStoreAt(clock);
+    const limiter = replica(tokenStore, () => clock.ms);
     const taken = await limiter.take(keyWith(10, 20), 20);
     expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
-    taken.giveBack();
+    taken.refund();
     expect(await refusal(limiter, keyWith(10, 20), 20)).toBeUndefined();
     expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
   });
 
-  it("is each replica's own while the bank does not answer", async () => {
+  it("is each replica's own while the tokenStore does not answer", async () => {
     const fail = () => Promise.reject(new Error("the store is away"));
     const limiter = replica({ take: fail, giveBack: fail }, () => 0);
-    for (let i = 0; i < 4; i++) (await limiter.take(keyWith(10, 20), 5)).giveBack();
+    for (let i = 0; i < 4; i++) (await limiter.take(keyWith(10, 20), 5)).refund();
     for (let i = 0; i < 4; i++) expect(await refusal(limiter, keyWith(10, 20), 5)).toBeUndefined();
     expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
   });
 });
 
-describe("the bank in the store", () => {
+describe("the token store in PostgreSQL", () => {
   let store: Store;
   useTestStore("perTest", (opened) => {
     store = opened;
@@ -179,7 +179,7 @@ describe("the bank in the store", () => {
   });
 
   it("lets two replicas have together what one would have, and not a tenth less", async () => {
-    // However long the bank takes, nobody decides alone.
+    // However long the tokenStore takes, nobody decides alone.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     // A token in a hundred seconds: what is counted is the burst.
     const caller = keyWith(0.01, 1_000);
@@ -204,12 +204,12 @@ describe("the bank in the store", () => {
   });
 
   it("goes by the database's clock, and takes back what is not used", async () => {
-    const bank = createTokenStore(store);
+    const tokenStore = createTokenStore(store);
     const limits = { ratePerSecond: 0.01, rateBurst: 100 };
-    const ask = (needs: number[], more = 0) => bank.take({ keyId: "key", limits, needs, more });
+    const ask = (needs: number[], more = 0) => tokenStore.take({ keyId: "key", limits, needs, more });
     expect(await ask([60, 60, 30], 5)).toMatchObject({ granted: [true, false, true], extra: 5 });
     expect(await ask([6])).toMatchObject({ granted: [false] });
-    await bank.giveBack("key", 5);
+    await tokenStore.giveBack("key", 5);
     expect(await ask([10])).toMatchObject({ granted: [true] });
     // 30 tokens later.
     await store.pool.query("update key_rates set at = at - interval '3000 seconds'");

@@ -1,107 +1,87 @@
 import type { Logger } from "../../model/log.js";
 import type { TokenStore } from "../../store/tokenStore.js";
+import { within } from "../../util/within.js";
 import {
-  createRateLimiter,
+  createLocalRateLimiter,
   type RatedCaller,
   RateExceededError,
   type RateState,
 } from "./localRateLimiter.js";
 import { TokenBucket } from "./tokenBucket.js";
 
-/** Limits transactions per key over all replicas (D22). */
+/** Limits the transactions of each key over all replicas (D22). */
 export interface RateLimiter {
-  /** @throws {@link RateExceededError} and counts nothing, if the transactions do not fit. */
-  take(caller: RatedCaller, count: number): Promise<Taken>;
-  /** Gives back what is not used. */
+  /** @throws {@link RateExceededError}, and counts nothing, if the key has too few tokens for the transactions. */
+  take(caller: RatedCaller, count: number): Promise<TakenTokens>;
+  /** Returns unused tokens to the store. */
   close(): Promise<void>;
 }
 
-/** Transactions that were counted. */
-export interface Taken {
+/** The tokens of one request: one for each transaction. */
+export interface TakenTokens {
   readonly state: RateState;
-  /** They were refused for another reason: they count no more. */
-  giveBack(): void;
+  /** Puts the tokens back. For requests that are refused for another reason. */
+  refund(): void;
 }
 
-export interface SharedLimiterDependencies {
-  readonly bank: TokenStore;
+export interface RateLimiterDependencies {
+  readonly tokenStore: TokenStore;
   readonly log: Logger;
   /** In ms. */
   readonly now?: () => number;
 }
 
-/** No number of replicas checks so many signatures a second: such a limit is none, and costs no question. */
-const UNREACHABLE = 100_000;
-/** How long tokens may lie idle before others get them. */
+/** A rate from here on is no limit, since no number of replicas checks so many signatures a second. */
+const UNLIMITED_RATE = 100_000;
+/** Tokens that were idle for this long go back to the store, for other replicas. */
 const IDLE_MS = 500;
-/** How long the bank may take to answer before this replica decides alone. */
-const PATIENCE_MS = 1_000;
-/** How long the end waits for it. */
-const GOODBYE_MS = 200;
+/** When the store takes longer than this, the replica decides alone. */
+const STORE_TIMEOUT_MS = 1_000;
+/** `close` waits this long for the store. */
+const CLOSE_TIMEOUT_MS = 200;
 
 /**
- * What goes through all replicas together never exceeds a key's rate and burst, because every token comes from the one
- * bank. What lies idle on other replicas, a twentieth of the burst on each for half a second, is what a key may miss.
- * A bank that does not answer, which is the store, leaves each replica with the limit of its own.
+ * All replicas together never exceed a key's rate and burst, because every token comes from the one store. A key may
+ * miss the tokens that are idle on other replicas: a twentieth of its burst on each, for half a second. When the store
+ * does not answer, each replica falls back to its local limit.
  */
-export function createSharedRateLimiter({
-  bank,
-  log,
-  now = () => performance.now(),
-}: SharedLimiterDependencies): RateLimiter {
-  // Whoever is too fast for one replica is so for all, and costs no question.
-  const local = createRateLimiter(now);
-  const purses = new Map<string, TokenBucket>();
-  const purseOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
-    const purse = purses.get(keyId) ?? new TokenBucket({ keyId, bank, now }, limits);
-    purses.set(keyId, purse);
-    return purse;
+export function createRateLimiter(dependencies: RateLimiterDependencies): RateLimiter {
+  const { tokenStore, log, now = () => performance.now() } = dependencies;
+  // A key that is too fast for one replica is too fast for all, and needs no query.
+  const local = createLocalRateLimiter(now);
+  const buckets = new Map<string, TokenBucket>();
+  const bucketOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
+    const bucket = buckets.get(keyId) ?? new TokenBucket({ keyId, tokenStore, now }, limits);
+    buckets.set(keyId, bucket);
+    return bucket;
   };
-  const giveBackIdle = (idleMs: number) =>
-    Promise.all(
-      [...purses.values()].map((purse) =>
-        purse
-          .giveBack(idleMs)
-          .catch((error: Error) => log.debug({ err: error.message }, "tokens could not be given back")),
-      ),
-    );
-  const timer = setInterval(() => void giveBackIdle(IDLE_MS), IDLE_MS);
+  const returnIdle = async (idleMs: number) => {
+    const logFailure = (error: Error) => log.debug({ err: error.message }, "unused tokens were not returned");
+    await Promise.all([...buckets.values()].map((bucket) => bucket.returnIdle(idleMs).catch(logFailure)));
+  };
+  const timer = setInterval(() => void returnIdle(IDLE_MS), IDLE_MS);
   return {
     async take(caller, count) {
-      const own = local.take(caller, count);
-      const alone = { state: own, giveBack: () => local.giveBack(caller, count) };
-      if (caller.limits.ratePerSecond >= UNREACHABLE) return alone;
-      const purse = purseOf(caller);
+      const localState = local.take(caller, count);
+      const localTokens = { state: localState, refund: () => local.refund(caller, count) };
+      if (caller.limits.ratePerSecond >= UNLIMITED_RATE) return localTokens;
+      const bucket = bucketOf(caller);
       try {
-        const shared = await within(PATIENCE_MS, purse.take(caller.limits, count));
-        if (shared === undefined) return alone;
-        const giveBack = () => {
-          alone.giveBack();
-          purse.put(count);
+        const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
+        const refund = () => {
+          localTokens.refund();
+          bucket.refund(count);
         };
-        return { state: shared.remaining < own.remaining ? shared : own, giveBack };
+        return { state: shared.remaining < localState.remaining ? shared : localState, refund };
       } catch (error) {
-        if (!(error instanceof RateExceededError)) return alone;
-        alone.giveBack();
+        if (!(error instanceof RateExceededError)) return localTokens;
+        localTokens.refund();
         throw error;
       }
     },
     async close() {
       clearInterval(timer);
-      await within(GOODBYE_MS, giveBackIdle(0));
+      await within(CLOSE_TIMEOUT_MS, returnIdle(0)).catch(() => {});
     },
   };
-}
-
-/** Undefined if it takes longer; what becomes of it then is nobody's concern. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

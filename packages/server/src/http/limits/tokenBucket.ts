@@ -1,39 +1,38 @@
+import type { RateLimits } from "../../model/caller.js";
 import type { TokenStore } from "../../store/tokenStore.js";
-import {
-  exceeded,
-  type RateExceededError,
-  type RateLimits,
-  type RateState,
-  roomOf,
-} from "./localRateLimiter.js";
+import { type RateExceededError, type RateState, rateExceeded, rateStateOf } from "./localRateLimiter.js";
 
-interface Waiting {
+/** A request for which this replica has too few tokens. */
+interface WaitingRequest {
   readonly count: number;
-  /** From this purse; the rest has to be asked for. */
-  own: number;
+  /** Tokens of this replica that are set aside for the request. The store is asked for the rest. */
+  reserved: number;
   readonly resolve: (state: RateState) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export interface TokenBucketOptions {
   readonly keyId: string;
-  readonly bank: TokenStore;
+  readonly tokenStore: TokenStore;
   /** In ms. */
   readonly now: () => number;
 }
 
-/** The share of its burst that a replica takes for a key in advance: so much may lie idle in each. */
-const CHUNK = 0.05;
+/** The share of its burst that a replica takes for a key in advance. So much may be idle on each replica. */
+const PREFETCH_SHARE = 0.05;
 
-/** The tokens of one key on one replica: taken from the bank a few at a time, and spent here. */
+/** In tokens: the store's fractions of a token do not add up exactly. */
+const ROUNDING = 1e-3;
+
+/** The tokens of one key on one replica. The store hands them out a few at a time, and this replica spends them. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #limits: RateLimits;
   #tokens = 0;
-  /** What the bank had left, when it last said so. */
-  #left: { readonly available: number; readonly at: number } | undefined;
-  #waiting: Waiting[] = [];
-  #asking = false;
+  /** The store's balance for the key, and when the store told it. */
+  #balance: { readonly available: number; readonly at: number } | undefined;
+  #waiting: WaitingRequest[] = [];
+  #isRefilling = false;
   #usedAt = 0;
 
   constructor(options: TokenBucketOptions, limits: RateLimits) {
@@ -42,98 +41,95 @@ export class TokenBucket {
   }
 
   /**
-   * @returns what is left, over all replicas as far as it is known.
-   * @throws {@link RateExceededError}, or what the bank fails with: then nothing was taken.
+   * @returns the tokens that are left over all replicas, as far as this replica knows.
+   * @throws {@link RateExceededError}, or the store's error. Then nothing was taken.
    */
   take(limits: RateLimits, count: number): Promise<RateState> {
     this.#usedAt = this.#options.now();
-    this.#follow(limits);
-    if (this.#waiting.length === 0 && !this.#asking) {
+    this.#setLimits(limits);
+    if (this.#waiting.length === 0 && !this.#isRefilling) {
       if (count <= this.#tokens) {
         this.#tokens -= count;
         return Promise.resolve(this.#state());
       }
-      // The bank could not have got enough since it was asked: it need not be asked again.
-      if (count > this.#room() + ROUNDING) return Promise.reject(this.#exceeded(count));
+      // The store cannot have got enough tokens since it was asked, so it is not asked again.
+      if (count > this.#available() + ROUNDING) return Promise.reject(this.#exceeded(count));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ count, own: 0, resolve, reject });
-      void this.#ask();
+      this.#waiting.push({ count, reserved: 0, resolve, reject });
+      void this.#refill();
     });
   }
 
-  /** Tokens that were taken, and not used. */
-  put(count: number): void {
+  /** Puts tokens back that were taken and not used. */
+  refund(count: number): void {
     this.#tokens += count;
   }
 
-  /** Gives what has lain idle for a while back to the bank, for other replicas. */
-  async giveBack(idleMs: number): Promise<void> {
-    const { keyId, bank, now } = this.#options;
+  /** Returns the tokens to the store, for other replicas, if none was used for `idleMs`. */
+  async returnIdle(idleMs: number): Promise<void> {
+    const { keyId, tokenStore, now } = this.#options;
     if (this.#tokens === 0 || now() - this.#usedAt < idleMs) return;
     const count = this.#tokens;
     this.#tokens = 0;
-    await bank.giveBack(keyId, count);
-    if (this.#left) this.#left = { ...this.#left, available: this.#left.available + count };
+    await tokenStore.giveBack(keyId, count);
+    if (this.#balance) this.#balance = { ...this.#balance, available: this.#balance.available + count };
   }
 
-  /** Limits that have changed make what is known of the bank worthless. */
-  #follow(limits: RateLimits): void {
+  /** A balance under other limits says nothing about these. */
+  #setLimits(limits: RateLimits): void {
     const { ratePerSecond, rateBurst } = this.#limits;
-    if (limits.ratePerSecond !== ratePerSecond || limits.rateBurst !== rateBurst) this.#left = undefined;
+    if (limits.ratePerSecond !== ratePerSecond || limits.rateBurst !== rateBurst) this.#balance = undefined;
     this.#limits = limits;
   }
 
-  /** One question at a time, for all who wait. Never rejects. */
-  async #ask(): Promise<void> {
-    if (this.#asking) return;
-    this.#asking = true;
-    while (this.#waiting.length > 0) await this.#askFor(this.#waiting.splice(0));
-    this.#asking = false;
+  /** Asks the store once at a time, for all waiting requests together. Never rejects. */
+  async #refill(): Promise<void> {
+    if (this.#isRefilling) return;
+    this.#isRefilling = true;
+    while (this.#waiting.length > 0) await this.#serve(this.#waiting.splice(0));
+    this.#isRefilling = false;
   }
 
-  async #askFor(waiting: readonly Waiting[]): Promise<void> {
-    const { keyId, bank, now } = this.#options;
+  async #serve(waiting: readonly WaitingRequest[]): Promise<void> {
+    const { keyId, tokenStore, now } = this.#options;
     const limits = this.#limits;
-    for (const one of waiting) {
-      one.own = Math.min(this.#tokens, one.count);
-      this.#tokens -= one.own;
+    for (const request of waiting) {
+      request.reserved = Math.min(this.#tokens, request.count);
+      this.#tokens -= request.reserved;
     }
-    const chunk = Math.floor(CHUNK * limits.rateBurst);
-    const needs = waiting.map(({ count, own }) => count - own);
-    // Who sends large batches asks for each anyway.
-    const more = needs.every((need) => need < chunk) ? chunk : 0;
+    const prefetch = Math.floor(PREFETCH_SHARE * limits.rateBurst);
+    const needs = waiting.map(({ count, reserved }) => count - reserved);
+    // A client of large batches asks the store for each of them in any case.
+    const more = needs.every((need) => need < prefetch) ? prefetch : 0;
     try {
-      const { granted, extra, available } = await bank.take({ keyId, limits, needs, more });
-      this.#left = { available, at: now() };
+      const { granted, extra, available } = await tokenStore.take({ keyId, limits, needs, more });
+      this.#balance = { available, at: now() };
       this.#tokens += extra;
-      for (const [i, one] of waiting.entries()) if (!granted[i]) this.#tokens += one.own;
-      for (const [i, one] of waiting.entries()) {
-        if (granted[i]) one.resolve(this.#state());
-        else one.reject(this.#exceeded(one.count));
+      for (const [i, request] of waiting.entries()) if (!granted[i]) this.#tokens += request.reserved;
+      for (const [i, request] of waiting.entries()) {
+        if (granted[i]) request.resolve(this.#state());
+        else request.reject(this.#exceeded(request.count));
       }
     } catch (error) {
-      for (const { own } of waiting) this.#tokens += own;
-      for (const one of waiting) one.reject(error);
+      for (const { reserved } of waiting) this.#tokens += reserved;
+      for (const request of waiting) request.reject(error);
     }
   }
 
-  /** Tokens for all replicas now, as far as is known here, with the fraction of the next. */
-  #room(): number {
-    if (this.#left === undefined) return Number.POSITIVE_INFINITY;
-    const elapsedMs = this.#options.now() - this.#left.at;
-    const grown = this.#left.available + (elapsedMs * this.#limits.ratePerSecond) / 1_000;
-    return Math.min(this.#limits.rateBurst, grown + this.#tokens);
+  /** Tokens for all replicas now, as far as this replica knows, with the fraction of the next one. */
+  #available(): number {
+    if (this.#balance === undefined) return Number.POSITIVE_INFINITY;
+    const elapsedMs = this.#options.now() - this.#balance.at;
+    const inStore = this.#balance.available + (elapsedMs * this.#limits.ratePerSecond) / 1_000;
+    return Math.min(this.#limits.rateBurst, inStore + this.#tokens);
   }
 
   #state(): RateState {
-    const room = Math.min(this.#limits.rateBurst, this.#room());
-    return roomOf(this.#limits, room);
+    return rateStateOf(this.#limits, Math.min(this.#limits.rateBurst, this.#available()));
   }
 
   #exceeded(count: number): RateExceededError {
-    return exceeded(this.#limits, count, Math.min(this.#limits.rateBurst, this.#room()));
+    return rateExceeded(this.#limits, count, Math.min(this.#limits.rateBurst, this.#available()));
   }
 }
-
-const ROUNDING = 1e-3;

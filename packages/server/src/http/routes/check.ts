@@ -36,7 +36,7 @@ export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDepe
       const taken = await limiter.take(checks, transactions.length);
       setRateLimit(reply, taken.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
-        taken.giveBack();
+        taken.refund();
         throw error;
       });
       reply.type(NDJSON).header("cache-control", "no-store");

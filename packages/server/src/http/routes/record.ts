@@ -2,7 +2,7 @@ import { bytesToHex, codeOf, type Reason, type SubmissionRecord } from "@gas-wai
 import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../../model/submission.js";
 
 /** The record as the wire has it. */
-export function recordOf(submission: Submission): SubmissionRecord {
+export function toSubmissionRecord(submission: Submission): SubmissionRecord {
   const { id, state, innerHash, sender, senderNonce, target, selector, acceptedAt } = submission;
   return {
     id,

@@ -18,23 +18,23 @@ import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } fr
 import { findSubmissionsOf } from "../../store/readers.js";
 import type { Store } from "../../store/store.js";
 import type { Authenticator } from "../auth.js";
-import { asksForGzip } from "../body/gzip.js";
+import { acceptsGzip } from "../body/gzip.js";
 import { addVary } from "../vary.js";
-import { recordOf } from "./record.js";
+import { toSubmissionRecord } from "./record.js";
 
 export interface SubmissionsDependencies {
   readonly store: Store;
   readonly chainRef: number;
   readonly authenticator: Authenticator;
   /** Who was told of a broadcast finds it in the record. */
-  readonly delivered: Pick<BroadcastBuffer, "flush">;
+  readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
 }
 
 const compress = promisify(gzip);
 
 /** What became of submissions (D15, D17): one by its id, or a list. A key sees only its own. */
 export function registerSubmissions(app: FastifyInstance, dependencies: SubmissionsDependencies): void {
-  const { store, chainRef, authenticator, delivered } = dependencies;
+  const { store, chainRef, authenticator, broadcastBuffer } = dependencies;
   const authenticate: onRequestAsyncHookHandler = async (request) => {
     request.caller = authenticator.authenticate(request.headers.authorization);
   };
@@ -48,13 +48,13 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
       const find = () => storeErrors(() => findSubmissionsOf(store, keyId, [id]));
       let [submission] = isUuid(id) ? await find() : [];
       if (submission?.state === "signed") {
-        await delivered.flush();
+        await broadcastBuffer.flush();
         [submission] = await find();
       }
       if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
       }
-      return recordOf(submission);
+      return toSubmissionRecord(submission);
     },
   });
   app.route<{ Querystring: Record<string, unknown> }>({
@@ -63,15 +63,15 @@ export function registerSubmissions(app: FastifyInstance, dependencies: Submissi
     onRequest: authenticate,
     handler: async (request, reply) => {
       const filter = filterOf(parseSubmissionsQuery(request.query), request.caller, chainRef);
-      await delivered.flush();
+      await broadcastBuffer.flush();
       const { submissions, next } = await storeErrors(() => listSubmissions(store, filter));
       const page: SubmissionPage = {
-        submissions: submissions.map(recordOf),
+        submissions: submissions.map(toSubmissionRecord),
         ...(next !== undefined && { next: cursorOf(next) }),
       };
       reply.header("cache-control", "no-store");
       addVary(reply, "accept-encoding");
-      if (!asksForGzip(request.headers["accept-encoding"])) return reply.send(page);
+      if (!acceptsGzip(request.headers["accept-encoding"])) return reply.send(page);
       reply.header("content-encoding", "gzip").type("application/json; charset=utf-8");
       return reply.send(await compress(JSON.stringify(page)));
     },

@@ -10,10 +10,10 @@ import {
 } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import type { Intake } from "../../intake/intake.js";
-import type { Grant } from "../../keys/heldKey.js";
+import type { Grant } from "../../keys/cachedKey.js";
 import type { Caller } from "../../model/caller.js";
 import type { Authenticator } from "../auth.js";
-import { asksForGzip, gzipEach } from "../body/gzip.js";
+import { acceptsGzip, gzipChunks } from "../body/gzip.js";
 import { sendChunks } from "../body/sendChunks.js";
 import { takeUntilAborted } from "../body/takeUntilAborted.js";
 import { setRateLimit, setRateLimitPolicy } from "../errors.js";
@@ -41,21 +41,21 @@ export function registerSubmit(app: FastifyInstance, dependencies: SubmitDepende
     handler: async (request, reply) => {
       const wait = parseWait(request.query.wait);
       const name = parseIdempotencyKey(request.headers["idempotency-key"]);
-      const { caller, ended } = request.grant;
+      const { caller, signal } = request.grant;
       // It may have ended while the body came.
-      ended.throwIfAborted();
+      signal.throwIfAborted();
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       const taken = await limiter.take(caller, transactions.length);
       setRateLimit(reply, taken.state);
       const lines = await intake.submit(caller, transactions, wait, name).catch((error: unknown) => {
-        taken.giveBack();
+        taken.refund();
         throw error;
       });
       // D25: a key that ends cuts the stream after a whole line.
-      const encoded = encode(takeUntilAborted(lines, ended));
-      const compress = asksForGzip(request.headers["accept-encoding"]);
-      const body = compress ? gzipEach(encoded) : encoded;
+      const encoded = encode(takeUntilAborted(lines, signal));
+      const compress = acceptsGzip(request.headers["accept-encoding"]);
+      const body = compress ? gzipChunks(encoded) : encoded;
       if (compress) reply.header("content-encoding", "gzip");
       addVary(reply, "accept-encoding");
       await sendChunks(reply.type(NDJSON).header("cache-control", "no-store"), body);

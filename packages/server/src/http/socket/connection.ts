@@ -12,7 +12,7 @@ import {
 } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
 import type { Intake } from "../../intake/intake.js";
-import type { Grant } from "../../keys/heldKey.js";
+import type { Grant } from "../../keys/cachedKey.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
@@ -58,7 +58,7 @@ export class SocketConnection {
     this.#grant = grant;
     this.#dependencies = dependencies;
     const end = () => this.#end();
-    grant.ended.addEventListener("abort", end);
+    grant.signal.addEventListener("abort", end);
     // Messages come as one Buffer, the library's default.
     socket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
     socket.on("pong", () => {
@@ -74,7 +74,7 @@ export class SocketConnection {
     // A client that goes away ends the listening, and cancels nothing (D19).
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
-        grant.ended.removeEventListener("abort", end);
+        grant.signal.removeEventListener("abort", end);
         for (const stream of this.#streams) void stream.return?.();
         resolve();
       });
@@ -89,12 +89,12 @@ export class SocketConnection {
       return;
     }
     this.#alive = false;
-    this.guard.pinged();
+    this.guard.resetControlFrames();
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping(undefined, undefined, () => {});
   }
 
   /** Resolves when the answers under way are out. */
-  async answered(): Promise<void> {
+  async drained(): Promise<void> {
     await Promise.all(this.#serving);
   }
 
@@ -109,14 +109,14 @@ export class SocketConnection {
   /** The key is no longer good: what was accepted goes on, and nobody is told of it here (D19, D25). */
   #end(): void {
     for (const stream of this.#streams) void stream.return?.();
-    const { message } = this.#grant.ended.reason as ProtocolError;
+    const { message } = this.#grant.signal.reason as ProtocolError;
     this.#socket.close(CLOSE_CODES.policyViolation, message);
     // Also one that does not say goodbye, or does not read.
     setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    const held = this.guard.take();
+    const held = this.guard.completeFrame();
     // Frames may still come from a client that is being sent away.
     if (this.#socket.readyState !== WebSocket.OPEN) {
       held.release();
@@ -195,7 +195,7 @@ export class SocketConnection {
     const { transactions } = frame;
     const taken = await limiter.take(caller, transactions.length);
     return await intake.submit(caller, transactions, wait).catch((error: unknown) => {
-      taken.giveBack();
+      taken.refund();
       throw error;
     });
   }

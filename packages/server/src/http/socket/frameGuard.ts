@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
-import type { BodyMemory, BodyOwner, HeldBytes } from "../limits/bodyMemory.js";
-import { FrameHeads } from "./frameHeads.js";
+import type { BodyMemoryBudget, BudgetOwner, MemoryReservation } from "../limits/bodyMemoryBudget.js";
+import { FrameCounter } from "./frameCounter.js";
 
 export interface FrameGuardOptions {
-  readonly memory: BodyMemory;
-  readonly owner: BodyOwner;
+  readonly memory: BodyMemoryBudget;
+  readonly owner: BudgetOwner;
   /** How long a frame may take to arrive. */
   readonly bodyTimeoutMs: number;
 }
@@ -29,18 +29,18 @@ const GOODBYE_MS = 500;
 export class FrameGuard {
   readonly #socket: WebSocket;
   readonly #options: FrameGuardOptions;
-  #held: HeldBytes;
+  #held: MemoryReservation;
   /** Bytes of the frame under way, as they came. */
   #arrived = 0;
   #since = 0;
   #signs = 0;
-  readonly #heads = new FrameHeads();
+  readonly #heads = new FrameCounter();
   #frames = 0;
 
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#held = options.memory.open(options.owner);
+    this.#held = options.memory.openReservation(options.owner);
     // Before the library hears of it, and tells of the frames in it.
     raw.prependListener("data", (piece: Buffer) => this.#hear(piece));
     const sign = (data: Buffer) => this.#sign(data.length);
@@ -50,16 +50,16 @@ export class FrameGuard {
   }
 
   /** A frame is whole: what it holds is given back by whoever called this. */
-  take(): HeldBytes {
+  completeFrame(): MemoryReservation {
     const held = this.#held;
-    this.#held = this.#options.memory.open(this.#options.owner);
+    this.#held = this.#options.memory.openReservation(this.#options.owner);
     this.#arrived = 0;
     this.#frames = 0;
     return held;
   }
 
   /** Ends the connection if a frame takes too long. */
-  look(now: number): void {
+  closeIfSlow(now: number): void {
     if (this.#arrived > 0 && now - this.#since > this.#options.bodyTimeoutMs) {
       const seconds = this.#options.bodyTimeoutMs / 1_000;
       this.#end(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
@@ -67,7 +67,7 @@ export class FrameGuard {
   }
 
   /** The service has sent a ping; the client's are counted anew. */
-  pinged(): void {
+  resetControlFrames(): void {
     this.#signs = 0;
   }
 

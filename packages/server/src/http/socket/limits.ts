@@ -2,16 +2,16 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 
-export type SocketLimits = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets">;
+export type SocketLimitOptions = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets">;
 
 /** Bounds the open WebSockets, in all and for each key. */
-export class ConnectionLimits {
-  readonly #limits: SocketLimits;
+export class SocketLimits {
+  readonly #limits: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
   readonly #ofKey = new Map<string, number>();
   #all = 0;
 
-  constructor(limits: SocketLimits, metrics: Pick<Metrics, "sockets">) {
+  constructor(limits: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
     this.#limits = limits;
     this.#metrics = metrics;
   }

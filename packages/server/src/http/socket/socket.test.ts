@@ -11,7 +11,7 @@ import { createLog } from "../../model/log.js";
 import { createMetrics } from "../../model/metrics.js";
 import { createAuthenticator } from "../auth.js";
 import { createErrorHandler } from "../errors.js";
-import { BodyMemory } from "../limits/bodyMemory.js";
+import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { registerSocket } from "./socket.js";
 
 const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
@@ -29,9 +29,9 @@ async function appWith(submit: Intake["submit"]) {
   const intake: Intake = {
     submit,
     watch: async () => none(),
-    refuse: () => {},
-    refusing: false,
-    end: () => {},
+    stopAccepting: () => {},
+    isStopping: false,
+    endLines: () => {},
   };
   const ending = new AbortController();
   const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
@@ -44,11 +44,11 @@ async function appWith(submit: Intake["submit"]) {
     log,
     metrics,
     limiter: {
-      take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, giveBack: () => {} }),
+      take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, refund: () => {} }),
       close: async () => {},
     },
     authenticator: { admit, authenticate: (text) => admit(text).caller },
-    memory: new BodyMemory(1_000_000, 100_000),
+    memory: new BodyMemoryBudget(1_000_000, 100_000),
     options: {
       maxBodyBytes: 100_000,
       maxSocketRequests: 100,

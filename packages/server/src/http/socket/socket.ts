@@ -3,21 +3,21 @@ import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
-import type { Grant } from "../../keys/heldKey.js";
+import type { Grant } from "../../keys/cachedKey.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { shuttingDown } from "../../model/unavailable.js";
 import type { Authenticator } from "../auth.js";
-import type { BodyMemory } from "../limits/bodyMemory.js";
+import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { SocketConnection, type SocketDependencies } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
-import { ConnectionLimits, type SocketLimits } from "./limits.js";
+import { type SocketLimitOptions, SocketLimits } from "./limits.js";
 
 export interface SocketRouteDependencies extends SocketDependencies {
   readonly authenticator: Authenticator;
-  readonly memory: BodyMemory;
+  readonly memory: BodyMemoryBudget;
   readonly options: SocketDependencies["options"] &
-    SocketLimits &
+    SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs">;
 }
 
@@ -40,7 +40,7 @@ export const PIECES = {
 export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): void {
   const { authenticator, options, memory } = dependencies;
   const connections = new Set<SocketConnection>();
-  const room = new ConnectionLimits(options, dependencies.metrics);
+  const room = new SocketLimits(options, dependencies.metrics);
   let closing = false;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -85,7 +85,7 @@ export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDe
   }, options.socketPingMs).unref();
   const looks = setInterval(() => {
     const now = performance.now();
-    for (const connection of connections) connection.guard.look(now);
+    for (const connection of connections) connection.guard.closeIfSlow(now);
   }, LOOK_FOR_SLOW_MS).unref();
   app.addHook("preClose", async () => {
     closing = true;
@@ -141,7 +141,7 @@ async function goodbye(connections: ReadonlySet<SocketConnection>): Promise<void
     timer = setTimeout(resolve, GOODBYE_MS);
   });
   const leaving = [...connections].map(async (connection) => {
-    await connection.answered();
+    await connection.drained();
     connection.close(CLOSE_CODES.serviceRestart, "the service is shutting down");
     await connection.closed;
   });

@@ -2,7 +2,7 @@
 const LONGEST_HEAD = 14;
 
 /** Counts the frames of a WebSocket as their bytes pass by. What is in them is the library's to judge. */
-export class FrameHeads {
+export class FrameCounter {
   readonly #head = Buffer.alloc(LONGEST_HEAD);
   /** Bytes of the head under way. */
   #has = 0;

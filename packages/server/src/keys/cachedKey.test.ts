@@ -4,7 +4,7 @@ import { callerOf } from "../../test/support/callers.js";
 import { parseTerms } from "../model/keyTerms.js";
 import type { StoredKey } from "../store/apiKeys.js";
 import { hashOfKey } from "./apiKey.js";
-import { HeldKey } from "./heldKey.js";
+import { CachedKey } from "./cachedKey.js";
 
 const at = (seconds: number) => new Date(1_800_000_000_000 + 1_000 * seconds);
 const [OLD, NEW, NOBODYS] = ["old", "new", "nobody's"].map(hashOfKey) as [Buffer, Buffer, Buffer];
@@ -27,9 +27,9 @@ function keyWith(changes: Partial<StoredKey> = {}): StoredKey {
   };
 }
 const caller = callerOf("0123456789abcdef");
-const held = (changes: Partial<StoredKey> = {}) => new HeldKey(keyWith(changes), caller);
+const held = (changes: Partial<StoredKey> = {}) => new CachedKey(keyWith(changes), caller);
 
-function outcome(key: HeldKey, hash: Buffer, seconds: number): string {
+function outcome(key: CachedKey, hash: Buffer, seconds: number): string {
   try {
     key.admit(hash, at(seconds));
     return "admitted";
@@ -73,7 +73,7 @@ describe("what a key has let in", () => {
     const changed = { ...caller, limits: { ...caller.limits, maxBatchSize: 1 } };
     key.update(keyWith({ version: 2n }), changed, at(2));
     expect(grant.caller).toBe(changed);
-    expect(whyEnded(grant.ended)).toBe("no");
+    expect(whyEnded(grant.signal)).toBe("no");
   });
 
   it.each([
@@ -85,18 +85,18 @@ describe("what a key has let in", () => {
     const key = held();
     const grant = key.admit(OLD, at(1));
     key.update(keyWith(changes), caller, at(2));
-    expect(whyEnded(grant.ended)).toBe(reason);
+    expect(whyEnded(grant.signal)).toBe(reason);
   });
 
   it("ends by itself when the key expires, or the overlap of its secret is over", () => {
     const key = held({ hash: NEW, previous: { hash: OLD, until: at(100) }, expiresAt: at(200) });
     const [before, after] = [key.admit(OLD, at(1)), key.admit(NEW, at(1))];
-    key.settle(at(99));
-    expect([before, after].map(({ ended }) => whyEnded(ended))).toEqual(["no", "no"]);
-    key.settle(at(100));
-    expect([before, after].map(({ ended }) => whyEnded(ended))).toEqual(["KEY_EXPIRED", "no"]);
-    key.settle(at(200));
-    expect(whyEnded(after.ended)).toBe("KEY_EXPIRED");
+    key.endInvalidGrants(at(99));
+    expect([before, after].map(({ signal }) => whyEnded(signal))).toEqual(["no", "no"]);
+    key.endInvalidGrants(at(100));
+    expect([before, after].map(({ signal }) => whyEnded(signal))).toEqual(["KEY_EXPIRED", "no"]);
+    key.endInvalidGrants(at(200));
+    expect(whyEnded(after.signal)).toBe("KEY_EXPIRED");
   });
 
   it("stays ended when the key is good again: who comes back gets a new grant", () => {
@@ -105,6 +105,6 @@ describe("what a key has let in", () => {
     key.update(keyWith({ disabledAt: at(2) }), caller, at(2));
     key.update(keyWith(), caller, at(3));
     expect(key.admit(OLD, at(3))).not.toBe(grant);
-    expect(whyEnded(key.admit(OLD, at(3)).ended)).toBe("no");
+    expect(whyEnded(key.admit(OLD, at(3)).signal)).toBe("no");
   });
 });

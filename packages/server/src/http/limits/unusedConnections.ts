@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
  * Closes, when the service ends, the connections that have asked for nothing yet: clients open some in advance, and
  * Node, which waits for them, does not count them as idle.
  */
-export function closeSilentConnections(app: FastifyInstance): void {
+export function closeUnusedConnections(app: FastifyInstance): void {
   const silent = new Set<Socket>();
   let closing = false;
   app.server.on("connection", (socket: Socket) => {

@@ -2,21 +2,21 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../../model/caller.js";
 
 /** What one body or frame holds. */
-export interface HeldBytes {
+export interface MemoryReservation {
   /** @throws {@link ProtocolError} `BODIES_AT_CAPACITY`, and holds no more than before. */
   grow(bytes: number): void;
   /** Gives everything back; may be called again. */
   release(): void;
 }
 
-export type BodyOwner = Pick<Caller, "keyId"> & { readonly limits: Pick<Caller["limits"], "queueShare"> };
+export type BudgetOwner = Pick<Caller, "keyId"> & { readonly limits: Pick<Caller["limits"], "queueShare"> };
 
 /**
  * Bounds the bytes of all bodies and frames that are held at once, from their first byte until their request is over
  * (a frame: until it is in the store), in all and for each key, which may hold as large a share of it as of the queue,
  * and one of the largest bodies in any case.
  */
-export class BodyMemory {
+export class BodyMemoryBudget {
   readonly #capacity: number;
   readonly #largest: number;
   readonly #ofKey = new Map<string, number>();
@@ -32,11 +32,11 @@ export class BodyMemory {
   }
 
   /** Bytes held now. */
-  get held(): number {
+  get reservedBytes(): number {
     return this.#all;
   }
 
-  open(owner: BodyOwner): HeldBytes {
+  openReservation(owner: BudgetOwner): MemoryReservation {
     let held = 0;
     return {
       grow: (bytes) => {
@@ -50,7 +50,7 @@ export class BodyMemory {
     };
   }
 
-  #take({ keyId, limits }: BodyOwner, bytes: number): void {
+  #take({ keyId, limits }: BudgetOwner, bytes: number): void {
     const share = Math.max(this.#largest, Math.floor(this.#capacity * limits.queueShare));
     if (this.#all + bytes > this.#capacity) throw full("the service holds", this.#capacity);
     if ((this.#ofKey.get(keyId) ?? 0) + bytes > share) throw full("this key holds", share);

@@ -9,11 +9,11 @@ export interface Grant {
   /** What the key may do now: changes of it show at once. */
   readonly caller: Caller;
   /** Aborted when the key is no longer good, with a {@link ProtocolError} that says why. */
-  readonly ended: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /** One key of the store, as a replica holds it in memory. */
-export class HeldKey {
+export class CachedKey {
   #key: StoredKey;
   #caller: Caller;
   /** What was let in, by the hash of the secret that did it. */
@@ -33,11 +33,11 @@ export class HeldKey {
   update(key: StoredKey, caller: Caller, now: Date): void {
     this.#key = key;
     this.#caller = caller;
-    this.settle(now);
+    this.endInvalidGrants(now);
   }
 
   /** Ends what is no longer good. */
-  settle(now: Date): void {
+  endInvalidGrants(now: Date): void {
     for (const [name, { ending }] of this.#grants) {
       const refusal = this.#refusal(Buffer.from(name, "hex"), now);
       if (refusal === undefined) continue;
@@ -47,7 +47,7 @@ export class HeldKey {
   }
 
   /** The store does not have it any more. */
-  end(): void {
+  endAllGrants(): void {
     for (const { ending } of this.#grants.values()) ending.abort(unknownKey());
     this.#grants.clear();
   }
@@ -70,7 +70,7 @@ export class HeldKey {
       get caller() {
         return callerNow();
       },
-      ended: ending.signal,
+      signal: ending.signal,
     };
     this.#grants.set(name, { grant, ending });
     return grant;
@@ -80,7 +80,7 @@ export class HeldKey {
     const { previous, revokedAt, disabledAt, expiresAt, notUnderstood } = this.#key;
     // Both are compared, so that the time tells nothing.
     const isCurrent = timingSafeEqual(this.#key.hash, hash);
-    const isPrevious = timingSafeEqual(previous?.hash ?? NOBODYS_HASH, hash);
+    const isPrevious = timingSafeEqual(previous?.hash ?? HASH_OF_NO_KEY, hash);
     if (!isCurrent && !isPrevious) return unknownKey();
     if (revokedAt) return refused("KEY_REVOKED", "the API key was revoked");
     if (expiresAt && expiresAt <= now) return refused("KEY_EXPIRED", "the API key has expired");
@@ -94,7 +94,7 @@ export class HeldKey {
 }
 
 /** No text is known to have it. */
-export const NOBODYS_HASH = Buffer.alloc(32);
+export const HASH_OF_NO_KEY = Buffer.alloc(32);
 
 export function unknownKey(): ProtocolError {
   return refused("UNKNOWN_KEY", "the API key is not known");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FrameHeads } from "./frameHeads.js";
+import { FrameCounter } from "./frameCounter.js";
 
 /** A text frame of so many bytes, masked as clients send it. */
 function frameOf(length: number, isMasked = true): Buffer {
@@ -16,7 +16,7 @@ const bytes = Buffer.concat(LENGTHS.map((length, i) => frameOf(length, i % 3 !==
 
 describe("the frames of a WebSocket", () => {
   it.each([1, 2, 3, 7, 100, 65_536, bytes.length])("are counted in pieces of %d bytes", (size) => {
-    const heads = new FrameHeads();
+    const heads = new FrameCounter();
     let counted = 0;
     for (let at = 0; at < bytes.length; at += size) counted += heads.count(bytes.subarray(at, at + size));
     expect(counted).toBe(LENGTHS.length);
