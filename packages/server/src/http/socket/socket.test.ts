@@ -37,7 +37,7 @@ async function appWith(submit: Intake["submit"]) {
   const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
   const admit = (authorization: string | undefined) => {
     const grant = known.admit(authorization);
-    return authorization?.endsWith(KEYS[0]) ? { ...grant, ended: ending.signal } : grant;
+    return authorization?.endsWith(KEYS[0]) ? { ...grant, signal: ending.signal } : grant;
   };
   registerSocket(app, {
     intake,
