@@ -96,7 +96,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
     chainRef,
     log,
     ownWaivers,
-    whyUnusable: policies.unusableReason,
+    whyUnusable: policies.whyUnusable,
     announceWork(owners) {
       lanes.wake();
       notices.announceWork(owners);
@@ -140,7 +140,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
       await board.refresh();
       return {
         usable: board.lanes.filter(board.isUsable).length,
-        unusable: waiversOf([], board.lanes).flatMap((waiver) => policies.unusableReason(waiver) ?? []),
+        unusable: waiversOf([], board.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []),
       };
     },
     async close() {

@@ -18,7 +18,7 @@ export interface Routing {
 }
 
 export interface RoutingDependencies {
-  readonly policies: Pick<PolicySource, "current" | "unusableReason">;
+  readonly policies: Pick<PolicySource, "current" | "whyUnusable">;
   /** It is there by the time that anything is asked. */
   board(): Pick<LaneDirectory, "chooseUsable">;
   announceWork(waivers: readonly Uint8Array[]): void;
@@ -26,8 +26,8 @@ export interface RoutingDependencies {
 
 export function createRouting({ policies, board, announceWork }: RoutingDependencies): Routing {
   return {
-    whyUnusable: policies.unusableReason,
-    policiesDiffer: () => policies.current().differ,
+    whyUnusable: policies.whyUnusable,
+    policiesDiffer: () => policies.current().waiversDiffer,
     carrierOf(waiver, innerRaw) {
       const { to, data } = decodeInnerTx(innerRaw);
       const permitted = to && policies.current().waiversFor(to, data);

@@ -40,7 +40,7 @@ export async function keyPolicyOf(
   const { allowedTargets: scope } = caller;
   const permitted = waivers().map(({ waiver, usable }) => {
     const targets = known.targetsOf(waiver);
-    const message = known.unusableReason(waiver) ?? (usable ? undefined : "it is given no work now");
+    const message = known.whyUnusable(waiver) ?? (usable ? undefined : "it is given no work now");
     return { waiver, targets: scope ? intersectTargets(targets, scope) : targets, message };
   });
   return {

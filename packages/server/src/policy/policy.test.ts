@@ -15,7 +15,7 @@ const known = (first: AllowedTarget[] | undefined, second: AllowedTarget[] | und
 describe("the policies of several waivers", () => {
   it("permit what one of them permits, and tell which", () => {
     const policies = registryPolicies(known(on(TRANSFER), on(APPROVE)), undefined);
-    expect(policies.differ).toBe(true);
+    expect(policies.waiversDiffer).toBe(true);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
     expect(policies.check(TOKEN, bytes(4, 7))).toBe("selector not allowed");
     expect(policies.check(OTHER, TRANSFER)).toBe("target not allowed");
@@ -27,14 +27,14 @@ describe("the policies of several waivers", () => {
   it("are no question of which where they permit the same, however they are written", () => {
     const [one, two] = [on(TRANSFER, APPROVE), [...on(APPROVE), ...on(TRANSFER)]];
     const policies = registryPolicies(known(one, two), undefined);
-    expect(policies.differ).toBe(false);
+    expect(policies.waiversDiffer).toBe(false);
     expect(policies.waiversFor(TOKEN, TRANSFER)).toBeUndefined();
     expect(policies.targetsOf(FIRST)).toEqual(policies.targetsOf(SECOND));
   });
 
   it("are narrowed by a configuration, whose refusal comes first", () => {
     const policies = registryPolicies(known(on(TRANSFER, APPROVE), [{ address: "*" }]), on(TRANSFER));
-    expect(policies.differ).toBe(false);
+    expect(policies.waiversDiffer).toBe(false);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
     expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
     expect(policies.check(OTHER, TRANSFER)).toBe("target not allowed");
@@ -43,9 +43,9 @@ describe("the policies of several waivers", () => {
 
   it("say of each waiver whether it can be used", () => {
     const policies = registryPolicies(known(on(TRANSFER), undefined), undefined);
-    expect(policies.unusableReason(FIRST)).toBeUndefined();
-    expect(policies.unusableReason(SECOND)).toContain("is not a registered waiver");
-    expect(policies.unusableReason(STRANGER)).toContain("has not been read yet");
+    expect(policies.whyUnusable(FIRST)).toBeUndefined();
+    expect(policies.whyUnusable(SECOND)).toContain("is not a registered waiver");
+    expect(policies.whyUnusable(STRANGER)).toContain("has not been read yet");
     expect([policies.targetsOf(SECOND), policies.targetsOf(STRANGER)]).toEqual([[], []]);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
   });
@@ -63,7 +63,7 @@ describe("a configured policy", () => {
     const policies = configuredPolicies(on(TRANSFER));
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
     expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
-    expect([policies.differ, policies.unusableReason(STRANGER)]).toEqual([false, undefined]);
+    expect([policies.waiversDiffer, policies.whyUnusable(STRANGER)]).toEqual([false, undefined]);
     expect(policies.targetsOf(STRANGER)).toEqual(on(TRANSFER));
   });
 });

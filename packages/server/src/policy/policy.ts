@@ -32,11 +32,11 @@ export interface PolicySet extends Policy {
   /** The waivers that permit the call; undefined if that is no question: all of them permit the same. */
   waiversFor(to: Uint8Array, data: Uint8Array): readonly Uint8Array[] | undefined;
   /** Why the waiver's lane can take no work, for a person; undefined if it can. */
-  unusableReason(waiver: Uint8Array): string | undefined;
+  whyUnusable(waiver: Uint8Array): string | undefined;
   /** What the waiver may send; nothing if it is not registered. */
   targetsOf(waiver: Uint8Array): readonly AllowedTarget[];
   /** May two waivers send different calls? */
-  readonly differ: boolean;
+  readonly waiversDiffer: boolean;
 }
 
 /** One policy for every waiver there is: the configuration alone. */
@@ -46,9 +46,9 @@ export function configuredPolicies(targets: readonly AllowedTarget[]): PolicySet
   return {
     check: policy.check,
     waiversFor: () => undefined,
-    unusableReason: () => undefined,
+    whyUnusable: () => undefined,
     targetsOf: () => united,
-    differ: false,
+    waiversDiffer: false,
   };
 }
 
@@ -69,12 +69,12 @@ export function registryPolicies(
   for (const group of groups) for (const waiver of group.waivers) groupOf.set(bytesToHex(waiver), group);
   const known = new Set(found.map(({ waiver }) => bytesToHex(waiver)));
   const [only] = groups;
-  const differ = groups.length > 1;
+  const waiversDiffer = groups.length > 1;
   return {
-    differ,
+    waiversDiffer,
     check(to, data) {
       if (only === undefined) throw noWaiver(found);
-      if (!differ) return only.policy.check(to, data);
+      if (!waiversDiffer) return only.policy.check(to, data);
       let best: Verdict = "target not allowed";
       for (const { policy } of groups) {
         const verdict = policy.check(to, data);
@@ -84,10 +84,10 @@ export function registryPolicies(
       return best;
     },
     waiversFor(to, data) {
-      if (!differ) return undefined;
+      if (!waiversDiffer) return undefined;
       return groups.flatMap(({ policy, waivers }) => (policy.check(to, data) === "allowed" ? waivers : []));
     },
-    unusableReason(waiver) {
+    whyUnusable(waiver) {
       const name = bytesToHex(waiver);
       if (groupOf.has(name)) return undefined;
       return known.has(name)

@@ -16,7 +16,7 @@ export interface PolicySource {
    */
   current(): PolicySet;
   /** Why the waiver's lane can take no work, for a person; undefined if it can. Throws nothing. */
-  unusableReason(waiver: Uint8Array): string | undefined;
+  whyUnusable(waiver: Uint8Array): string | undefined;
   /** Reads the registry, if it is a source, and follows it from then on. Resolves also if no node answers. */
   start(): Promise<void>;
   /** There is a new block, or another waiver. */
@@ -44,10 +44,10 @@ export function createPolicySource({
 }: PolicySourceDependencies): PolicySource {
   const configured = options.allowedTargets;
   let policies = configured && configuredPolicies(configured);
-  const unusableReason = (waiver: Uint8Array) => policies?.unusableReason(waiver);
+  const whyUnusable = (waiver: Uint8Array) => policies?.whyUnusable(waiver);
   const set = (fresh: PolicySet, asked: readonly Uint8Array[]) => {
     for (const waiver of asked) {
-      const [before, now] = [unusableReason(waiver), fresh.unusableReason(waiver)];
+      const [before, now] = [whyUnusable(waiver), fresh.whyUnusable(waiver)];
       if (now !== undefined && now !== before) log.error({ why: now }, "the waiver's lane takes no work");
       else if (now === undefined && before !== undefined)
         log.info({ waiver: bytesToHex(waiver) }, "the waiver is registered: its lane takes work");
@@ -72,7 +72,7 @@ export function createPolicySource({
       if (policies === undefined) throw unknownYet();
       return policies;
     },
-    unusableReason,
+    whyUnusable,
     async start() {
       // It goes on trying: what cannot be read now may be readable when the node is back.
       await follower?.start().catch(() => {});
