@@ -1,14 +1,9 @@
 // Several nodes of one chain: one that goes away costs nothing, and what it may have taken is not repeated blindly.
-import { afterEach, describe, expect, it, vi } from "vitest";
+import "../support/fastConfirmations.js";
+import { afterEach, describe, expect, it } from "vitest";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
-
-// What must hold for two seconds before it counts does so here after a fifth of one.
-vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
-  const settle = await load();
-  return { ...settle, createConfirmations: () => settle.createConfirmations(() => 10 * performance.now()) };
-});
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };

@@ -1,6 +1,7 @@
 // D18: a request that has a name is one request, however often it comes, wherever, and whatever has changed since.
 import type { ResultLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";
 
@@ -69,13 +70,13 @@ describe("a request that comes again under its name", () => {
 
   it("waits for what is under way", async () => {
     const service = await services.start();
-    let release: () => void = () => {};
-    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const first = service.submit([innerOf(1)], named("a"));
     await service.node.until(({ sent }) => sent.length === 1);
     const second = service.submit([innerOf(1)], named("a"));
     await service.until("select from keyed_requests");
-    release();
+    nodeAnswer.resolve();
     expect(await second).toEqual(await first);
     expect(service.node.sent).toHaveLength(1);
   });

@@ -1,41 +1,16 @@
 // D18, D19: a service that is killed while it takes a request with a name leaves what its replay goes on from.
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../support/child.js";
-import {
-  GOOD_HEADERS,
-  optionsFor,
-  outcomeOf,
-  type TestService,
-  testServices,
-} from "../support/testService.js";
+import { startServiceProcess } from "../support/serviceProcess.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";
 
 const services = testServices();
 const NAME = { "idempotency-key": "a" };
 const REPLAY = { headers: NAME, query: "?wait=included" };
 
-/** The service in a process of its own, on the node and store of one that has ended. */
-async function startChild({ databaseUrl, node }: TestService) {
-  const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url);
-  const program = `
-    import { parseAllowedTargets } from "@gas-waiver/protocol";
-    import { createServer } from "@gas-waiver/server";
-    const waiverKeys = [Uint8Array.from(input.waiverKey)];
-    const allowedTargets = parseAllowedTargets([{ address: "*" }]);
-    const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
-    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-    console.log(url);`;
-  const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
-  return {
-    kill: child.kill,
-    post(transactions: readonly string[]): Promise<unknown> {
-      const body = JSON.stringify({ transactions });
-      const headers = { ...GOOD_HEADERS, ...NAME };
-      return fetch(`${child.line}/v1/submit`, { method: "POST", headers, body }).catch(() => {});
-    },
-  };
-}
+const startChild = ({ databaseUrl, node }: TestService) => startServiceProcess(databaseUrl, node.url);
+const replyLost = () => {};
 
 /** A service that has made its store and is gone. */
 async function ended(): Promise<TestService> {
@@ -51,7 +26,7 @@ describe("killed when everything is decided, and nothing told", () => {
     const service = await ended();
     const child = await startChild(service);
     service.node.onSends({ kind: "silence", carriedOut: true });
-    void child.post([innerOf(1), "0x", innerOf(1, 1)]);
+    child.post([innerOf(1), "0x", innerOf(1, 1)], { headers: NAME }).catch(replyLost);
     await service.node.until(({ sent }) => sent.length > 0);
     await child.kill();
     service.node.script = undefined;
@@ -79,7 +54,7 @@ describe("killed between two parts of a request", () => {
     await holder.connect();
     await holder.query("select pg_advisory_lock(1)");
     const child = await startChild(service);
-    void child.post(batch);
+    child.post(batch, { headers: NAME }).catch(replyLost);
     await service.node.until(({ chain }) => chain.executed.length === 23);
     const [{ ids, decided } = { ids: [], decided: 0 }] = await service.query<{
       ids: string[];

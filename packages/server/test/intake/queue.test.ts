@@ -1,6 +1,7 @@
 // The queue: API keys take turns, and what waits too long is given up for good.
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { GOOD_HEADERS, OTHER_API_KEY, outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, userAddress } from "../support/user.js";
 
@@ -14,8 +15,8 @@ describe("a flood of one API key", () => {
     ["one user", (i: number) => innerOf(1, i)],
   ])("of %s does not delay another key's single transaction beyond the next batch", async (_, of) => {
     const service = await services.start({ maxBatchSize: 600, requestTimeoutMs: 25_000 });
-    let release: () => void = () => {};
-    service.node.once({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    service.node.once({ kind: "later", after: nodeAnswer.promise });
     const flood = Array.from({ length: 600 }, (_, i) => of(i));
     const lines = service.submit(flood);
     // One batch is on the wire, the next is signed meanwhile.
@@ -28,7 +29,7 @@ describe("a flood of one API key", () => {
     const single = innerOf(9_000);
     const answer = service.submit([single], { ...OTHER, query: INCLUDED });
     await service.until("select from submissions where sender = $1", [hexToBytes(userAddress(9_000))]);
-    release();
+    nodeAnswer.resolve();
     expect((await answer).map(outcomeOf)).toEqual(["success"]);
     expect((await lines).map(outcomeOf)).toEqual(Array(600).fill("success"));
     expect(service.node.chain.executed.indexOf(hashOf(single))).toBeLessThan(300);

@@ -1,8 +1,8 @@
 // Daily caps of API keys (D25) over services on one database.
 import { afterEach, describe, expect, it } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
-import { runProgram } from "../support/child.js";
-import { optionsFor, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { startServiceProcess } from "../support/serviceProcess.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
 const services = testServices();
@@ -96,22 +96,10 @@ describe("a service that is killed while it accepts", () => {
   it("leaks nothing of the cap: what is reserved is what was accepted", async () => {
     const { first, admin, key, id } = await two({ transactions: 1_000_000 }, { automine: false });
     const databaseUrl = `${first.databaseUrl}?application_name=killed`;
-    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, first.node.url, { apiKeys: [] });
-    const program = `
-      import { parseAllowedTargets } from "@gas-waiver/protocol";
-      import { createServer } from "@gas-waiver/server";
-      const waiverKeys = [Uint8Array.from(input.waiverKey)];
-      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
-      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
-      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-      console.log(url);`;
-    const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
+    const child = await startServiceProcess(databaseUrl, first.node.url, { apiKeys: [] });
     const connections = () => first.query("select from pg_stat_activity where application_name = 'killed'");
     expect(await connections()).not.toEqual([]);
-    const post = (from: number) => {
-      const body = JSON.stringify({ transactions: users(from, 5) });
-      return fetch(`${child.line}/v1/submit`, { method: "POST", body, ...bearing(key) }).catch(() => {});
-    };
+    const post = (from: number) => child.post(users(from, 5), bearing(key)).catch(() => {});
     const requests = Array.from({ length: 40 }, (_, i) => post(1 + 5 * i));
     await first.until("select from unfinished where key_id = $1 limit 1", [id]);
     await child.kill();

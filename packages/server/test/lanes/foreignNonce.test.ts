@@ -1,15 +1,10 @@
 // Something else sends with a waiver's key: noticed, counted, and at last the lane stops instead of fighting.
+import "../support/fastConfirmations.js";
 import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
-
-// What must hold for two seconds before it counts does so here after a fifth of one.
-vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
-  const settle = await load();
-  return { ...settle, createConfirmations: () => settle.createConfirmations(() => 10 * performance.now()) };
-});
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };

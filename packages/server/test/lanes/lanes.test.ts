@@ -1,8 +1,7 @@
 // Several waiver keys: how work is spread, who stays where, and what becomes of a lane that does not work.
 import { bytesToHex, decodeTransaction, type Hex, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
-import type { LaneState } from "../../src/store/lanes.js";
+import { lanesOf, setLaneState, untilOwned } from "../support/laneStates.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
   hashOf,
@@ -23,44 +22,10 @@ const users = (count: number, from = 1) => Array.from({ length: count }, (_, i) 
 const waiversOf = (sent: readonly Hex[]) =>
   sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 
-/** Resolves when some replica works each of these lanes. */
-async function working(service: TestService, waivers: readonly Hex[]): Promise<void> {
-  for (const waiver of waivers) {
-    await service.until("select from lanes where waiver = $1 and owner is not null", [hexToBytes(waiver)]);
-  }
-}
-
-/** Sets what a lane may do, and waits until the replica that works it knows: it reads that with the lease. */
-async function setState(service: TestService, waiver: Hex, state: LaneState): Promise<boolean> {
-  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-  const known = await admin.set(hexToBytes(waiver), state, "by a test");
-  await admin.close();
-  const id = hexToBytes(waiver);
-  // What it began with the lease before is done when it has renewed it twice.
-  for (let renewals = 0; known && renewals < 2; renewals++) {
-    const [lane] = await service.query<{ until: string }>(
-      "select lease_until::text as until from lanes where waiver = $1",
-      [id],
-    );
-    await service.until("select from lanes where waiver = $1 and (lease_until > $2 or state = 'retired')", [
-      id,
-      lane?.until,
-    ]);
-  }
-  return known;
-}
-
-async function lanesOf(service: TestService) {
-  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-  const lanes = await admin.list();
-  await admin.close();
-  return new Map(lanes.map((lane) => [bytesToHex(lane.waiver), lane]));
-}
-
 /** A service whose two lanes both work. */
 async function twoLanes(nodeOptions: { automine?: boolean } = {}): Promise<TestService> {
   const service = await services.start({ ...BOTH, leaseMs: 300, requestTimeoutMs: 20_000 }, nodeOptions);
-  await working(service, [WAIVER, SECOND_WAIVER]);
+  await untilOwned(service, [WAIVER, SECOND_WAIVER]);
   return service;
 }
 
@@ -106,7 +71,7 @@ describe("a key that is added while the service runs", () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.setWaiverKeys([WAIVER_KEY, SECOND_KEY]);
-    await working(service, [SECOND_WAIVER]);
+    await untilOwned(service, [SECOND_WAIVER]);
     await service.server.setWaiverKeys([SECOND_KEY]);
     const before = service.node.sent.length;
     const lines = await service.submit(
@@ -124,7 +89,7 @@ describe("a key that is added while the service runs", () => {
     await Promise.all(users(5).map(() => server.setWaiverKeys([WAIVER_KEY, SECOND_KEY])));
     await expect(server.setWaiverKeys([])).rejects.toThrow("waiverKeys is empty");
     await expect(server.setWaiverKeys([SECOND_KEY, SECOND_KEY])).rejects.toThrow("the same key twice");
-    await working(service, [WAIVER, SECOND_WAIVER]);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     await service.submit(
       users(40).map((user) => innerOf(user)),
       INCLUDED,
@@ -154,7 +119,7 @@ describe("a lane that is drained", () => {
   it("takes nothing new, finishes what it has, and is retired; opened again, it works", async () => {
     const service = await twoLanes({ automine: false });
     await service.submit(users(10).map((user) => innerOf(user)));
-    expect(await setState(service, WAIVER, "draining")).toBe(true);
+    expect(await setLaneState(service, WAIVER, "draining")).toBe(true);
     const later = service.submit(
       users(10, 20).map((user) => innerOf(user)),
       INCLUDED,
@@ -172,8 +137,8 @@ describe("a lane that is drained", () => {
     );
     expect(service.node.chain.nonceOf(WAIVER)).toBe(nonce);
 
-    await setState(service, WAIVER, "open");
-    await setState(service, SECOND_WAIVER, "stopped");
+    await setLaneState(service, WAIVER, "open");
+    await setLaneState(service, SECOND_WAIVER, "stopped");
     await service.submit(
       users(10, 60).map((user) => innerOf(user)),
       INCLUDED,
@@ -185,7 +150,7 @@ describe("a lane that is drained", () => {
     const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     // While this waits for its block, the lane cannot be over.
     await service.submit([innerOf(1)]);
-    await setState(service, WAIVER, "draining");
+    await setLaneState(service, WAIVER, "draining");
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
     service.node.mine();
     await service.until("select from lanes where state = 'retired'");
@@ -195,7 +160,7 @@ describe("a lane that is drained", () => {
 describe("a lane that is stopped", () => {
   it("touches nothing until it is opened; what was queued in it goes to the other", async () => {
     const service = await twoLanes();
-    await setState(service, WAIVER, "stopped");
+    await setLaneState(service, WAIVER, "stopped");
     const before = service.node.chain.nonceOf(WAIVER);
     const lines = await service.submit(
       users(20).map((user) => innerOf(user)),
@@ -204,8 +169,8 @@ describe("a lane that is stopped", () => {
     expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
     expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ state: "stopped", reason: "by a test" });
     expect(service.node.chain.nonceOf(WAIVER)).toBe(before);
-    await setState(service, WAIVER, "open");
-    await setState(service, SECOND_WAIVER, "stopped");
+    await setLaneState(service, WAIVER, "open");
+    await setLaneState(service, SECOND_WAIVER, "stopped");
     await service.submit(
       users(10, 40).map((user) => innerOf(user)),
       INCLUDED,
@@ -215,7 +180,7 @@ describe("a lane that is stopped", () => {
 
   it("of a waiver that the store does not know: says so", async () => {
     const service = await services.start();
-    expect(await setState(service, userAddress(1), "stopped")).toBe(false);
+    expect(await setLaneState(service, userAddress(1), "stopped")).toBe(false);
   });
 });
 
@@ -232,7 +197,7 @@ describe("a waiver that is revoked", () => {
     expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(20n);
     expect((await lanesOf(service)).get(WAIVER)?.reason).toContain("is not a registered waiver");
     service.node.chain.revoked.clear();
-    await setState(service, SECOND_WAIVER, "stopped");
+    await setLaneState(service, SECOND_WAIVER, "stopped");
     const again = await service.submit(
       users(5, 40).map((user) => innerOf(user)),
       INCLUDED,

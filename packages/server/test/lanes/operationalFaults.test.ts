@@ -1,15 +1,10 @@
 // Bad luck that is nobody's bug: a key in two hands, clocks that jump, a disk that is full.
+import "../support/fastConfirmations.js";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
-
-// What must hold for two seconds before it counts does so here after a fifth of one.
-vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
-  const settle = await load();
-  return { ...settle, createConfirmations: () => settle.createConfirmations(() => 10 * performance.now()) };
-});
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };

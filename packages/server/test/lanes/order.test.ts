@@ -1,4 +1,5 @@
 // Nonces: of the user (D20), and of the waiver, which never skips one and never jams.
+import "../support/fastConfirmations.js";
 import {
   bytesToHex,
   decodeInnerTx,
@@ -8,16 +9,10 @@ import {
   hexToBytes,
   signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PoolKind } from "../support/modelChain.js";
 import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
 import { hashOf, innerOf, userAddress, usersByAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
-
-// What must hold for two seconds before it counts does so here after a fifth of one.
-vi.mock(import("../../src/lane/reconcile.js"), async (load) => {
-  const settle = await load();
-  return { ...settle, createConfirmations: () => settle.createConfirmations(() => 10 * performance.now()) };
-});
 
 const services = testServices();
 const POOLS: PoolKind[] = ["strict", "queued"];

@@ -1,13 +1,8 @@
 // Several replicas on one database: whoever takes a submission, somebody executes it, and the client hears of it.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runProgram } from "../support/child.js";
-import {
-  GOOD_HEADERS,
-  optionsFor,
-  outcomeOf,
-  type TestService,
-  testServices,
-} from "../support/testService.js";
+import { deferred } from "../support/deferred.js";
+import { startServiceProcess } from "../support/serviceProcess.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER } from "../support/user.js";
 
 const services = testServices();
@@ -98,8 +93,8 @@ describe("an owner whose node is slow", () => {
   it("keeps its lane: the lease is renewed while a call is under way", async () => {
     const [first, second] = await two({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
     const before = await leaseOf(first);
-    let release: () => void = () => {};
-    first.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    first.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const lines = second.submit([innerOf(2)], INCLUDED);
     await first.node.until(({ sent }) => sent.length === 2);
     const [{ due } = { due: "" }] = await first.query<{ due: string }>(
@@ -109,7 +104,7 @@ describe("an owner whose node is slow", () => {
     await first.until("select from lanes where lease_until > $1", [due]);
     expect(await leaseOf(first)).toEqual(before);
     first.node.script = undefined;
-    release();
+    nodeAnswer.resolve();
     expect((await lines).map(outcomeOf)).toEqual(["success"]);
     expect(first.node.sent).toHaveLength(2);
   });
@@ -120,24 +115,11 @@ describe("an owner that stalls", () => {
     const service = await services.start();
     await service.server.close();
     const { node, databaseUrl } = service;
-    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url, { leaseMs: 1_500 });
-    const program = `
-      import { parseAllowedTargets } from "@gas-waiver/protocol";
-      import { createServer } from "@gas-waiver/server";
-      const waiverKeys = [Uint8Array.from(input.waiverKey)];
-      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
-      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
-      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-      console.log(url);`;
-    const stalled = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
-    const post = async (user: number) => {
-      const body = JSON.stringify({ transactions: [innerOf(user)] });
-      const url = `${stalled.line}/v1/submit?wait=included`;
-      return (await fetch(url, { method: "POST", headers: GOOD_HEADERS, body })).text();
-    };
+    const stalled = await startServiceProcess(databaseUrl, node.url, { leaseMs: 1_500 });
+    const post = (user: number) => stalled.post([innerOf(user)], INCLUDED);
     try {
-      let release: () => void = () => {};
-      node.once({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+      const nodeAnswer = deferred();
+      node.once({ kind: "later", after: nodeAnswer.promise });
       const first = post(1);
       await node.until(({ sent }) => sent.length === 1);
       const before = await leaseOf(service);
@@ -149,7 +131,7 @@ describe("an owner that stalls", () => {
       expect(performance.now() - since).toBeLessThan(5_000);
       expect(Number((await leaseOf(service)).epoch)).toBe(Number(before.epoch) + 1);
       const rows = await service.rows();
-      release();
+      nodeAnswer.resolve();
       stalled.signal("SIGCONT");
       expect(await first).toContain('"success":true');
       expect(await post(3)).toContain('"success":true');

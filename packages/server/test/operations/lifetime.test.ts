@@ -1,16 +1,9 @@
 // What survives: clients that go away, the database, the service itself.
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../support/child.js";
+import { deferred } from "../support/deferred.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
-import {
-  API_KEY,
-  GOOD_HEADERS,
-  optionsFor,
-  outcomeOf,
-  TestService,
-  testServices,
-} from "../support/testService.js";
+import { startServiceProcess } from "../support/serviceProcess.js";
+import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
 const services = testServices();
@@ -18,13 +11,13 @@ const services = testServices();
 describe("a client that goes away", () => {
   it("cancels nothing (D19)", async () => {
     const service = await services.start({}, { automine: false });
-    let release: () => void = () => {};
-    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const body = JSON.stringify({ transactions: [innerOf(1), "0x"] });
     const response = await service.open("POST", "/v1/submit", body, GOOD_HEADERS);
     await service.node.until(({ sent }) => sent.length === 1);
     response.destroy();
-    release();
+    nodeAnswer.resolve();
     await service.node.until(({ chain }) => chain.waiting.length === 1);
     service.node.mine();
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
@@ -121,21 +114,9 @@ describe("a service that is killed", () => {
     const node = await ScriptedNode.start();
     node.onSends({ kind: "silence", carriedOut: false });
     const databaseUrl = await services.postgres.createDatabase();
-    const { waiverKeys, allowedTargets, ...plain } = optionsFor(databaseUrl, node.url);
-    const program = `
-      import { parseAllowedTargets } from "@gas-waiver/protocol";
-      import { createServer } from "@gas-waiver/server";
-      const waiverKeys = [Uint8Array.from(input.waiverKey)];
-      const allowedTargets = parseAllowedTargets([{ address: "*" }]);
-      const server = await createServer({ ...input.plain, waiverKeys, allowedTargets });
-      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-      console.log(url);`;
-    const child = await runProgram(program, { plain, waiverKey: [...(waiverKeys[0] ?? [])] });
-    const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
-    const body = JSON.stringify({ transactions: [innerOf(1), innerOf(1, 1), innerOf(2)] });
-    const answer = fetch(`${child.line}/v1/submit`, { method: "POST", headers, body })
-      .then((response) => response.text())
-      .catch(() => randomUUID());
+    const child = await startServiceProcess(databaseUrl, node.url);
+    const batch = [innerOf(1), innerOf(1, 1), innerOf(2)];
+    const answer = child.post(batch).catch(() => "no answer");
     await node.until(({ sent }) => sent.length === 3);
     await child.kill();
     await answer;
@@ -145,7 +126,7 @@ describe("a service that is killed", () => {
     expect(service.server.earlierSubmissions).toBe(3);
     await node.until(({ chain }) => chain.executed.length === 3);
     expect(new Set(node.sent).size).toBe(3);
-    const lines = await service.submit([innerOf(1), innerOf(1, 1), innerOf(2)], { query: "?wait=included" });
+    const lines = await service.submit(batch, { query: "?wait=included" });
     expect(lines.map(outcomeOf)).toEqual(Array(3).fill("success"));
     expect(node.chain.nonceOf(WAIVER)).toBe(3n);
     await service.server.close();

@@ -1,6 +1,7 @@
 // Waivers whose policies differ: which of them carries what, and what waits for one that may.
 import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { approvalOf, decide, REGISTRY, targets, transferOf, withRegistry } from "../support/policies.js";
 import type { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
@@ -28,14 +29,12 @@ describe("two waivers with different policies", () => {
     node.chain.decide(SECOND_WAIVER, targets(APPROVE));
   };
   const KEYS = { ...REGISTRY, waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 20_000 };
-  const working = (service: TestService) =>
-    service.until("select from lanes having count(*) filter (where owner is not null) = 2");
   const carriers = (service: TestService) =>
     service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 
   it("carry what they may, also of a sender whose work is under way with the other", async () => {
     const service = await services.start(KEYS, { prepare, automine: false });
-    await working(service);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
     const later = service.submit([innerOf(1, 1, { data: APPROVE })]);
     // It is in the other lane, and waits there for its turn.
@@ -50,7 +49,7 @@ describe("two waivers with different policies", () => {
   it("let a sender's later transaction wait for the earlier one longer than for one that is missing", async () => {
     const changes = { ...KEYS, nonceGapTimeoutMs: 50 };
     const service = await services.start(changes, { prepare, automine: false });
-    await working(service);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
     const lines = service.stream([innerOf(1, 1, { data: APPROVE }), innerOf(2, 1, { data: APPROVE })]);
     const next = async () => {
@@ -66,7 +65,7 @@ describe("two waivers with different policies", () => {
 
   it("hand on what is queued when a policy is narrowed, if the other permits it", async () => {
     const service = await services.start(KEYS, { prepare });
-    await working(service);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     // It waits for the one before it.
     const waiting = service.submit([innerOf(1, 1)]);
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
@@ -84,30 +83,15 @@ describe("two waivers with different policies", () => {
 
   it("keep what only a lane that is stopped could carry, until it is open again", async () => {
     const service = await services.start(KEYS, { prepare });
-    await working(service);
-    const second = hexToBytes(SECOND_WAIVER);
-    const setState = async (state: string) => {
-      await service.query("update lanes set state = $2::lane_state where waiver = $1", [second, state]);
-      // The lane reads it with its lease: what it began before is done when it has renewed that twice.
-      for (let renewals = 0; renewals < 2; renewals++) {
-        const [lane] = await service.query<{ until: string }>(
-          "select lease_until::text as until from lanes where waiver = $1",
-          [second],
-        );
-        await service.until("select from lanes where waiver = $1 and lease_until > $2", [
-          second,
-          lane?.until,
-        ]);
-      }
-    };
-    await setState("stopped");
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
+    await setLaneState(service, SECOND_WAIVER, "stopped");
     const waiting = service.submit([approvalOf(1)]);
     // The other lane has it, and may not carry it.
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(WAIVER),
     ]);
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
-    await setState("open");
+    await setLaneState(service, SECOND_WAIVER, "open");
     expect((await waiting).map(outcomeOf)).toEqual(["success"]);
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
@@ -119,7 +103,7 @@ describe("two waivers with different policies", () => {
         node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
       },
     });
-    await working(service);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     const waiting = service.submit([innerOf(1, 1)]);
     const [queued] = await service.until<{ waiver: Buffer }>(
       "select waiver from submissions where state = 'queued'",
@@ -136,7 +120,7 @@ describe("two waivers with different policies", () => {
 
   it("leave to the chain what neither permits any more (D8)", async () => {
     const service = await services.start(KEYS, { prepare });
-    await working(service);
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     const waiting = service.submit([innerOf(1, 1)]);
     await service.until("select from submissions where state = 'queued'");
     service.node.chain.refused.set(hashOf(innerOf(1, 1)), "SELECTOR_NOT_ALLOWED");

@@ -1,5 +1,6 @@
 // What a client gets for what it sends: the statuses of D21, the lines of D13 and D14.
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { GOOD_HEADERS, outcomeOf, testServices, txHashOf } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";
 
@@ -47,11 +48,11 @@ describe("a result line", () => {
 describe("the stream", () => {
   it("has a line as soon as it is known: what is refused does not wait for what is not", async () => {
     const service = await services.start({}, { automine: false });
-    let release: () => void = () => {};
-    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const lines = service.stream([innerOf(1), "0x12"]);
     expect((await lines.next()).value).toMatchObject({ index: 1, success: false });
-    release();
+    nodeAnswer.resolve();
     expect((await lines.next()).value).toMatchObject({ index: 0, success: true });
     expect((await lines.next()).done).toBe(true);
   });

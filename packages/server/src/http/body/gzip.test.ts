@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { constants, createGunzip, gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../../../test/support/deferred.js";
 import { GOOD_HEADERS, testServices } from "../../../test/support/testService.js";
 import { innerOf } from "../../../test/support/user.js";
 import { acceptsGzip, gzipChunks } from "./gzip.js";
@@ -23,8 +24,8 @@ describe("gzip on the stream of results", () => {
 
   it("gives a line while the next one is still waited for", async () => {
     const service = await services.start();
-    let release: () => void = () => {};
-    service.node.onSends({ kind: "later", after: new Promise<void>((resolve) => (release = resolve)) });
+    const nodeAnswer = deferred();
+    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const body = JSON.stringify({ transactions: [innerOf(1), "0x12"] });
     const response = await service.open("POST", "/v1/submit", body, { ...GOOD_HEADERS, ...GZIP });
     const lines = response
@@ -32,7 +33,7 @@ describe("gzip on the stream of results", () => {
       .setEncoding("utf8")
       .iterator();
     expect(JSON.parse((await lines.next()).value)).toMatchObject({ index: 1, success: false });
-    release();
+    nodeAnswer.resolve();
     expect(JSON.parse((await lines.next()).value)).toMatchObject({ index: 0, success: true });
     expect((await lines.next()).done).toBe(true);
   });

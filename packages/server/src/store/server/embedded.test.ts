@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { runProgram } from "../../../test/support/child.js";
+import { runProgram } from "../../../test/support/childProgram.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
 import { openStore } from "../store.js";
