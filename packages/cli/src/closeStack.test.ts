@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CloseStack } from "./closeStack.js";
 
-it("closes in the reverse order, also past a failure, and tells of it", async () => {
+it("closes in the reverse order, goes on after a failure, and throws it at the end", async () => {
   const closed: string[] = [];
   const resource = (name: string, failure?: Error) => ({
     async close() {
@@ -9,12 +9,12 @@ it("closes in the reverse order, also past a failure, and tells of it", async ()
       if (failure) throw failure;
     },
   });
-  const owned = new CloseStack();
-  owned.add(resource("first"));
-  owned.add(resource("second", new Error("stuck")));
-  owned.add(resource("third"));
-  await expect(owned.close()).rejects.toThrow("stuck");
+  const closeStack = new CloseStack();
+  closeStack.add(resource("first"));
+  closeStack.add(resource("second", new Error("stuck")));
+  closeStack.add(resource("third"));
+  await expect(closeStack.close()).rejects.toThrow("stuck");
   expect(closed).toEqual(["third", "second", "first"]);
-  await owned.close();
+  await closeStack.close();
   expect(closed).toHaveLength(3);
 });

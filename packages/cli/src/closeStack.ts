@@ -2,17 +2,17 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** What a command has opened; closed in the reverse order, whatever happens. */
+/** The resources that a command has opened. `close` closes them in the reverse order. */
 export class CloseStack {
   readonly #resources: Closable[] = [];
 
-  /** Takes over something that must be closed. */
+  /** Adds a resource, and returns it. */
   add<T extends Closable>(resource: T): T {
     this.#resources.push(resource);
     return resource;
   }
 
-  /** Closes everything, also what comes after something that fails to close. */
+  /** Closes every resource, even after one fails to close. @throws the first failure. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const resource of this.#resources.splice(0).reverse()) {

@@ -1,22 +1,23 @@
 import { type Environment, readSettings } from "./settings/readSettings.js";
-import type { Agreement, Settings, Values } from "./settings/setting.js";
+import type { Settings, SettingsRules, Values } from "./settings/setting.js";
 
-/** What a command may use of the process it runs in. */
+/** The parts of the process that a command may use. */
 export interface Context {
   readonly env: Environment;
-  /** Prints a line for the person who started the program. */
+  /** Prints a line to standard output. */
   readonly print: (line: string) => void;
-  /** Aborted when the program shall end; a command that is done by then just returns or throws its reason. */
+  /** Aborted when the program must end. A command then returns, or throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** Calls the listener on SIGHUP: settings that can change while the program runs are to be read again. */
+  /** Calls the listener at each SIGHUP, which asks a running program to read its key file again. */
   readonly onHangup?: (listener: () => void) => void;
 }
 
 export interface CommandDefinition<S extends Settings> {
-  /** What the help says beyond the command's summary. */
+  /** The paragraphs of the help after the command's summary. */
   readonly description: string;
   readonly settings: S;
-  readonly agreement: Agreement<S>;
+  /** Rules between the settings. */
+  readonly rules: SettingsRules<S>;
   run(values: Values<S>, context: Context): Promise<void>;
 }
 
@@ -25,16 +26,16 @@ export interface Command {
   readonly settings: Settings;
   /**
    * Reads the settings and runs until the command is done or the signal is aborted.
-   * @throws UsageError for wrong settings, or what the command fails with.
+   * @throws UsageError if the settings are wrong, or any error of the command.
    */
   run(argv: readonly string[], context: Context): Promise<void>;
 }
 
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
-  const { description, settings, agreement } = definition;
+  const { description, settings, rules } = definition;
   return {
     description,
     settings,
-    run: (argv, context) => definition.run(readSettings(settings, agreement, argv, context.env), context),
+    run: (argv, context) => definition.run(readSettings(settings, rules, argv, context.env), context),
   };
 }

@@ -1,13 +1,13 @@
-/** What ends a command, said in one sentence for the person who called it. */
+/** Ends a command. The message is one sentence for the person who called it. */
 export class CommandFailedError extends Error {
   override readonly name: string = "CommandFailedError";
 }
 
-/** What a person is told of an error that ends the program: a sentence, or for a defect of ours where it was. */
+/** The text to print for an error that ends the program: one sentence, or the stack if it is a defect of the program. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CommandFailedError) return error.message;
-  return systemErrorMessage(error) ?? `unexpected error: ${error.stack ?? error.message}`;
+  return listenErrorMessage(error) ?? `unexpected error: ${error.stack ?? error.message}`;
 }
 
 interface SystemError extends Error {
@@ -17,8 +17,8 @@ interface SystemError extends Error {
   readonly port?: unknown;
 }
 
-/** What the system says when an address cannot be listened on. */
-function systemErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
+/** A sentence for the system errors of listening on an address. */
+function listenErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
   if (typeof hostname === "string") return `there is no address for the host name ${hostname}`;
   if (typeof address !== "string" || port === undefined) return undefined;
   if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;

@@ -15,7 +15,7 @@ afterEach(() => vi.useRealTimers());
 const listen = () => listenForSignals(source, (status) => statuses.push(status));
 
 describe("listenForSignals", () => {
-  it.each(["SIGINT", "SIGTERM"])("asks everything to end at %s", async (name) => {
+  it.each(["SIGINT", "SIGTERM"])("aborts its signal at %s", async (name) => {
     const signal = listen();
     expect(signal.aborted).toBe(false);
     source.emit(name);
@@ -24,7 +24,7 @@ describe("listenForSignals", () => {
     expect(statuses).toEqual([]);
   });
 
-  it("takes a signal that npm passes on for the same one", () => {
+  it("counts a signal that npm passes on as the same one", () => {
     listen();
     source.emit("SIGINT");
     vi.advanceTimersByTime(50);
@@ -32,7 +32,7 @@ describe("listenForSignals", () => {
     expect(statuses).toEqual([]);
   });
 
-  it("ends at once at a second signal", () => {
+  it("exits at once at a second signal", () => {
     listen();
     source.emit("SIGINT");
     vi.advanceTimersByTime(1_000);
@@ -40,7 +40,7 @@ describe("listenForSignals", () => {
     expect(statuses).toEqual([0]);
   });
 
-  it("does not wait forever for what does not close", () => {
+  it("exits after 4 s if the shutdown takes longer", () => {
     listen();
     source.emit("SIGTERM");
     vi.advanceTimersByTime(4_000);

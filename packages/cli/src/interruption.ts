@@ -1,7 +1,7 @@
-/** How long everything may take to end after a signal, in ms. What is still open then is left to recovery. */
+/** Time in ms that a clean shutdown may take. After it the process ends, and recovery at the next start does the rest. */
 const END_WITHIN_MS = 4_000;
 
-/** Signals closer together than this are one: npm passes on a Ctrl-C that the terminal has sent to us as well. */
+/** Signals closer together than this count as one: at Ctrl-C both the terminal and npm send SIGINT to this process. */
 const SAME_SIGNAL_MS = 300;
 
 interface SignalSource {
@@ -11,8 +11,8 @@ interface SignalSource {
 type Exit = (status: number) => void;
 
 /**
- * Turns SIGINT and SIGTERM into an AbortSignal. The first one asks everything to end; if that takes too long,
- * or a second one comes, the process ends at once. It can: what the service has accepted is in its store.
+ * Turns SIGINT and SIGTERM into an AbortSignal. The first signal aborts it. The process ends at once if the shutdown
+ * takes too long or a second signal comes; that loses nothing, because accepted submissions are in the store.
  */
 export function listenForSignals(source: SignalSource, exit: Exit): AbortSignal {
   const interruption = new AbortController();
@@ -29,7 +29,7 @@ export function listenForSignals(source: SignalSource, exit: Exit): AbortSignal 
   return interruption.signal;
 }
 
-/** The person asked the program to end. */
+/** The abort reason after SIGINT or SIGTERM. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
   constructor() {

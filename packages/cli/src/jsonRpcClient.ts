@@ -1,24 +1,33 @@
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError } from "./errorMessage.js";
 
+/** A transaction's receipt, as far as commands use it. Numbers are hex quantities. */
 export interface Receipt {
+  readonly transactionHash: Hex;
+  readonly from: Hex;
   readonly status: Hex;
   readonly blockNumber: Hex;
+  readonly transactionIndex: Hex;
+  readonly gasUsed: Hex;
+  readonly effectiveGasPrice: Hex;
   readonly logs: readonly { readonly address: Hex; readonly topics: readonly Hex[] }[];
 }
 
-/** The node answered with an error; a call that reverted says why in `revert`. */
-export class JsonRpcError extends Error {
-  override readonly name = "NodeError";
+/** The node answered with an error. `revert` has the revert data of a call that reverted. */
+export class JsonRpcError extends CommandFailedError {
+  override readonly name = "JsonRpcError";
   readonly revert: Hex | undefined;
 
   constructor(message: string, revert: Hex | undefined) {
-    super(message);
+    super(`the node refuses it: ${message}`);
     this.revert = revert;
   }
 }
 
-/** A chain's node over JSON-RPC. What cannot be reached or understood ends the command with a sentence. */
+/**
+ * A chain's node over JSON-RPC. All methods throw {@link JsonRpcError} for an error of the node, and
+ * {@link CommandFailedError} for a node that cannot be reached, or for a server that is no JSON-RPC node.
+ */
 export class JsonRpcClient {
   readonly #url: string;
   readonly #signal: AbortSignal;
@@ -28,68 +37,72 @@ export class JsonRpcClient {
     this.#signal = signal;
   }
 
-  /** Runs a call on the latest state. @throws {@link NodeError} */
+  /** Runs a call on the latest state. @returns its result as hex. */
   async call(to: Uint8Array, data: Uint8Array): Promise<Hex> {
     return this.request<Hex>("eth_call", [{ to: bytesToHex(to), data: bytesToHex(data) }, "latest"]);
   }
 
+  /** Null while the transaction is in no block. */
+  receipt(hash: Hex): Promise<Receipt | null> {
+    return this.request<Receipt | null>("eth_getTransactionReceipt", [hash]);
+  }
+
+  /** Calls a method that answers with a hex quantity. */
   async quantity(method: string, params: readonly unknown[] = []): Promise<bigint> {
     const result = await this.request<unknown>(method, params);
     if (typeof result === "string" && /^0x[0-9a-fA-F]+$/.test(result)) return BigInt(result);
-    throw new CommandFailedError(`the node at ${this.#at} answers ${method} with no number`);
+    throw new CommandFailedError(`the node at ${this.#host} answers ${method} with no number`);
   }
 
-  /** @throws {@link NodeError} or {@link CommandFailedError} */
   async request<Result>(method: string, params: readonly unknown[]): Promise<Result> {
-    const answer = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
-    if (answer.error !== undefined)
-      throw new JsonRpcError(answer.error.message, revertDataIn(answer.error.data));
-    return answer.result as Result;
+    const response = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
+    if (response.error !== undefined)
+      throw new JsonRpcError(response.error.message, revertDataIn(response.error.data));
+    return response.result as Result;
   }
 
-  async #post(body: object): Promise<Answer> {
-    // Not AbortSignal.any with AbortSignal.timeout: Node holds those weakly, and a timer may be collected.
-    const patience = new AbortController();
-    const end = () => patience.abort();
-    const timer = setTimeout(end, ANSWER_WITHIN_MS);
-    this.#signal.addEventListener("abort", end);
+  async #post(body: object): Promise<JsonRpcResponse> {
+    // AbortSignal.any with AbortSignal.timeout is no option: Node holds those weakly, and may collect the timer.
+    const timeout = new AbortController();
+    const abort = () => timeout.abort();
+    const timer = setTimeout(abort, TIMEOUT_MS);
+    this.#signal.addEventListener("abort", abort);
     try {
-      return await this.#fetch(body, patience.signal);
+      return await this.#fetch(body, timeout.signal);
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof CommandFailedError) throw error;
-      throw new CommandFailedError(`the node at ${this.#at} cannot be reached: ${causeOf(error)}`);
+      throw new CommandFailedError(`the node at ${this.#host} cannot be reached: ${causeOf(error)}`);
     } finally {
       clearTimeout(timer);
-      this.#signal.removeEventListener("abort", end);
+      this.#signal.removeEventListener("abort", abort);
     }
   }
 
-  async #fetch(body: object, signal: AbortSignal): Promise<Answer> {
+  async #fetch(body: object, signal: AbortSignal): Promise<JsonRpcResponse> {
     const headers = { "content-type": "application/json" };
     const response = await fetch(this.#url, { method: "POST", headers, body: JSON.stringify(body), signal });
-    const text = await response.text();
-    const answer = jsonOf(text);
-    if (isAnswer(answer)) return answer;
+    const parsed = parseJson(await response.text());
+    if (isJsonRpcResponse(parsed)) return parsed;
     throw new CommandFailedError(
-      `what answers at ${this.#at} is no JSON-RPC node (status ${response.status})`,
+      `what answers at ${this.#host} is no JSON-RPC node (status ${response.status})`,
     );
   }
 
-  /** Without user, password, path and query: they may hold a secret. */
-  get #at(): string {
+  /** The URL without user, password, path and query, which may hold a secret. */
+  get #host(): string {
     return new URL(this.#url).host;
   }
 }
 
-const ANSWER_WITHIN_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
-interface Answer {
+interface JsonRpcResponse {
   readonly result?: unknown;
   readonly error?: { readonly message: string; readonly data?: unknown };
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -97,15 +110,15 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function isAnswer(value: unknown): value is Answer {
+function isJsonRpcResponse(value: unknown): value is JsonRpcResponse {
   if (typeof value !== "object" || value === null) return false;
   if ("result" in value) return true;
   if (!("error" in value) || typeof value.error !== "object" || value.error === null) return false;
   return "message" in value.error && typeof value.error.message === "string";
 }
 
+/** `fetch` hides the system's error behind its own "fetch failed". */
 function causeOf(error: unknown): string {
   const { cause, message } = error as Error & { cause?: { code?: unknown; message?: unknown } };
-  // `fetch` hides what happened under its own "fetch failed".
   return String(cause?.code ?? cause?.message ?? message);
 }

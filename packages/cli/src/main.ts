@@ -2,13 +2,13 @@ import { listenForSignals } from "./interruption.js";
 import { run } from "./run.js";
 
 /**
- * The program: runs a command and ends the process with its status. Nothing else here touches the process.
- * It loads little before it listens for signals, so that one early in the start-up is heard.
+ * Runs a command and ends the process with its status. No other module of this package uses `process`.
+ * It imports little before it listens for signals, so that a signal early in the start-up is heard.
  */
 export async function main(argv: readonly string[]): Promise<never> {
   const exit = (status: number) => process.exit(status);
   const signal = listenForSignals(process, exit);
-  // Whoever read our output has gone: nobody is left to serve for, as after a signal.
+  // The reader of standard output has closed the pipe: end, as after a signal.
   process.stdout.on("error", () => exit(0));
   const status = await run(argv, {
     env: process.env,

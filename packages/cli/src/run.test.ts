@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ProgramContext, run } from "./run.js";
 import { VERSION } from "./version.js";
 
-/** Calls the program; what it prints is collected. */
+/** Runs the program. @returns the exit status and the printed lines. */
 async function call(argv: string[], options: Partial<ProgramContext> = {}) {
   const out: string[] = [];
   const err: string[] = [];
@@ -19,7 +19,7 @@ async function call(argv: string[], options: Partial<ProgramContext> = {}) {
 const running = () => ({ signal: new AbortController().signal });
 
 describe("gas-waiver", () => {
-  it.each([["--version"], ["-v"]])("%s says the version", async (flag) => {
+  it.each([["--version"], ["-v"]])("%s prints the version", async (flag) => {
     expect(await call([flag])).toEqual({ status: 0, out: VERSION, err: "" });
   });
 
@@ -57,7 +57,7 @@ describe("gas-waiver", () => {
       expect(out).toContain(`  --${flag}`);
   });
 
-  it("begins a devnet with mining stopped where that is asked for", async () => {
+  it("starts a devnet with mining stopped at --no-mining", async () => {
     const ending = new AbortController();
     let announce: (url: string) => void = () => {};
     const ready = new Promise<string>((resolve) => {
@@ -79,7 +79,7 @@ describe("gas-waiver", () => {
     expect(await ended).toBe(0);
   });
 
-  it("lists all the problems of the faults of a devnet at once", async () => {
+  it("lists all problems of a devnet's faults at once", async () => {
     const faults = ["--fault", "drop=2,nope=1", "--fault", "delayMs=9-1", "--fault=methods=eth_nope"];
     const { status, err } = await call(["devnet", "--port", "0", ...faults], running());
     expect(status).toBe(2);
@@ -100,7 +100,7 @@ describe("gas-waiver", () => {
     );
   });
 
-  it("says in one sentence what is wrong with a state folder", async () => {
+  it("explains an unusable state folder in one sentence", async () => {
     const { status, out, err } = await call(["devnet", "--state-dir", import.meta.filename], running());
     expect({ status, out }).toEqual({ status: 1, out: "" });
     expect(err).toBe(`gas-waiver: the state folder ${import.meta.filename} is not a folder`);
@@ -117,7 +117,7 @@ describe("gas-waiver", () => {
     expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
   });
 
-  it("lists all the problems of a call at once", async () => {
+  it("lists all problems of the arguments at once", async () => {
     const argv = ["dev", "--port", "web", "--block-time=-1", "--host", "0.0.0.0", "--demo", "--data-dir"];
     const { status, out, err } = await call(argv, running());
     expect({ status, out }).toEqual({ status: 2, out: "" });
@@ -133,7 +133,7 @@ describe("gas-waiver", () => {
   });
 
   it.each(["0.0.0.0", "127.999.1.1", "127.0.0.1.evil.example", "example.com"])(
-    "refuses dev the address %s, which others may reach or nobody has",
+    "refuses to start dev on %s, which is no loopback address",
     async (host) => {
       const { status, err } = await call(["dev", "--host", host], running());
       expect(status).toBe(2);
@@ -157,13 +157,13 @@ describe("gas-waiver", () => {
       ["serve", "--queue-capacity", "198"],
       "--queue-capacity is 198, of which one API key may have 99: a batch",
     ],
-  ])("refuses %j, which contradicts itself", async (argv, problem) => {
+  ])("refuses %j, whose settings contradict each other", async (argv, problem) => {
     const { status, err } = await call(argv, running());
     expect(status).toBe(2);
     expect(err).toContain(`  - ${problem}`);
   });
 
-  it("lists what serve misses, and what contradicts itself, without a secret in it", async () => {
+  it("lists missing and contradictory settings of serve without quoting a secret", async () => {
     const secret = "5ec2e7".repeat(10);
     const env = { GAS_WAIVER_KEYS: secret, DATABASE_URL: `mysql://user:${secret}@db`, GAS_WAIVER_PORT: "x" };
     const { status, err } = await call(["serve", "--data-dir", "d"], { ...running(), env });
@@ -179,7 +179,7 @@ describe("gas-waiver", () => {
     ]);
   });
 
-  it("ends with status 0 when it was interrupted before it began", async () => {
+  it("exits with status 0 when it is interrupted before it starts", async () => {
     expect(await call(["dev", "--port", "0", "--rpc-port", "0"])).toEqual({ status: 0, out: "", err: "" });
   });
 });

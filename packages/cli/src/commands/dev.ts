@@ -11,73 +11,73 @@ import { CloseStack } from "../closeStack.js";
 import { type Context, defineCommand } from "../command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
-import { given, LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
+import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
-import { CHAIN_SETTINGS, openDevnet } from "./openDevnet.js";
-import { openServer } from "./openServer.js";
+import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
+import { openServer } from "../startup/openServer.js";
 
 const SETTINGS = {
   port: {
     flag: "port",
     placeholder: "PORT",
-    help: "Port of the service; 0 picks a free one.",
-    initial: String(DEFAULT_SERVICE_PORT),
+    help: "Port that the service listens on; 0 picks a free one.",
+    defaultValue: String(DEFAULT_SERVICE_PORT),
     parse: port,
   },
   rpcPort: {
     flag: "rpc-port",
     placeholder: "PORT",
-    help: "Port of the chain's JSON-RPC; 0 picks a free one.",
-    initial: String(DEFAULT_RPC_PORT),
+    help: "Port for the chain's JSON-RPC; 0 picks a free one.",
+    defaultValue: String(DEFAULT_RPC_PORT),
     parse: port,
   },
   host: {
     flag: "host",
     placeholder: "ADDRESS",
-    help: "Address of both; it must be a loopback address, because the keys of this service are public.",
-    initial: DEFAULT_HOST,
+    help: "Address that both listen on. It must be a loopback address, because the keys of this service are public.",
+    defaultValue: DEFAULT_HOST,
     parse: loopbackHost,
   },
   dataDir: {
     flag: "data-dir",
     placeholder: "FOLDER",
-    help: "Where the service's PostgreSQL keeps its data. It outlives the chain, which begins anew each time unless --state-dir keeps it.",
-    initial: ".gas-waiver",
+    help: "Data folder of the service's PostgreSQL. It outlives the chain, which starts anew each time unless --state-dir keeps it.",
+    defaultValue: ".gas-waiver",
     parse: text,
   },
   ...CHAIN_SETTINGS,
   noDemo: {
     flag: "no-demo",
-    help: "Do not send the gasless transfer at the start.",
-    parse: given,
+    help: "Skip the gasless transfer at the start.",
+    parse: switchedOn,
   },
   logLevel: {
     flag: "log-level",
     placeholder: "LEVEL",
-    help: `What the service logs on standard error: ${LOG_LEVELS.join(", ")}.`,
-    initial: "warn",
+    help: `Lowest level of the service's log on standard error: ${LOG_LEVELS.join(", ")}.`,
+    defaultValue: "warn",
     parse: logLevel,
   },
 } as const;
 
 export const dev = defineCommand({
   description:
-    "The chain has the fixed accounts of the devnet. The environment is not read: what is\n" +
-    `set for a real service does not reach this one. Its API key is ${DEV_API_KEY}.`,
+    "The chain has the fixed accounts of the devnet. The command reads no environment variable, so that the\n" +
+    `settings of a real service do not reach this one. The API key is ${DEV_API_KEY}.`,
   settings: SETTINGS,
-  agreement: {
+  rules: {
     check: ({ port: service, rpcPort }) =>
       service === rpcPort && service !== undefined && service !== 0
         ? [`--port and --rpc-port are both ${service}: the service and the chain need one each`]
         : [],
   },
   async run(values, context) {
-    const owned = new CloseStack();
+    const closeStack = new CloseStack();
     try {
-      await startBoth(values, context, owned);
+      await startBoth(values, context, closeStack);
       await aborted(context.signal);
     } finally {
-      await owned.close();
+      await closeStack.close();
     }
   },
 });
@@ -85,7 +85,7 @@ export const dev = defineCommand({
 async function startBoth(
   values: Values<typeof SETTINGS>,
   { print, signal }: Context,
-  owned: CloseStack,
+  closeStack: CloseStack,
 ): Promise<void> {
   const { host, dataDir, blockTimeMs, pool, stateDir } = values;
   const [waiver] = accountsOf("waiver");
@@ -93,7 +93,7 @@ async function startBoth(
   signal.throwIfAborted();
   const { url: rpcUrl } = await openDevnet(
     { blockTimeMs, pool, ...(stateDir !== undefined && { stateDir }) },
-    { host, port: values.rpcPort, owned, print },
+    { host, port: values.rpcPort, closeStack, print },
   );
   const { url, server } = await openServer(
     {
@@ -102,13 +102,13 @@ async function startBoth(
       waiverKeys: [hexToBytes(waiver.privateKey)],
       apiKeys: [DEV_API_KEY],
       policySource: "registry",
-      // The key is public, so a page may have it; but only one from this machine.
+      // The API key is public, so pages may use it, but only pages from this machine.
       corsOrigins: ["loopback"],
       dataDir,
       newChain: "adopt",
       logLevel: values.logLevel,
     },
-    { host, port: values.port, owned, signal },
+    { host, port: values.port, closeStack, signal },
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
   print(`         ${server.earlierSubmissions} earlier submission(s) found in its store`);

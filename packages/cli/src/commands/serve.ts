@@ -2,42 +2,42 @@ import { ADMIN_ROUTES, type Server, type ServerOptions } from "@gas-waiver/serve
 import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
+import { SERVE_RULES, SERVE_SETTINGS, type ServeValues } from "../serve/serveSettings.js";
 import { keyFile } from "../settings/parsers.js";
-import { openServer } from "./openServer.js";
-import { SERVE_AGREEMENT, SERVE_SETTINGS, type ServeValues } from "./serveSettings.js";
+import { openServer } from "../startup/openServer.js";
 
 export const serve = defineCommand({
   description:
-    "Every flag can be given as the environment variable beside it; a flag wins over its variable.",
+    "Each flag can also be set by the environment variable beside it. If both are given, the flag wins.",
   settings: SERVE_SETTINGS,
-  agreement: SERVE_AGREEMENT,
+  rules: SERVE_RULES,
   async run(values, { print, signal, onHangup }) {
-    const owned = new CloseStack();
+    const closeStack = new CloseStack();
     try {
       const { host, port: listenPort, metricsPort, waiverKeyFile, adminPort, adminHost } = values;
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };
-      const opening = { host, port: listenPort, metricsPort, admin, owned, signal };
+      const opening = { host, port: listenPort, metricsPort, admin, closeStack, signal };
       const { server, url: at, metricsUrl, adminUrl } = await openServer(serverOptions(values), opening);
       print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
-      if (waiverKeyFile) onHangup?.(() => readKeysAgain(waiverKeyFile.path, server, print));
+      if (waiverKeyFile) onHangup?.(() => rereadKeys(waiverKeyFile.path, server, print));
       print(`ready: service at ${at} for chain ${values.chainId}`);
       await aborted(signal);
     } finally {
-      await owned.close();
+      await closeStack.close();
     }
   },
 });
 
-/** The keys of the file as it is now; a file that is wrong changes nothing. */
-function readKeysAgain(path: string, server: Server, print: (line: string) => void): void {
-  const set = async () => {
+/** Replaces the service's waiver keys by those in the file. An unusable file changes nothing. */
+function rereadKeys(path: string, server: Server, print: (line: string) => void): void {
+  const reread = async () => {
     const { keys } = keyFile(path);
     await server.setWaiverKeys(keys);
     print(`${keys.length} waiver key(s) read again`);
   };
-  set().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
+  reread().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
 }
 
 function serverOptions(values: ServeValues): ServerOptions {

@@ -1,13 +1,14 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
 import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import { ChainReader, DemoFailedError, type Receipt } from "./chainReader.js";
+import type { Receipt } from "../jsonRpcClient.js";
+import { ChainReader, DemoFailedError } from "./chainReader.js";
 
 export interface DemoOptions {
-  /** Of the service. */
+  /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
-  /** Who signs the wrapper. */
+  /** The waiver that signs the wrapper. */
   readonly waiver: Hex;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
@@ -17,8 +18,8 @@ const TOKEN = 10n ** 18n;
 const AMOUNT = 25n * TOKEN;
 
 /**
- * One transfer from a user without native balance, through the public API with the SDK, told step by step.
- * @throws {@link DemoFailedError} if anything of it does not come out as it should.
+ * Sends one token transfer of a user without native balance, with the SDK through the public API, and prints each step.
+ * @throws {@link DemoFailedError} if the transfer fails or anybody pays for gas.
  */
 export async function showGaslessTransfer({
   url,
@@ -100,8 +101,8 @@ function printReceipt(name: string, receipt: Receipt, print: (line: string) => v
   print(`             from ${receipt.from}, gas used ${Number(receipt.gasUsed)}, gas price paid ${price}`);
 }
 
-function printChange(what: string, before: string, after: string, print: (line: string) => void): void {
-  print(`  ${what.padEnd(18)}${before.padStart(15)}${after.padStart(21)}`);
+function printChange(name: string, before: string, after: string, print: (line: string) => void): void {
+  print(`  ${name.padEnd(18)}${before.padStart(15)}${after.padStart(21)}`);
 }
 
 function assertGasless(inner: Receipt, wrapper: Receipt): void {
@@ -110,7 +111,7 @@ function assertGasless(inner: Receipt, wrapper: Receipt): void {
   if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
 }
 
-/** Whole tokens with separators, and what is left as decimals. */
+/** An amount in tokens, with separators between thousands and with the decimals that it needs. */
 function tokens(amount: bigint): string {
   const rest = (amount % TOKEN).toString().padStart(18, "0").replace(/0+$/, "");
   return `${(amount / TOKEN).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;

@@ -49,7 +49,7 @@ const policies: readonly [string, AllowedTarget[]][] = [
   ],
 ];
 
-const asContractHasIt = (targets: readonly AllowedTarget[]) =>
+const toContractTargets = (targets: readonly AllowedTarget[]) =>
   targets.map(({ address, selectors }) => ({
     target: address === "*" ? `0x${"00".repeat(20)}` : bytesToHex(address),
     anyTarget: address === "*",
@@ -71,7 +71,7 @@ describe("the ABI of the registry", () => {
   });
 
   it.each(policies)("encodes and decodes a policy of %s as viem does", (_, targets) => {
-    const theirs = asContractHasIt(targets);
+    const theirs = toContractTargets(targets);
     for (const functionName of ["proposeRegister", "proposeUpdate"]) {
       const encoded = encodeCall(`${functionName}(address,${TARGETS})`, waiver, targets);
       expect(bytesToHex(encoded)).toBe(encodeFunctionData({ abi, functionName, args: [WAIVER, theirs] }));
@@ -80,7 +80,7 @@ describe("the ABI of the registry", () => {
     expect(new ResultReader(hexToBytes(result)).targets()).toEqual(targets);
   });
 
-  it("has the service's questions, their answers and its events as viem does", () => {
+  it("encodes the service's calls, decodes their results and hashes the events as viem does", () => {
     const args = [WAIVER] as const;
     expect(bytesToHex(policyVersionCall(waiver))).toBe(
       encodeFunctionData({ abi, functionName: "versionOf", args }),
@@ -100,7 +100,7 @@ describe("the ABI of the registry", () => {
     );
   });
 
-  it("knows the event of a new proposal", () => {
+  it("hashes the event of a new proposal as viem does", () => {
     const signature = "ProposalCreated(uint256,uint8,address,address,uint64,uint64)";
     expect(topicOf(signature)).toBe(toEventSelector(`event ${signature}`));
   });
@@ -110,7 +110,7 @@ describe("the ABI of the registry", () => {
     ["a cut word", "0x00"],
     ["an offset past the end", `0x${"ff".repeat(32)}`],
     ["a length past the end", `0x${"20".padStart(64, "0")}${"ff".repeat(32)}`],
-  ] as const)("does not take %s for a list", (_, bytes) => {
+  ] as const)("refuses to decode %s as a list", (_, bytes) => {
     expect(() => new ResultReader(hexToBytes(bytes)).addresses()).toThrow(UnexpectedResultError);
   });
 });
@@ -118,15 +118,18 @@ describe("the ABI of the registry", () => {
 describe("a revert of the registry", () => {
   const errors = WaiverRegistry.abi.filter((item) => item.type === "error");
 
-  it.each(errors.map(({ name, inputs }) => ({ name, inputs })))("$name is a sentence", ({ name, inputs }) => {
-    const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
-    const sentence = revertMessage(encodeErrorResult({ abi, errorName: name, args }));
-    expect(sentence).not.toContain("0x".concat("0".repeat(8)));
-    expect(sentence).not.toMatch(/refuses it/);
-    for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
-  });
+  it.each(errors.map(({ name, inputs }) => ({ name, inputs })))(
+    "$name has a sentence",
+    ({ name, inputs }) => {
+      const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
+      const sentence = revertMessage(encodeErrorResult({ abi, errorName: name, args }));
+      expect(sentence).not.toContain("0x".concat("0".repeat(8)));
+      expect(sentence).not.toMatch(/refuses it/);
+      for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
+    },
+  );
 
-  it("that has a text says it, and any other is shown as it is", () => {
+  it("shows its text if it has one, and otherwise its data", () => {
     const text = "0x08c379a0".concat("20".padStart(64, "0"), "2".padStart(64, "0"), "6869".padEnd(64, "0"));
     expect(revertMessage(text as Hex)).toBe("the registry says: hi");
     expect(revertMessage("0x")).toContain("without a reason");

@@ -1,4 +1,4 @@
-// What governance prints: the same things as lines for a person and as JSON for a program.
+// The output of the governance commands, as lines for a person and as JSON for a program.
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
 import { countOf, neededOf, type Proposal } from "./proposal.js";
 import type { Waiver } from "./registry.js";
@@ -71,7 +71,7 @@ function headline({ id, kind, subject }: Proposal): string {
   return `proposal ${id}: ${kind} ${checksumAddress(subject)}`;
 }
 
-/** Where an open proposal stands. */
+/** The count of votes for an open proposal, and the number of missing ones. */
 export function standing(proposal: Proposal): string {
   const yes = countOf(proposal, "yes");
   const needed = neededOf(proposal);
@@ -81,7 +81,7 @@ export function standing(proposal: Proposal): string {
   return `${yes} of ${total} validators are for it, ${missing} more must be`;
 }
 
-/** So many targets are shown to a person; JSON has them all. */
+/** The lines for a person stop after this many targets. The JSON has them all. */
 const MOST_TARGETS = 20;
 
 function targetLines(targets: readonly AllowedTarget[], indent: string): string[] {

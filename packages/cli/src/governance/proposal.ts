@@ -1,6 +1,6 @@
 import type { AllowedTarget } from "@gas-waiver/protocol";
 
-/** In the order of the contract's enum. */
+/** The kinds of proposals, in the order of the contract's enum. */
 export const KINDS = [
   "register waiver",
   "update waiver",
@@ -10,26 +10,29 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** In the order of the contract's enum. `voided`: carried by votes, but no longer possible by then. */
+/**
+ * The states of a proposal, in the order of the contract's enum. `voided`: it had the votes, but its action had become
+ * impossible by then.
+ */
 export const STATUSES = ["unknown", "open", "carried", "voided", "expired"] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** In the order of the contract's enum. */
+/** The choices of a validator, in the order of the contract's enum. */
 export const CHOICES = ["none", "yes", "no"] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** A proposal with its votes, as the registry has them. Addresses are 20 bytes. */
+/** A proposal with its votes, from the registry. Addresses are 20 bytes. */
 export interface Proposal {
   readonly id: bigint;
   readonly kind: Kind;
   readonly status: Status;
   readonly subject: Uint8Array;
   readonly proposer: Uint8Array;
-  /** The last second in which it can be voted on. */
+  /** The last second in which validators can vote. */
   readonly expiresAt: Date;
-  /** What the waiver may reach; of proposals to register and to update. */
+  /** The targets that the waiver would have, for proposals to register and to update. */
   readonly targets: readonly AllowedTarget[] | undefined;
-  /** Of everybody who is a validator now. */
+  /** One entry for each present validator. */
   readonly votes: readonly { readonly validator: Uint8Array; readonly choice: Choice }[];
 }
 

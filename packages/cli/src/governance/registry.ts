@@ -49,8 +49,8 @@ export class Registry {
   /** @throws CommandFailedError if there is no such proposal. */
   async proposal(id: bigint): Promise<Proposal> {
     const [head, validators] = await Promise.all([this.#read("getProposal(uint256)", id), this.validators()]);
-    const kind = named(KINDS, head.uint());
-    const status = named(STATUSES, head.uint());
+    const kind = memberOf(KINDS, head.uint());
+    const status = memberOf(STATUSES, head.uint());
     const [subject, proposer] = [head.address(), head.address()];
     head.uint(); // the policy's version
     const expiresAt = new Date(Number(head.uint()) * 1000);
@@ -58,7 +58,7 @@ export class Registry {
     const targets = hasTargets ? (await this.#read("proposalTargets(uint256)", id)).targets() : undefined;
     const votes = await Promise.all(
       validators.map(async (validator) => {
-        const choice = named(CHOICES, (await this.#read("voteOf(uint256,address)", id, validator)).uint());
+        const choice = memberOf(CHOICES, (await this.#read("voteOf(uint256,address)", id, validator)).uint());
         return { validator, choice };
       }),
     );
@@ -68,16 +68,17 @@ export class Registry {
   async #read(signature: string, ...values: readonly Argument[]): Promise<ResultReader> {
     try {
       const result = await this.#node.call(REGISTRY_ADDRESS, encodeCall(signature, ...values));
-      // Where there is no code, a call succeeds and returns nothing.
+      // A call to an address without code succeeds and returns nothing.
       if (result === "0x") throw new UnexpectedResultError("nothing");
       return new ResultReader(hexToBytes(result));
     } catch (error) {
-      throw asFailure(error);
+      throw asCommandFailure(error);
     }
   }
 }
 
-function named<T>(names: readonly T[], index: bigint): T {
+/** The name of a Solidity enum's member. */
+function memberOf<T>(names: readonly T[], index: bigint): T {
   const name = names[Number(index)];
   if (name === undefined) throw noRegistry();
   return name;
@@ -86,13 +87,12 @@ function named<T>(names: readonly T[], index: bigint): T {
 const noRegistry = () =>
   new CommandFailedError(`this chain has no WaiverRegistry at ${bytesToHex(REGISTRY_ADDRESS)}`);
 
-/** What ends a command when the registry or the node refuses. */
-export function asFailure(error: unknown): unknown {
+/** Turns a revert of the registry, and a result that is not the registry's, into the error that ends the command. */
+export function asCommandFailure(error: unknown): unknown {
   if (error instanceof UnexpectedResultError) return noRegistry();
-  if (!(error instanceof JsonRpcError)) return error;
-  if (error.revert !== undefined) return new CommandFailedError(revertMessage(error.revert));
-  return new CommandFailedError(`the node refuses it: ${error.message}`);
+  if (!(error instanceof JsonRpcError) || error.revert === undefined) return error;
+  return new CommandFailedError(revertMessage(error.revert));
 }
 
-/** The number of a proposal in a topic. */
-export const idOfTopic = (topic: string) => bytesToBigInt(hexToBytes(topic));
+/** The number of a proposal, from the topic of its ProposalCreated event. */
+export const proposalIdOf = (topic: string) => bytesToBigInt(hexToBytes(topic));

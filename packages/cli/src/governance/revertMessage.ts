@@ -1,6 +1,7 @@
 import {
   bytesToHex,
   checksumAddress,
+  decodeRevert,
   type Hex,
   hexToBytes,
   ResultReader,
@@ -11,7 +12,7 @@ import { STATUSES } from "./proposal.js";
 const address = (data: ResultReader) => checksumAddress(data.address());
 const when = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
 
-/** The registry's errors as sentences, by signature. */
+/** A sentence for each error of the registry, by its signature. Each reads the error's arguments. */
 const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "NotValidator(address)": (data) => `${address(data)} is not a validator`,
   "AlreadyValidator(address)": (data) => `${address(data)} is a validator already`,
@@ -33,28 +34,24 @@ const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   },
   "NotCarried(uint256,uint256,uint256)": (data) =>
     `proposal ${data.uint()} has ${data.uint()} yes votes of ${data.uint()} validators, which do not carry it`,
-  // What Solidity's own require says.
-  "Error(string)": (data) => {
-    data.uint();
-    const length = Number(data.uint());
-    return `the registry says: ${new TextDecoder().decode(data.rest().subarray(0, length))}`;
-  },
 };
 
 const BY_SELECTOR = new Map<Hex, (data: ResultReader) => string>(
-  Object.entries(MESSAGES).map(([signature, sentence]) => [selectorOfSignature(signature), sentence]),
+  Object.entries(MESSAGES).map(([signature, message]) => [selectorOfSignature(signature), message]),
 );
 
-/** What a revert of the registry says, as a sentence. */
+/** The revert data of the registry as a sentence. */
 export function revertMessage(data: Hex): string {
   const bytes = hexToBytes(data);
-  const sentence = BY_SELECTOR.get(bytesToHex(bytes.subarray(0, 4)));
+  const message = BY_SELECTOR.get(bytesToHex(bytes.subarray(0, 4)));
   try {
-    if (sentence !== undefined) return sentence(new ResultReader(bytes.subarray(4)));
+    if (message !== undefined) return message(new ResultReader(bytes.subarray(4)));
   } catch {
-    // Too short for its own arguments: said as it is.
+    // The data is too short for the error's arguments: show it as it is.
   }
-  return bytes.length === 0
+  const revert = decodeRevert(bytes);
+  if (revert.kind === "error") return `the registry says: ${revert.message}`;
+  return revert.kind === "empty"
     ? "the registry refuses it without a reason"
     : `the registry refuses it with ${data}`;
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   bytesToHex,
   type Hex,
@@ -7,58 +7,60 @@ import {
   signTransaction,
 } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
-import type { JsonRpcClient, Receipt } from "../jsonRpcClient.js";
-import { asFailure } from "./registry.js";
+import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
+import type { Values } from "../settings/setting.js";
+import { asCommandFailure } from "./registry.js";
+import type { CHAIN_SETTINGS, VALIDATOR_SETTINGS } from "./settings.js";
 
 const INCLUDED_WITHIN_MS = 120_000;
-const ASK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
+/** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
+const GAS_MARGIN = 200_000n;
 
-export interface Sent {
-  readonly hash: Hex;
-  readonly receipt: Receipt;
-}
+type Sender = Values<typeof VALIDATOR_SETTINGS> & Values<typeof CHAIN_SETTINGS>;
 
 /**
- * Sends a governance transaction as its validator, who pays for it, and waits until a block has it.
- * What the registry would refuse is not sent: the estimate of its gas says so first.
- * @throws CommandFailedError with what the registry or the node says.
+ * Sends a transaction to the registry from the validator that the settings name, who pays for it, and waits for its
+ * block. A call that the registry would refuse is not sent: the gas estimate fails first.
+ * @throws CommandFailedError with the registry's or the node's reason.
  */
-export async function sendToRegistry(
-  node: JsonRpcClient,
+export async function sendAsValidator(
+  { rpcUrl, validatorKeyFile, devValidator }: Sender,
   data: Uint8Array,
-  privateKey: Uint8Array,
   signal: AbortSignal,
-): Promise<Sent> {
+): Promise<Receipt> {
+  const privateKey = validatorKeyFile ?? devValidator;
+  if (privateKey === undefined) throw new Error("no validator is named");
+  const node = new JsonRpcClient(rpcUrl, signal);
   const from = bytesToHex(privateKeyToAddress(privateKey));
+  const call = { from, to: bytesToHex(REGISTRY_ADDRESS), data: bytesToHex(data) };
   try {
-    const call = { from, to: bytesToHex(REGISTRY_ADDRESS), data: bytesToHex(data) };
     const [gas, gasPrice, nonce, chainId] = await Promise.all([
       node.quantity("eth_estimateGas", [call]),
       node.quantity("eth_gasPrice"),
       node.quantity("eth_getTransactionCount", [from, "pending"]),
       node.quantity("eth_chainId"),
     ]);
-    // Another vote that comes in between may make this one carry the proposal, which costs more.
-    const gasLimit = gas + 200_000n;
     const fields = { type: "legacy", to: REGISTRY_ADDRESS, value: 0n, data } as const;
+    const gasLimit = gas + GAS_MARGIN;
     const { raw } = signTransaction({ ...fields, chainId, nonce, gasPrice, gasLimit }, privateKey);
     const hash = await node.request<Hex>("eth_sendRawTransaction", [bytesToHex(raw)]);
-    const receipt = await included(node, hash, signal);
-    if (BigInt(receipt.status) === 1n) return { hash, receipt };
-    // It was right a moment ago: what has changed since says the same call, made again.
+    const receipt = await receiptOf(node, hash, signal);
+    if (BigInt(receipt.status) === 1n) return receipt;
+    // The estimate passed, so the state has changed since. The same call on the new state fails with the reason.
     await node.request("eth_call", [call, "latest"]);
     throw new CommandFailedError(`transaction ${hash} reverted in block ${BigInt(receipt.blockNumber)}`);
   } catch (error) {
-    throw asFailure(error);
+    throw asCommandFailure(error);
   }
 }
 
-async function included(node: JsonRpcClient, hash: Hex, signal: AbortSignal): Promise<Receipt> {
+async function receiptOf(node: JsonRpcClient, hash: Hex, signal: AbortSignal): Promise<Receipt> {
   const until = performance.now() + INCLUDED_WITHIN_MS;
   while (performance.now() < until) {
-    const receipt = await node.request<Receipt | null>("eth_getTransactionReceipt", [hash]);
+    const receipt = await node.receipt(hash);
     if (receipt !== null) return receipt;
-    await pause(ASK_EVERY_MS, undefined, { signal });
+    await sleep(POLL_INTERVAL_MS, undefined, { signal });
   }
   throw new CommandFailedError(
     `transaction ${hash} is sent, but no block has had it for ${INCLUDED_WITHIN_MS / 1000} s; it may still come`,

@@ -1,55 +1,54 @@
 import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { fileOf, given, privateKeys, url, wholeNumber } from "../settings/parsers.js";
+import { fileOf, privateKeys, switchedOn, url, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/setting.js";
 
-/** What every governance command can be told. */
+/** The settings of every governance command. */
 export const CHAIN_SETTINGS = {
   rpcUrl: {
     flag: "rpc-url",
     env: "GAS_WAIVER_RPC_URL",
     placeholder: "URL",
-    help: "JSON-RPC of the chain's node.",
-    initial: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
+    help: "JSON-RPC URL of the chain's node.",
+    defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
     parse: url("http:", "https:"),
   },
   json: {
     flag: "json",
     help: "Print JSON, for programs.",
-    parse: given,
+    parse: switchedOn,
   },
 } as const;
 
 const devKeys = accountsOf("validator");
 
-/** Who acts. The key itself is never an argument, since arguments can be seen by others. */
+/** The validator who signs. A private key is never an argument itself, because other users can see arguments. */
 export const VALIDATOR_SETTINGS = {
   validatorKeyFile: {
     flag: "validator-key-file",
     env: "GAS_WAIVER_VALIDATOR_KEY_FILE",
     placeholder: "FILE",
-    help: "The validator's private key, as hex.",
+    help: "File with the validator's private key, as hex.",
     parse: fileOf(oneKey),
   },
   devValidator: {
     flag: "dev-validator",
     placeholder: "N",
-    help: `One of the devnet's validators, 0 to ${devKeys.length - 1}, whose keys everybody has.`,
+    help: `Sign as one of the devnet's validators, 0 to ${devKeys.length - 1}. Their keys are public.`,
     parse: devKey,
   },
 } as const;
 
 export const VALIDATOR_ALTERNATIVES = {
-  of: ["validatorKeyFile", "devValidator"],
-  what: "the validator's private key",
+  keys: ["validatorKeyFile", "devValidator"],
+  subject: "the validator's private key",
   required: true,
 } as const;
 
-/** The number of a proposal. */
 export const PROPOSAL_SETTING = {
   flag: "proposal",
   placeholder: "N",
-  help: "The number of the proposal.",
+  help: "Number of the proposal.",
   required: true,
   parse: (text: string) => BigInt(wholeNumber(1)(text)),
 } as const;

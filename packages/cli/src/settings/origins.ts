@@ -2,7 +2,10 @@ import { isOrigin } from "@gas-waiver/server";
 import { entriesOf } from "./parsers.js";
 import { InvalidValueError } from "./setting.js";
 
-/** Web origins, separated by commas, `loopback`, or `*`. Apart from the others: it brings the whole service with it. */
+/**
+ * Parses web origins, separated by commas, `loopback`, or `*`. It has a file of its own because it imports the service,
+ * which is slow to load.
+ */
 export function origins(value: string): string[] {
   const entries = entriesOf(value);
   const bad = entries.find((entry) => !isOrigin(entry));

@@ -10,16 +10,17 @@ import {
 import type { AdminToken } from "@gas-waiver/server";
 import { InvalidValueError } from "./setting.js";
 
+/** Takes any text as it is. */
 export function text(value: string): string {
   return value;
 }
 
-/** The value of a flag that takes none: it was given. */
-export function given(value: string): boolean {
+/** Parses a flag that takes no value; its text is "true" if the flag is given. */
+export function switchedOn(value: string): boolean {
   return value === "true";
 }
 
-/** A whole number within bounds, in decimal digits. */
+/** Parses a whole number in decimal digits, from `least` to `most`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
   return (value) => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
@@ -29,7 +30,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (val
   };
 }
 
-/** A decimal fraction above 0 and at most 1. */
+/** Parses a decimal fraction above 0 and at most 1. */
 export function share(value: string): number {
   const number = /^(\d(\.\d{1,9})?|\.\d{1,9})$/.test(value) ? Number(value) : Number.NaN;
   if (number > 0 && number <= 1) return number;
@@ -38,7 +39,7 @@ export function share(value: string): number {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A span of time such as 90s, 15m, 12h or 30d, in ms; 0 needs no unit. */
+/** Parses a duration such as 90s, 15m, 12h or 30d into ms; 0 needs no unit. */
 export function duration(value: string): number {
   if (value === "0") return 0;
   const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
@@ -47,12 +48,12 @@ export function duration(value: string): number {
   throw new InvalidValueError("is not a span of time such as 90s, 15m, 12h or 30d");
 }
 
-/** What another parser reads, or null for `none`. */
+/** Extends a parser: `none` gives null. */
 export function orNone<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === "none" ? null : parse(value));
 }
 
-/** A TCP port; 0 takes a free one. */
+/** Parses a TCP port; 0 stands for any free port. */
 export const port = wholeNumber(0, 65_535);
 
 export function oneOf<const T extends string>(...choices: readonly T[]): (value: string) => T {
@@ -77,13 +78,13 @@ export function url(...protocols: readonly string[]): (value: string) => string 
   };
 }
 
-/** Several URLs, separated by commas. */
+/** Parses several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]): (value: string) => string[] {
   const one = url(...protocols);
   return (value) => entriesOf(value).map(one);
 }
 
-/** An address that nothing but this machine can reach. */
+/** Parses a loopback address, which only programs on this machine can reach. */
 export function loopbackHost(value: string): string {
   if (value === "localhost" || value === "::1") return value;
   if (isIPv4(value) && value.startsWith("127.")) return value;
@@ -92,13 +93,13 @@ export function loopbackHost(value: string): string {
   );
 }
 
-/** An account or contract: 20 bytes of hex. */
+/** Parses the address of an account or contract into 20 bytes. */
 export function address(value: string): Uint8Array {
   if (/^0x[0-9a-fA-F]{40}$/.test(value)) return hexToBytes(value);
   throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
 }
 
-/** What lies in a file, read by another parser. */
+/** Turns a parser of text into a parser of a file's path; it parses the file's content. */
 export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
   return (path) => {
     let content: string;
@@ -112,7 +113,7 @@ export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
   };
 }
 
-/** Entries between commas or line ends. */
+/** Splits a list at commas and line ends, without empty entries. */
 export function entriesOf(list: string): string[] {
   return list
     .split(/[,\r\n]/)
@@ -120,14 +121,14 @@ export function entriesOf(list: string): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Private keys: 32 bytes of hex each, with or without 0x. Never quoted. */
+/** Parses private keys: 32 bytes of hex each, with or without 0x. The errors never quote a key. */
 export function privateKeys(list: string): Uint8Array[] {
   const entries = entriesOf(list);
   if (entries.length === 0) throw new InvalidValueError("holds no private key");
   return entries.map((entry, i) => {
     try {
       const key = hexToBytes(entry.startsWith("0x") ? entry : `0x${entry}`);
-      // It throws on what is no key: another length, 0, or above the order of the curve.
+      // Throws for another length, for 0, and for a number that is not below the order of the curve.
       privateKeyToAddress(key);
       return key;
     } catch {
@@ -138,12 +139,12 @@ export function privateKeys(list: string): Uint8Array[] {
   });
 }
 
-/** A file of private keys, and where it is: it can be read again. */
+/** Parses the path of a file of private keys. It keeps the path, so that the file can be read again. */
 export function keyFile(path: string): { readonly path: string; readonly keys: Uint8Array[] } {
   return { path, keys: fileOf(privateKeys)(path) };
 }
 
-/** API keys as they travel in a header. Never quoted. */
+/** Parses API keys, as they stand in the Authorization header. The errors never quote a key. */
 export function apiKeys(list: string): string[] {
   const entries = entriesOf(list);
   if (entries.length === 0) throw new InvalidValueError("holds no API key");
@@ -154,7 +155,7 @@ export function apiKeys(list: string): string[] {
   );
 }
 
-/** Operators' tokens, with a name in front of each or, for a single one, without. Never quoted. */
+/** Parses the operators' tokens: `NAME:TOKEN`, or a token alone under the name "admin". The errors never quote a token. */
 export function adminTokens(list: string): AdminToken[] {
   const tokens = entriesOf(list).map((entry) => {
     const [, name = "admin", token = entry] = /^([\w.@-]{1,64}):(.+)$/.exec(entry) ?? [];
@@ -167,7 +168,7 @@ export function adminTokens(list: string): AdminToken[] {
   );
 }
 
-/** The AllowedTargets as JSON. */
+/** Parses a JSON list of AllowedTargets. */
 export function allowedTargets(json: string): AllowedTarget[] {
   try {
     return parseAllowedTargets(JSON.parse(json));

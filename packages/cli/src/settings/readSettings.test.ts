@@ -12,7 +12,7 @@ const SETTINGS = {
     env: "PORT",
     placeholder: "PORT",
     help: "The port.",
-    initial: "80",
+    defaultValue: "80",
     parse: parsers.port,
   },
   size: { flag: "size", placeholder: "N", help: "The size.", parse: parsers.wholeNumber(1) },
@@ -34,8 +34,8 @@ const SETTINGS = {
   keys: { env: "KEYS", help: "The key.", secret: true, parse: parsers.privateKeys },
 } as const;
 const KEYS: Alternatives<keyof typeof SETTINGS> = {
-  of: ["keyFile", "keys"],
-  what: "the key",
+  keys: ["keyFile", "keys"],
+  subject: "the key",
   required: true,
 };
 const check = ({ port, size }: Readonly<Record<string, unknown>>) =>
@@ -63,7 +63,7 @@ function problemsOf(argv: string[], env: Environment = ENOUGH): readonly string[
 }
 
 describe("readSettings", () => {
-  it("takes flags before variables before defaults", () => {
+  it("prefers flags to variables, and variables to defaults", () => {
     expect(read([])).toMatchObject({ port: 80, url: "http://node" });
     expect(read([], { ...ENOUGH, PORT: "81" })).toMatchObject({ port: 81 });
     expect(read(["--port", "82"], { ...ENOUGH, PORT: "81" })).toMatchObject({ port: 82 });
@@ -71,7 +71,7 @@ describe("readSettings", () => {
     expect(read([], { ...ENOUGH, PORT: "" })).toMatchObject({ port: 80 });
   });
 
-  it("leaves out what is not given, and reads a flag without value", () => {
+  it("leaves out settings that are not given, and reads flags without a value", () => {
     expect(read([])).not.toHaveProperty("size");
     expect(read([])).not.toHaveProperty("quiet");
     expect(read(["--quiet"])).toMatchObject({ quiet: true });
@@ -107,7 +107,7 @@ describe("readSettings", () => {
     expect(problemsOf(argv)).toEqual(problems);
   });
 
-  it("lists every problem at once", () => {
+  it("lists all problems at once", () => {
     const argv = ["--port", "--sise", "1", "--size", "0", "now"];
     expect(problemsOf(argv, { URL: "nonsense" })).toEqual([
       "--port needs a value: --port PORT",
@@ -120,7 +120,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("names what is missing with each way to give it", () => {
+  it("names each flag and variable that can give a missing setting", () => {
     expect(problemsOf([], { KEYS: KEY })).toEqual(["--url URL or URL is missing: The node."]);
   });
 
@@ -132,12 +132,12 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("refuses values that do not fit together, if they are right in themselves", () => {
+  it("checks the rules between values that parse", () => {
     expect(problemsOf(["--size", "80"])).toEqual(["the port is the size"]);
     expect(problemsOf(["--port", "x", "--size", "80"])).toHaveLength(1);
   });
 
-  it("says what is wrong with a file", () => {
+  it("explains an unreadable file", () => {
     const missing = join(folder, "none");
     expect(problemsOf(["--key-file", missing], { URL: "http://node" })).toEqual([
       `--key-file "${missing}" cannot be read: there is no such file`,
@@ -145,7 +145,7 @@ describe("readSettings", () => {
   });
 
   it.each(["abc", "0x11", `0x${"00".repeat(32)}`, `0x${"ff".repeat(32)}`, `${KEY},${"33".repeat(31)}`])(
-    "never quotes a secret that is wrong",
+    "never quotes a secret that does not parse",
     (secret) => {
       const [problem, ...more] = problemsOf([], { ...ENOUGH, KEYS: secret });
       expect(problem).toMatch(
@@ -156,25 +156,25 @@ describe("readSettings", () => {
   );
 });
 
-describe("the values", () => {
-  it.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("takes %s as loopback", (host) => {
+describe("parsers", () => {
+  it.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("accept %s as a loopback address", (host) => {
     expect(parsers.loopbackHost(host)).toBe(host);
   });
 
   it.each(["0.0.0.0", "192.168.1.1", "example.org", "127.0.0.1.example.org"])(
-    "refuses %s as loopback",
+    "refuse %s as a loopback address",
     (host) => {
       expect(() => parsers.loopbackHost(host)).toThrow("is not a loopback address");
     },
   );
 
-  it("reads API keys between commas or line ends, and refuses what cannot travel in a header", () => {
+  it("read API keys between commas or line ends, and refuse keys that a header cannot hold", () => {
     expect(parsers.apiKeys("gw_a_b_1234, gw_a_b_5678\n\ngw_a_b_9abc\n")).toHaveLength(3);
     expect(() => parsers.apiKeys("gw_a_b_1234,short")).toThrow("no usable API key at position 2");
     expect(() => parsers.apiKeys(" ,\n")).toThrow("holds no API key");
   });
 
-  it("reads allowed targets, and says which entry is wrong", () => {
+  it("read allowed targets, and name the entry that is wrong", () => {
     const json = '[{"address":"*","selectors":["0xa9059cbb"]}]';
     expect(parsers.allowedTargets(json)).toEqual([
       { address: "*", selectors: [Uint8Array.of(0xa9, 0x05, 0x9c, 0xbb)] },

@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 import {
-  type Agreement,
   type Alternatives,
   InvalidValueError,
   nameOf,
   type Setting,
   type Settings,
+  type SettingsRules,
   type Values,
 } from "./setting.js";
 
@@ -13,11 +13,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings of a command from its arguments and the environment.
- * @throws {@link UsageError} with every problem, not just the first.
+ * @throws {@link UsageError} with all problems.
  */
 export function readSettings<const S extends Settings>(
   settings: S,
-  { alternatives = [], check }: Agreement<S>,
+  { alternatives = [], check }: SettingsRules<S>,
   argv: readonly string[],
   env: Environment,
 ): Values<S> {
@@ -26,7 +26,7 @@ export function readSettings<const S extends Settings>(
   for (const [key, setting] of Object.entries(settings)) {
     const source = given.get(key) ?? fromEnvironment(setting, env);
     if (source !== undefined) given.set(key, source);
-    const text = source?.text ?? setting.initial;
+    const text = source?.text ?? setting.defaultValue;
     if (text === undefined) {
       if (setting.required) problems.push(`${waysToGive(setting)} is missing: ${setting.help}`);
     } else if (text !== UNREADABLE) {
@@ -35,20 +35,20 @@ export function readSettings<const S extends Settings>(
       else values[key] = parsed.value;
     }
   }
-  problems.push(...alternatives.flatMap((group) => clashes(settings, group, given)));
+  problems.push(...alternatives.flatMap((group) => problemsOfAlternatives(settings, group, given)));
   problems.push(...(check?.(values as Partial<Values<S>>) ?? []));
   if (problems.length > 0) throw new UsageError(problems);
   return values as Values<S>;
 }
 
-/** Where a value comes from, and its text. */
+/** The text of a setting, with the flag or variable that gave it. */
 interface Source {
-  /** The flag or variable as the person wrote it. */
+  /** The flag with its dashes, or the variable's name. */
   readonly name: string;
   readonly text: string | typeof UNREADABLE;
 }
 
-/** Something was given, but without a value; that has been reported. */
+/** Marks a flag whose value is missing or superfluous. The problem is in the list already. */
 const UNREADABLE = Symbol("unreadable");
 
 interface Flags {
@@ -99,7 +99,7 @@ function textOf(
   return UNREADABLE;
 }
 
-/** The arguments as tokens. A flag that wants a value does not take the next flag for it. */
+/** The arguments as tokens of `parseArgs`, except that a flag does not consume the next flag as its value. */
 function tokensOf(settings: Settings, argv: readonly string[]): Token[] {
   const options = Object.fromEntries(
     Object.values(settings).flatMap(({ flag, placeholder }) =>
@@ -113,13 +113,13 @@ function tokensOf(settings: Settings, argv: readonly string[]): Token[] {
     allowPositionals: true,
     tokens: true,
   });
-  const swallowed = tokens.findIndex(
+  const consumed = tokens.findIndex(
     (token) => token.kind === "option" && token.inlineValue === false && token.value.startsWith("--"),
   );
-  const flag = tokens[swallowed];
+  const flag = tokens[consumed];
   if (flag?.kind !== "option") return tokens;
   return [
-    ...tokens.slice(0, swallowed),
+    ...tokens.slice(0, consumed),
     { ...flag, value: undefined, inlineValue: undefined },
     ...tokensOf(settings, argv.slice(flag.index + 1)),
   ];
@@ -129,7 +129,7 @@ type Token = NonNullable<ReturnType<typeof parseArgs<{ tokens: true; strict: fal
 
 function fromEnvironment({ env: name }: Setting<unknown>, env: Environment): Source | undefined {
   const text = name === undefined ? undefined : env[name];
-  // An empty variable is how a shell or a container says "not set".
+  // Shells and containers often pass an empty variable for one that is not set.
   return name === undefined || text === undefined || text === "" ? undefined : { name, text };
 }
 
@@ -146,16 +146,18 @@ function parseOne(
   }
 }
 
-function clashes(
+/** The problems of settings that exclude each other. */
+function problemsOfAlternatives(
   settings: Settings,
-  { of: keys, what, required }: Alternatives,
+  { keys, subject, required }: Alternatives,
   given: ReadonlyMap<string, Source>,
 ): string[] {
   const sources = keys.flatMap((key) => given.get(key)?.name ?? []);
-  if (sources.length > 1) return [`${sources.join(" and ")} are both given: ${what} comes from one of them`];
+  if (sources.length > 1)
+    return [`${sources.join(" and ")} are both given: ${subject} comes from one of them`];
   if (sources.length === 1 || !required) return [];
   const ways = keys.flatMap((key) => settings[key] ?? []).map(waysToGive);
-  return [`${what} is missing: give ${ways.join(" or ")}`];
+  return [`${subject} is missing: give ${ways.join(" or ")}`];
 }
 
 function waysToGive({ flag, env, placeholder }: Setting<unknown>): string {
@@ -163,7 +165,7 @@ function waysToGive({ flag, env, placeholder }: Setting<unknown>): string {
   return ways.join(" or ");
 }
 
-/** The command was called wrongly: every problem, one sentence each. */
+/** The settings of a command are wrong. `problems` has one sentence for each problem. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly problems: readonly string[];

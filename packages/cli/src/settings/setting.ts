@@ -1,21 +1,21 @@
-/** One thing that a command can be told, by a flag, by an environment variable, or by both: then the flag wins. */
+/** One input of a command: a flag, an environment variable, or both. If both are given, the flag wins. */
 export interface Setting<T> {
-  /** Without its dashes. */
+  /** The flag's name without its dashes. */
   readonly flag?: string;
-  /** The environment variable. */
+  /** The environment variable's name. */
   readonly env?: string;
-  /** What the value is called in the help: `PORT`. Absent: a flag without value. */
+  /** The value's name in the help, such as `PORT`. A flag without a placeholder takes no value. */
   readonly placeholder?: string;
   /** One sentence for the help. */
   readonly help: string;
-  /** Holds a secret: its value never appears in a message. */
+  /** True if the value is a secret, which never appears in a message. */
   readonly secret?: boolean;
-  /** The value when nothing is given, as it would be given. */
-  readonly initial?: string;
-  /** What the help names as the default where none is passed on. */
+  /** The default, written as a person would give it. */
+  readonly defaultValue?: string;
+  /** The default as the help names it, for a setting whose default the service itself applies. */
   readonly defaultText?: string;
   readonly required?: boolean;
-  /** The flag may come several times; the values are then one, with commas between. */
+  /** True if the flag may come several times. Its values are then joined with commas. */
   readonly repeatable?: boolean;
   /** @throws {@link InvalidValueError} */
   parse(text: string): T;
@@ -23,36 +23,36 @@ export interface Setting<T> {
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
-/** The values of settings; undefined where nothing was given and there is no default. */
+/** The parsed values of settings; undefined for a setting that is not given and has no default. */
 export type Values<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T>
-    ? S[K] extends { readonly initial: string } | { readonly required: true }
+    ? S[K] extends { readonly defaultValue: string } | { readonly required: true }
       ? T
       : T | undefined
     : never;
 };
 
-/** Settings that exclude each other; `required`: one of them must be given. */
+/** Settings that exclude each other. If `required`, exactly one of them must be given. */
 export interface Alternatives<Key extends string = string> {
-  readonly of: readonly Key[];
-  /** What they all set: "the waiver's private key". */
-  readonly what: string;
+  readonly keys: readonly Key[];
+  /** Their common subject, for messages: "the waiver's private key". */
+  readonly subject: string;
   readonly required: boolean;
 }
 
-/** What must hold between settings, beyond what each says of itself. */
-export interface Agreement<S extends Settings> {
+/** Rules between the settings of a command. */
+export interface SettingsRules<S extends Settings> {
   readonly alternatives?: readonly Alternatives<keyof S & string>[];
-  /** The problems between values; those that are wrong in themselves are left out. */
+  /** Returns one sentence for each problem between the values. Values that do not parse are absent. */
   readonly check?: (values: Partial<Values<S>>) => readonly string[];
 }
 
-/** How a person names the setting: by its flag, or else its variable. */
+/** The setting's name for a person: its flag, or else its variable. */
 export function nameOf({ flag, env }: Setting<unknown>): string {
   return flag === undefined ? (env ?? "") : `--${flag}`;
 }
 
-/** Says what a value must be: "is not a whole number". The reader of the settings puts the value in front. */
+/** A value does not parse. The message continues a sentence that starts with the value: "is not a whole number". */
 export class InvalidValueError extends Error {
   override readonly name = "InvalidValueError";
 }

@@ -3,7 +3,7 @@ import type { Setting, Settings } from "./setting.js";
 const FLAG_COLUMN = 30;
 const LINE_WIDTH = 100;
 
-/** The settings as the help shows them: flags first, then what only the environment can say. */
+/** The settings as lines of the help: the flags, then the variables that have no flag. */
 export function settingsHelp(settings: Settings): string {
   const all = Object.values(settings);
   const flags = all.filter(({ flag }) => flag !== undefined);
@@ -22,7 +22,7 @@ function flagOf({ flag, placeholder }: Setting<unknown>): string {
 }
 
 function entry(name: string, setting: Partial<Setting<unknown>>): string {
-  const { help = "", initial, defaultText = initial, env, required } = setting;
+  const { help = "", defaultValue, defaultText = defaultValue, env, required } = setting;
   const notes = [
     ...(required ? ["Required."] : []),
     ...(defaultText === undefined ? [] : [`Default: ${defaultText}.`]),

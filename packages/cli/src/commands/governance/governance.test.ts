@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDevnet, type Devnet, devnetAccount, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run } from "../run.js";
+import { run } from "../../run.js";
 
 const NEWCOMER = devnetAccount(12).address;
 const WAIVER = devnetAccount(10).address;
@@ -80,7 +80,7 @@ describe("gas-waiver governance", () => {
     expect(out).toContain("No open proposals.");
   });
 
-  it("registers a waiver by three votes of four, and says at each what is missing", async () => {
+  it("registers a waiver by three votes of four, and counts the missing votes after each", async () => {
     const proposal = await propose("--register", NEWCOMER, "--targets", targets);
     expect(proposal).toEqual({
       id: 1,
@@ -119,7 +119,7 @@ describe("gas-waiver governance", () => {
     expect((await json("list")).validators).not.toContain(NEWCOMER);
   });
 
-  it("takes the key from a file that a flag or a variable names, and never shows it", async () => {
+  it("reads the key from a file that a flag or a variable names, and never prints it", async () => {
     const key = file("validator.key", `${devnetAccount(21).privateKey}\n`);
     const env = { GAS_WAIVER_RPC_URL: url, GAS_WAIVER_VALIDATOR_KEY_FILE: key };
     const { out } = await call(["propose", "--revoke", WAIVER], env);
@@ -131,7 +131,7 @@ describe("gas-waiver governance", () => {
     expect(err).not.toContain(devnetAccount(20).privateKey.slice(2, 20));
   });
 
-  it("says in a sentence why the registry refuses", async () => {
+  it("explains a refusal of the registry in one sentence", async () => {
     const outsider = file("outsider.key", devnetAccount(13).privateKey);
     await propose("--revoke", WAIVER);
     await vote(1, 0);
@@ -160,7 +160,7 @@ describe("gas-waiver governance", () => {
     expect((await json("show", "--proposal", "1")).status).toBe("expired");
   });
 
-  it("lists all the problems of a call at once", async () => {
+  it("lists all problems of the arguments at once", async () => {
     const missing = join(folder, "missing.json");
     const argv = ["propose", "--register", "0x12", "--revoke", WAIVER, "--targets", missing, "--x"];
     const { status, err } = await call([...argv, "--dev-validator", "4"]);
@@ -194,7 +194,7 @@ describe("gas-waiver governance", () => {
   });
 
   it.each([["--help"], ["list", "--help"], ["show", "-h"], ["propose", "--help"], ["vote", "--help"]])(
-    "helps with %j %j",
+    "prints help for %j %j",
     async (...argv) => {
       const { status, out } = await call(argv);
       expect(status).toBe(0);
@@ -203,7 +203,7 @@ describe("gas-waiver governance", () => {
     },
   );
 
-  it("shows its commands where none or an unknown one is given", async () => {
+  it("lists its commands if none or an unknown one is given", async () => {
     for (const argv of [[], ["veto"]]) {
       const { status, err } = await call(argv);
       expect(status).toBe(2);
@@ -212,7 +212,7 @@ describe("gas-waiver governance", () => {
   });
 });
 
-describe("gas-waiver governance against something else", () => {
+describe("gas-waiver governance without a working registry", () => {
   async function list(rpcUrl: string) {
     const err: string[] = [];
     const status = await run(["governance", "list", "--rpc-url", rpcUrl], {
@@ -224,8 +224,8 @@ describe("gas-waiver governance against something else", () => {
     return { status, err: err.join("\n") };
   }
 
-  /** Answers every request with a text. */
-  async function answering<T>(body: string, use: (url: string) => Promise<T>): Promise<T> {
+  /** Runs a server that answers every request with the same body. */
+  async function withServer<T>(body: string, use: (url: string) => Promise<T>): Promise<T> {
     const server = createServer((_, response) => response.end(body));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
@@ -249,15 +249,15 @@ describe("gas-waiver governance against something else", () => {
       '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"busy"}}',
       "the node refuses it: busy",
     ],
-  ])("says so of %s", async (_, body, says) => {
-    const { status, err } = await answering(body, list);
+  ])("reports %s", async (_, body, says) => {
+    const { status, err } = await withServer(body, list);
     expect(status).toBe(1);
     expect(err).toContain(says);
     expect(err).not.toContain("secret-path");
   });
 
-  it("says that a node cannot be reached", async () => {
-    const closed = await answering("", async (url) => url);
+  it("reports a node that cannot be reached", async () => {
+    const closed = await withServer("", async (url) => url);
     expect((await list(closed)).err).toMatch(
       /^gas-waiver: the node at 127\.0\.0\.1:\d+ cannot be reached: ECONNREFUSED/,
     );

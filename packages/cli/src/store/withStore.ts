@@ -1,29 +1,29 @@
 import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
-import { given, text, url } from "../settings/parsers.js";
+import { switchedOn, text, url } from "../settings/parsers.js";
 import type { Alternatives } from "../settings/setting.js";
 
-/** Where the store of a service is, for commands that work on it from outside, and how they answer. */
+/** The settings of commands that work on a service's store from outside: its place, and the output's format. */
 export const STORE_SETTINGS = {
   dataDir: {
     flag: "data-dir",
     env: "GAS_WAIVER_DATA_DIR",
     placeholder: "FOLDER",
-    help: "The data folder of a service that is running; unless DATABASE_URL names its database.",
+    help: "Data folder of a running service with an embedded PostgreSQL.",
     defaultText: ".gas-waiver",
     parse: text,
   },
   databaseUrl: {
     env: "DATABASE_URL",
-    help: "The service's PostgreSQL; instead of --data-dir.",
+    help: "URL of the service's PostgreSQL; instead of --data-dir.",
     secret: true,
     parse: url("postgres:", "postgresql:"),
   },
-  json: { flag: "json", help: "Print JSON.", parse: given },
+  json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
 
 export const ONE_STORE: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
-  { of: ["dataDir", "databaseUrl"], what: "the place of the store", required: false },
+  { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
 export interface StoreValues {
@@ -31,7 +31,10 @@ export interface StoreValues {
   readonly databaseUrl: string | undefined;
 }
 
-/** Opens the store, uses it, closes it; what the service says of it becomes a sentence. */
+/**
+ * Opens an administration of the store, uses it and closes it.
+ * @throws {@link CommandFailedError} if the store cannot be opened.
+ */
 export async function withStore<A extends { close(): Promise<void> }, T>(
   { dataDir = ".gas-waiver", databaseUrl }: StoreValues,
   open: (place: { dataDir: string } | { databaseUrl: string }) => Promise<A>,

@@ -15,27 +15,27 @@ import { CommandFailedError } from "../errorMessage.js";
 import { oneOf, text, wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 
-/** What every command that starts a chain can be told of it. */
+/** The chain's settings of every command that starts one. */
 export const CHAIN_SETTINGS = {
   blockTimeMs: {
     flag: "block-time",
     placeholder: "MS",
-    help: "Milliseconds from block to block; 0: a block whenever there is something to run.",
-    initial: "500",
+    help: "Time between blocks, in ms; 0 makes a block whenever a transaction is ready.",
+    defaultValue: "500",
     parse: wholeNumber(0, 2 ** 31 - 1),
   },
   stateDir: {
     flag: "state-dir",
     placeholder: "FOLDER",
-    help: "Keep the chain in this folder, over restarts and crashes.",
+    help: "Folder that keeps the chain, over restarts and crashes.",
     defaultText: "in memory",
     parse: text,
   },
   pool: {
     flag: "pool",
     placeholder: "KIND",
-    help: "How the pool takes nonces: queued, as in geth, gaps wait; strict, as on CometBFT chains, gaps are refused.",
-    initial: "queued",
+    help: "Nonce gaps in the pool: queued lets a later nonce wait, as geth does; strict refuses it, as CometBFT chains do.",
+    defaultValue: "queued",
     parse: (value: string): PoolKind => oneOf(...POOL_KINDS)(value),
   },
 } as const;
@@ -43,21 +43,21 @@ export const CHAIN_SETTINGS = {
 export interface DevnetOpening {
   readonly host: string;
   readonly port: number;
-  /** False: no block is made until somebody resumes mining. */
+  /** If false, the chain makes no block until `devnet_resumeMining`. */
   readonly mining?: boolean;
-  /** Closes the chain when the command ends. */
-  readonly owned: CloseStack;
+  /** Receives the chain, to close it when the command ends. */
+  readonly closeStack: CloseStack;
   readonly print: (line: string) => void;
 }
 
 /**
- * Makes the chain, opens its port, and says what it is.
- * @throws {@link UsageError} or {@link CommandFailedError} for what the chain says of its start, or the
- * system's error for a port that cannot be had.
+ * Starts the chain, listens on its port, and prints a summary of both.
+ * @throws {@link UsageError} for wrong faults, {@link CommandFailedError} for an unusable state folder, or the system's
+ * error for a port that cannot be had.
  */
 export async function openDevnet(options: DevnetOptions, opening: DevnetOpening): Promise<ListeningAt> {
-  const { host, port, mining = true, owned, print } = opening;
-  const devnet = owned.add(await create(options));
+  const { host, port, mining = true, closeStack, print } = opening;
+  const devnet = closeStack.add(await create(options));
   if (!mining) await devnet.request({ method: "devnet_stopMining" });
   const at = await devnet.listen({ host, port });
   const { blockTimeMs = 0, pool, stateDir = "memory" } = options;

@@ -9,15 +9,15 @@ import type { CloseStack } from "../closeStack.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 
-export interface Opening {
+export interface ServerOpening {
   readonly host: string;
   readonly port: number;
-  /** Undefined: no metrics. */
+  /** The port of GET /metrics; undefined for none. */
   readonly metricsPort?: number | undefined;
-  /** Undefined: no admin API. */
+  /** The address of the admin API; undefined for none. */
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
-  /** Closes the service when the command ends. */
-  readonly owned: CloseStack;
+  /** Receives the service, to close it when the command ends. */
+  readonly closeStack: CloseStack;
   readonly signal: AbortSignal;
 }
 
@@ -29,21 +29,21 @@ export interface OpenServer {
 }
 
 /**
- * Makes the service and opens its port.
- * @throws {@link UsageError} or {@link CommandFailedError} for what the service says of its start, or the
- * reason of the signal.
+ * Starts the service and listens on its ports.
+ * @throws {@link UsageError} for wrong options, {@link CommandFailedError} if the service cannot start, or the signal's
+ * reason.
  */
-export async function openServer(options: ServerOptions, opening: Opening): Promise<OpenServer> {
-  const { host, port, metricsPort, admin, owned, signal } = opening;
+export async function openServer(options: ServerOptions, opening: ServerOpening): Promise<OpenServer> {
+  const { host, port, metricsPort, admin, closeStack, signal } = opening;
   try {
     signal.throwIfAborted();
-    const server = owned.add(await createServer(options, { signal }));
+    const server = closeStack.add(await createServer(options, { signal }));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });
     const metrics =
       metricsPort === undefined ? undefined : await server.listenMetrics({ host, port: metricsPort });
-    const operators = admin && (await server.listenAdmin(admin));
-    return { server, url, metricsUrl: metrics?.url, adminUrl: operators?.url };
+    const adminAddress = admin && (await server.listenAdmin(admin));
+    return { server, url, metricsUrl: metrics?.url, adminUrl: adminAddress?.url };
   } catch (error) {
     if (error instanceof InvalidOptionsError) throw new UsageError(error.problems);
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });

@@ -1,0 +1,22 @@
+import { defineCommand } from "../../command.js";
+import { overviewJson, overviewLines } from "../../governance/output.js";
+import { Registry } from "../../governance/registry.js";
+import { CHAIN_SETTINGS } from "../../governance/settings.js";
+import { JsonRpcClient } from "../../jsonRpcClient.js";
+
+export const list = defineCommand({
+  description: "It reads the chain's WaiverRegistry and needs no key.",
+  settings: CHAIN_SETTINGS,
+  rules: {},
+  async run({ rpcUrl, json }, { print, signal }) {
+    const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+    const [waivers, validators, proposals] = await Promise.all([
+      registry.waivers(),
+      registry.validators(),
+      registry.openProposals(),
+    ]);
+    const overview = { waivers, validators, proposals };
+    if (json) print(JSON.stringify(overviewJson(overview)));
+    else for (const line of overviewLines(overview)) print(line);
+  },
+});

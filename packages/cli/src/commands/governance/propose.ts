@@ -1,0 +1,92 @@
+import { bytesToHex, encodeCall, REGISTRY_ADDRESS, topicOf } from "@gas-waiver/protocol";
+import { defineCommand } from "../../command.js";
+import { CommandFailedError } from "../../errorMessage.js";
+import { printProposal } from "../../governance/printProposal.js";
+import { proposalIdOf } from "../../governance/registry.js";
+import { sendAsValidator } from "../../governance/sendToRegistry.js";
+import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { address, allowedTargets, fileOf } from "../../settings/parsers.js";
+import { UsageError } from "../../settings/readSettings.js";
+import type { Values } from "../../settings/setting.js";
+
+const subject = (flag: string, help: string) =>
+  ({ flag, placeholder: "ADDRESS", help, parse: address }) as const;
+
+const SETTINGS = {
+  register: subject("register", "Propose to register this address as a waiver, with --targets."),
+  update: subject("update", "Propose to replace this waiver's targets by --targets."),
+  revoke: subject("revoke", "Propose to revoke this waiver."),
+  addValidator: subject("add-validator", "Propose to add this address to the validators."),
+  removeValidator: subject("remove-validator", "Propose to remove this validator."),
+  targets: {
+    flag: "targets",
+    placeholder: "FILE",
+    help: 'JSON file of what the waiver may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
+    parse: fileOf(allowedTargets),
+  },
+  ...VALIDATOR_SETTINGS,
+  ...CHAIN_SETTINGS,
+} as const;
+
+export const propose = defineCommand({
+  description:
+    "A proposal is not a vote: the proposer votes like the others, and more than two thirds of the validators\n" +
+    "carry it. Voting ends after seven days. The validator pays for the transaction.",
+  settings: SETTINGS,
+  rules: {
+    alternatives: [
+      {
+        keys: ["register", "update", "revoke", "addValidator", "removeValidator"],
+        subject: "what is proposed",
+        required: true,
+      },
+      VALIDATOR_ALTERNATIVES,
+    ],
+    check: problemsOfTargets,
+  },
+  async run(values, context) {
+    const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
+    const registry = bytesToHex(REGISTRY_ADDRESS);
+    const created = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
+    const log = receipt.logs.find(({ address: at, topics: [first] }) => at === registry && first === created);
+    const id = log?.topics[1];
+    if (id === undefined) {
+      throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
+    }
+    await printProposal(proposalIdOf(id), values, context);
+  },
+});
+
+type ProposeValues = Values<typeof SETTINGS>;
+
+/** `--targets` belongs to a registration or an update alone, and each of its entries must permit something. */
+function problemsOfTargets({ targets, ...values }: Partial<ProposeValues>): string[] {
+  const { register, update, revoke, addValidator, removeValidator } = values;
+  if (targets === undefined) return [];
+  const empty = targets.findIndex(({ selectors }) => selectors?.length === 0);
+  const other = revoke ?? addValidator ?? removeValidator;
+  return [
+    ...(other && !register && !update ? ["--targets belongs to --register and --update alone"] : []),
+    ...(empty < 0
+      ? []
+      : [
+          `--targets: entry ${empty} has an empty list of selectors and would permit nothing; without selectors it permits any calldata`,
+        ]),
+  ];
+}
+
+function calldataOf(values: ProposeValues): Uint8Array {
+  const { register, update, revoke, addValidator, removeValidator, targets } = values;
+  if ((register ?? update) !== undefined && targets === undefined) {
+    throw new UsageError([`--${register ? "register" : "update"} needs --targets FILE`]);
+  }
+  if (register) return encodeCall(`proposeRegister(address,${TARGETS})`, register, targets ?? []);
+  if (update) return encodeCall(`proposeUpdate(address,${TARGETS})`, update, targets ?? []);
+  if (revoke) return encodeCall("proposeRevoke(address)", revoke);
+  if (addValidator) return encodeCall("proposeAddValidator(address)", addValidator);
+  if (removeValidator) return encodeCall("proposeRemoveValidator(address)", removeValidator);
+  throw new Error("nothing is proposed");
+}
+
+/** The ABI type AllowedTarget[] of the contract. */
+const TARGETS = "(address,bool,bool,bytes4[])[]";

@@ -1,0 +1,10 @@
+import { defineCommand } from "../../command.js";
+import { printProposal } from "../../governance/printProposal.js";
+import { CHAIN_SETTINGS, PROPOSAL_SETTING } from "../../governance/settings.js";
+
+export const show = defineCommand({
+  description: "The proposal may be open or closed. The command needs no key.",
+  settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
+  rules: {},
+  run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),
+});

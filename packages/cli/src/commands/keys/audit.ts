@@ -1,0 +1,31 @@
+import { defineCommand } from "../../command.js";
+import { auditLines } from "../../keys/keyOutput.js";
+import { KEY_SETTING, withKeys } from "../../keys/keySettings.js";
+import { wholeNumber } from "../../settings/parsers.js";
+import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+
+export const audit = defineCommand({
+  description:
+    "The latest change comes first. Entries never change, are never removed, and hold no secret.\n\n" +
+    "Examples:\n" +
+    "  gas-waiver keys audit\n" +
+    "  gas-waiver keys audit --key 0123456789abcdef --limit 10 --json",
+  settings: {
+    key: { ...KEY_SETTING, required: false },
+    limit: {
+      flag: "limit",
+      placeholder: "N",
+      help: "Most changes to show, from 1 to 10000.",
+      defaultValue: "100",
+      parse: wholeNumber(1, 10_000),
+    },
+    ...STORE_SETTINGS,
+  },
+  rules: { alternatives: ONE_STORE },
+  async run(values, { print }) {
+    const { key: keyId, limit } = values;
+    const entries = await withKeys(values, (keys) => keys.audit({ keyId, limit }));
+    if (values.json) print(JSON.stringify(entries));
+    else for (const line of entries.flatMap(auditLines)) print(line);
+  },
+});

@@ -1,0 +1,32 @@
+import { DEFAULT_OVERLAP_MS } from "@gas-waiver/server";
+import { defineCommand } from "../../command.js";
+import { printIssued } from "../../keys/keyOutput.js";
+import { commandLineUser, KEY_SETTING, withKeys } from "../../keys/keySettings.js";
+import { duration } from "../../settings/parsers.js";
+import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+
+export const rotate = defineCommand({
+  description:
+    "It prints the new key once. The old secret stays valid until the overlap is over; then its connections\n" +
+    "close. A second rotation within the overlap ends the oldest secret at once.\n\n" +
+    "Examples:\n" +
+    "  gas-waiver keys rotate --key 0123456789abcdef\n" +
+    "  gas-waiver keys rotate --key 0123456789abcdef --overlap 0      # the old secret is stolen: end it now",
+  settings: {
+    key: KEY_SETTING,
+    overlap: {
+      flag: "overlap",
+      placeholder: "DURATION",
+      help: "Time that the old secret stays valid, such as 0, 30m, 24h or 7d.",
+      defaultText: "24h",
+      parse: duration,
+    },
+    ...STORE_SETTINGS,
+  },
+  rules: { alternatives: ONE_STORE },
+  async run(values, { print }) {
+    const { key, overlap = DEFAULT_OVERLAP_MS } = values;
+    const issued = await withKeys(values, (keys) => keys.rotate(commandLineUser(), key, overlap));
+    printIssued(issued, values.json, print);
+  },
+});

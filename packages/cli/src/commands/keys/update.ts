@@ -1,0 +1,28 @@
+import { defineCommand } from "../../command.js";
+import { printRecord } from "../../keys/keyOutput.js";
+import {
+  commandLineUser,
+  KEY_SETTING,
+  keyInput,
+  LABEL_SETTING,
+  TERM_SETTINGS,
+  withKeys,
+} from "../../keys/keySettings.js";
+import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+
+export const update = defineCommand({
+  description:
+    "It changes only the terms whose flags are given; `none` removes one. All replicas apply the change within a\n" +
+    "second, to open connections as well.\n\n" +
+    "Examples:\n" +
+    "  gas-waiver keys update --key 0123456789abcdef --rate 200 --rate-burst 400\n" +
+    "  gas-waiver keys update --key 0123456789abcdef --daily-gas none --expires 2030-01-31T00:00:00Z",
+  settings: { key: KEY_SETTING, label: LABEL_SETTING, ...TERM_SETTINGS, ...STORE_SETTINGS },
+  rules: { alternatives: ONE_STORE },
+  async run(values, { print }) {
+    const record = await withKeys(values, async (keys) =>
+      keys.update(commandLineUser(), values.key, await keyInput(values, keys)),
+    );
+    printRecord(record, values.json, print);
+  },
+});

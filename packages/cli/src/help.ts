@@ -1,0 +1,30 @@
+import type { Command } from "./command.js";
+import type { CommandEntry, CommandGroup } from "./program.js";
+import { settingsHelp } from "./settings/settingsHelp.js";
+
+/** The help of a group. @param path of the group, with a space before each word: " keys", or "" for the program. */
+export function groupHelp({ commands, introduction }: CommandGroup, path: string): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length)) + 3;
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`);
+  const call = `gas-waiver${path} <command>`;
+  return [
+    `Usage: ${call} [flags]`,
+    "",
+    introduction,
+    "",
+    "Commands:",
+    ...lines,
+    "",
+    `${call} --help  shows the flags of a command.`,
+    ...(path === "" ? ["gas-waiver --version         shows the version."] : []),
+  ].join("\n");
+}
+
+/** The help of one command. @param path of the command, with a space before each word: " keys create". */
+export function commandHelp(
+  path: string,
+  { summary }: CommandEntry,
+  { description, settings }: Command,
+): string {
+  return `Usage: gas-waiver${path} [flags]\n\n${summary}\n${description}\n\n${settingsHelp(settings)}`;
+}

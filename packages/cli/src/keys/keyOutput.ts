@@ -1,0 +1,59 @@
+import type { AuditRecord, IssuedKey, KeyRecord } from "@gas-waiver/server";
+import type { Context } from "../command.js";
+
+/** Prints a key, as JSON or as lines. */
+export function printRecord(record: KeyRecord, json: boolean | undefined, print: Context["print"]): void {
+  if (json) print(JSON.stringify(record));
+  else for (const line of keyLines(record)) print(line);
+}
+
+/** Prints a new key with its secret, which no later command can show. */
+export function printIssued(issued: IssuedKey, json: boolean | undefined, print: Context["print"]): void {
+  if (json) {
+    print(JSON.stringify(issued));
+    return;
+  }
+  print(issued.key);
+  print("Keep it: it is not shown again.");
+  for (const line of keyLines(issued.record)) print(line);
+}
+
+/** A key as lines: its state first, then its own limits, caps and targets. */
+export function keyLines(record: KeyRecord): string[] {
+  const { id, env, label, state, createdAt, expiresAt, disabledAt, revokedAt, previousSecretUntil } = record;
+  const times = [
+    `created ${createdAt}`,
+    ...(expiresAt ? [`${state === "expired" ? "expired" : "expires"} ${expiresAt}`] : []),
+    ...(disabledAt ? [`disabled ${disabledAt}`] : []),
+    ...(revokedAt ? [`revoked ${revokedAt}`] : []),
+    ...(previousSecretUntil ? [`old secret valid until ${previousSecretUntil}`] : []),
+  ];
+  return [
+    `${id}  ${state}, ${env}: ${label}`,
+    `  ${times.join(", ")}`,
+    ...(record.notUnderstood
+      ? [`  refused, because this version does not understand its settings: ${record.notUnderstood}`]
+      : []),
+    ...[termLine("limits", record.limits), termLine("caps in a day", record.caps)].flat(),
+    ...(record.today ? [`  used until ${record.today.ends}: ${usageText(record.today)}`] : []),
+    ...(record.allowedTargets ? [`  may send only ${JSON.stringify(record.allowedTargets)}`] : []),
+  ];
+}
+
+function termLine(name: string, values: object | undefined): string[] {
+  const all = Object.entries(values ?? {}).map(([term, value]) => `${term} ${value}`);
+  return all.length > 0 ? [`  ${name}: ${all.join(", ")}`] : [];
+}
+
+function usageText({ transactions, gas }: NonNullable<KeyRecord["today"]>): string {
+  return `${transactions} transaction(s), ${gas} gas`;
+}
+
+/** An entry of the audit log as lines. */
+export function auditLines({ at, actor, action, keyId, changes }: AuditRecord): string[] {
+  const values = Object.entries(changes).map(([name, { from, to }]) => {
+    const before = from === undefined ? "" : `${JSON.stringify(from)} → `;
+    return `  ${name}: ${before}${to === undefined ? "none" : JSON.stringify(to)}`;
+  });
+  return [`${at}  ${action} ${keyId} by ${actor}`, ...values];
+}

@@ -1,0 +1,134 @@
+import { hostname, userInfo } from "node:os";
+import { allowedTargetsToJson, ProtocolError } from "@gas-waiver/protocol";
+import { type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
+import { CommandFailedError } from "../errorMessage.js";
+import { allowedTargets, duration, fileOf, orNone, share, text, wholeNumber } from "../settings/parsers.js";
+import { InvalidValueError, type Values } from "../settings/setting.js";
+import { type StoreValues, withStore } from "../store/withStore.js";
+
+/**
+ * Opens the API keys of a service's store, uses them and closes the store.
+ * @throws {@link CommandFailedError} if the store cannot be opened, or the keys' rules refuse the change.
+ */
+export function withKeys<T>(values: StoreValues, use: (keys: OpenKeyAdmin) => Promise<T>): Promise<T> {
+  return withStore(values, openKeyAdmin, async (keys) => {
+    try {
+      return await use(keys);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw new CommandFailedError(error.message, { cause: error });
+      throw error;
+    }
+  });
+}
+
+/** The actor in the audit log for changes by the command line: the system's user and host. */
+export function commandLineUser(): string {
+  let user = "somebody";
+  try {
+    user = userInfo().username;
+  } catch {
+    // A container's user may have no name.
+  }
+  return `command line, ${user}@${hostname()}`;
+}
+
+export const KEY_SETTING = {
+  flag: "key",
+  placeholder: "ID",
+  help: "Id of the key: the part of it between its last two underscores.",
+  required: true,
+  parse(value: string): string {
+    if (/^[0-9a-f]{16}$/.test(value)) return value;
+    throw new InvalidValueError("is not the id of a key: 16 hex digits are needed, and never the secret");
+  },
+  // A person may give the whole key by mistake. `secret` keeps it out of the error message.
+  secret: true,
+} as const;
+
+/** A limit of one key. `none` removes it, so that the service's own limit holds. */
+function keyLimit<T>(flag: string, placeholder: string, help: string, parse: (value: string) => T) {
+  return { flag, placeholder, help: `${help} \`none\`: the service's.`, parse: orNone(parse) } as const;
+}
+
+/** A daily cap of one key. `none` removes it. */
+function dailyCap(flag: string, placeholder: string, help: string) {
+  return { flag, placeholder, help: `${help} \`none\`: no cap.`, parse: orNone(wholeNumber(0)) } as const;
+}
+
+/** The terms of a key: its expiry, limits, targets and caps (D22, D25). */
+export const TERM_SETTINGS = {
+  expires: {
+    flag: "expires",
+    placeholder: "WHEN",
+    help: "Expiry: a time such as 2030-01-31T00:00:00Z, or a duration from now such as 12h or 30d. `none`: never.",
+    parse: orNone(timeOrDuration),
+  },
+  ratePerSecond: keyLimit("rate", "N", "Most transactions a second, on average.", wholeNumber(1)),
+  rateBurst: keyLimit("rate-burst", "N", "Most transactions at once after a pause.", wholeNumber(1)),
+  queueShare: keyLimit("queue-share", "SHARE", "Largest share of the queue, above 0 and at most 1.", share),
+  maxBatchSize: keyLimit("max-batch-size", "N", "Most transactions in one request.", wholeNumber(1)),
+  maxBodyBytes: keyLimit("max-body-bytes", "BYTES", "Largest body of a request.", wholeNumber(1_024)),
+  maxGasLimit: keyLimit("max-gas-limit", "GAS", "Highest gas limit of a transaction.", wholeNumber(21_000)),
+  maxDataLength: keyLimit("max-data-length", "BYTES", "Longest calldata of a transaction.", wholeNumber(0)),
+  allowedTargets: {
+    flag: "allowed-targets",
+    placeholder: "FILE",
+    help: 'JSON file of what the key may send, within what the service may: [{"address": "0x…" or "*", "selectors": ["0x…"]}]. `none`: all that the service may.',
+    parse: orNone(fileOf(allowedTargets)),
+  },
+  transactions: dailyCap("daily-transactions", "N", "Most transactions in a day (UTC), of all senders."),
+  gas: dailyCap("daily-gas", "GAS", "Most gas in a day (UTC), of all senders."),
+  senderTransactions: dailyCap(
+    "daily-sender-transactions",
+    "N",
+    "Most transactions in a day (UTC), of each sender.",
+  ),
+  senderGas: dailyCap("daily-sender-gas", "GAS", "Most gas in a day (UTC), of each sender."),
+} as const;
+
+export const LABEL_SETTING = {
+  flag: "label",
+  placeholder: "TEXT",
+  help: "Name of the key for people, 1 to 200 characters.",
+  parse: text,
+} as const;
+
+type Terms = Values<typeof TERM_SETTINGS> & { readonly label?: string | undefined };
+
+/** The given settings in the shape that the service's key administration reads. */
+export async function keyInput(values: Terms, keys: Pick<OpenKeyAdmin, "now">): Promise<object> {
+  const { expires, allowedTargets: targets, label } = values;
+  const { ratePerSecond, rateBurst, queueShare, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength } =
+    values;
+  const { transactions, gas, senderTransactions, senderGas } = values;
+  const rates = { ratePerSecond, rateBurst, queueShare };
+  return {
+    ...(label !== undefined && { label }),
+    ...(expires !== undefined && { expiresAt: await timeOf(expires, keys) }),
+    limits: withoutUndefined({ ...rates, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength }),
+    ...(targets !== undefined && { allowedTargets: targets && allowedTargetsToJson(targets) }),
+    caps: withoutUndefined({ transactions, gas, senderTransactions, senderGas }),
+  };
+}
+
+function withoutUndefined(values: object): object {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** Parses a time, or a duration from now in ms. */
+function timeOrDuration(value: string): Date | number {
+  if (/^\d+[smhd]$/.test(value)) return duration(value);
+  const time = /^\d{4}-\d\d-\d\dT/.test(value) ? new Date(value) : undefined;
+  if (time !== undefined && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidValueError("is neither a time such as 2030-01-31T00:00:00Z nor a span such as 12h or 30d");
+}
+
+/** The time as ISO 8601. A duration counts from now by the database's clock, which also decides the expiry. */
+async function timeOf(
+  expires: Date | number | null,
+  keys: Pick<OpenKeyAdmin, "now">,
+): Promise<string | null> {
+  if (expires === null) return null;
+  if (expires instanceof Date) return expires.toISOString();
+  return new Date((await keys.now()).getTime() + expires).toISOString();
+}

@@ -1,0 +1,30 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { LaneState } from "@gas-waiver/server";
+import { type Command, defineCommand } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { address } from "../settings/parsers.js";
+import { ONE_STORE, STORE_SETTINGS } from "../store/withStore.js";
+import { withLanes } from "./withLanes.js";
+
+const WAIVER_SETTING = {
+  flag: "waiver",
+  placeholder: "ADDRESS",
+  help: "Address of the lane's waiver.",
+  required: true,
+  parse: address,
+} as const;
+
+/** A command that sets the state of a lane, and then prints `done` after the waiver's address. */
+export function laneStateCommand(state: LaneState, description: string, done: string): Command {
+  return defineCommand({
+    description,
+    settings: { waiver: WAIVER_SETTING, ...STORE_SETTINGS },
+    rules: { alternatives: ONE_STORE },
+    async run(values, { print }) {
+      const waiver = bytesToHex(values.waiver);
+      const known = await withLanes(values, (admin) => admin.set(values.waiver, state, "by the operator"));
+      if (!known) throw new CommandFailedError(`the service has no lane for waiver ${waiver}`);
+      print(values.json ? JSON.stringify({ waiver, state }) : `${waiver} ${done}`);
+    },
+  });
+}

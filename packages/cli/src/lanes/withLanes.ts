@@ -1,0 +1,6 @@
+import { type LaneAdmin, openLaneAdmin } from "@gas-waiver/server";
+import { type StoreValues, withStore } from "../store/withStore.js";
+
+/** Opens the lanes of a service's store, uses them and closes the store. */
+export const withLanes = <T>(values: StoreValues, use: (lanes: LaneAdmin) => Promise<T>): Promise<T> =>
+  withStore(values, openLaneAdmin, use);

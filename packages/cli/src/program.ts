@@ -1,0 +1,135 @@
+import type { Command } from "./command.js";
+
+/** A command by its name in the table below. */
+export interface CommandEntry {
+  readonly summary: string;
+  /** Imports the command's module when it is called, so that `--help` does not load the chain and the service. */
+  load(): Promise<Command>;
+}
+
+/** Commands under a common first word, such as `keys`. */
+export interface CommandGroup {
+  readonly summary: string;
+  /** The first paragraph of the group's help. */
+  readonly introduction: string;
+  readonly commands: Readonly<Record<string, CommandEntry | CommandGroup>>;
+}
+
+const GOVERNANCE: CommandGroup = {
+  summary: "Propose, vote on and list which waivers may send gas-waived transactions, on any chain.",
+  introduction:
+    "The WaiverRegistry of a chain: its waivers, what each may send, and the validators who vote on both.",
+  commands: {
+    list: {
+      summary: "List the waivers with their targets, the validators, and the open proposals.",
+      load: async () => (await import("./commands/governance/list.js")).list,
+    },
+    show: {
+      summary: "Show one proposal: its subject, its votes, the missing votes, its expiry.",
+      load: async () => (await import("./commands/governance/show.js")).show,
+    },
+    propose: {
+      summary: "Propose to register, update or revoke a waiver, or to add or remove a validator.",
+      load: async () => (await import("./commands/governance/propose.js")).propose,
+    },
+    vote: {
+      summary: "Vote on a proposal.",
+      load: async () => (await import("./commands/governance/vote.js")).vote,
+    },
+  },
+};
+
+const LANES: CommandGroup = {
+  summary: "List, check and control the lanes of a service.",
+  introduction: "The lanes of a service: each sends the wrappers of one waiver key.",
+  commands: {
+    list: {
+      summary: "List the lanes: their state, the replica that works each, and their load.",
+      load: async () => (await import("./commands/lanes/list.js")).list,
+    },
+    doctor: {
+      summary: "Compare the lanes' unfinished submissions with the chain.",
+      load: async () => (await import("./commands/lanes/doctor.js")).doctor,
+    },
+    drain: {
+      summary: "Let a lane finish its work, then retire it.",
+      load: async () => (await import("./commands/lanes/drain.js")).drain,
+    },
+    stop: {
+      summary: "Stop a lane at once.",
+      load: async () => (await import("./commands/lanes/stop.js")).stop,
+    },
+    open: {
+      summary: "Let a lane accept work again.",
+      load: async () => (await import("./commands/lanes/open.js")).open,
+    },
+  },
+};
+
+const KEYS: CommandGroup = {
+  summary: "Create, list, change and revoke the API keys of a service, and read their audit log.",
+  introduction:
+    "The API keys of a service: who may submit, how much, and what. A change reaches all replicas within a second.",
+  commands: {
+    create: {
+      summary: "Create a key and print it, this once.",
+      load: async () => (await import("./commands/keys/create.js")).create,
+    },
+    list: {
+      summary: "List the keys with their state and their own limits.",
+      load: async () => (await import("./commands/keys/list.js")).list,
+    },
+    show: {
+      summary: "Show one key.",
+      load: async () => (await import("./commands/keys/show.js")).show,
+    },
+    update: {
+      summary: "Change a key's label, expiry, limits, scope or caps.",
+      load: async () => (await import("./commands/keys/update.js")).update,
+    },
+    rotate: {
+      summary: "Give a key a new secret; the old one stays valid for a while.",
+      load: async () => (await import("./commands/keys/rotate.js")).rotate,
+    },
+    disable: {
+      summary: "Refuse a key until it is enabled again.",
+      load: async () => (await import("./commands/keys/disable.js")).disable,
+    },
+    enable: {
+      summary: "Accept a disabled key again.",
+      load: async () => (await import("./commands/keys/enable.js")).enable,
+    },
+    revoke: {
+      summary: "Revoke a key for good.",
+      load: async () => (await import("./commands/keys/revoke.js")).revoke,
+    },
+    audit: {
+      summary: "Show who changed which key, when, and how.",
+      load: async () => (await import("./commands/keys/audit.js")).audit,
+    },
+  },
+};
+
+/** All commands of `gas-waiver`. */
+export const PROGRAM: CommandGroup = {
+  summary: "",
+  introduction:
+    "A relay for gas-waived transactions: users sign with gas price 0, a waiver carries them on chain.",
+  commands: {
+    dev: {
+      summary: "Start a local chain and the service together, and send one gasless transfer.",
+      load: async () => (await import("./commands/dev.js")).dev,
+    },
+    devnet: {
+      summary: "Start a local chain alone, optionally kept in a folder, with faults on request.",
+      load: async () => (await import("./commands/devnet.js")).devnet,
+    },
+    serve: {
+      summary: "Start the submission service alone.",
+      load: async () => (await import("./commands/serve.js")).serve,
+    },
+    keys: KEYS,
+    lanes: LANES,
+    governance: GOVERNANCE,
+  },
+};

@@ -1,0 +1,71 @@
+import {
+  allowedTargets,
+  fileOf,
+  keyFile,
+  policySource,
+  privateKeys,
+  url,
+  urls,
+  wholeNumber,
+} from "../settings/parsers.js";
+
+/** The chain that the service serves, and what it may send there. */
+export const CHAIN_SETTINGS = {
+  rpcUrl: {
+    flag: "rpc-url",
+    env: "GAS_WAIVER_RPC_URL",
+    placeholder: "URL",
+    help: "JSON-RPC URL of the chain's node; several, separated by commas, in the order of preference.",
+    required: true,
+    parse: urls("http:", "https:"),
+  },
+  rpcWsUrl: {
+    flag: "rpc-ws-url",
+    env: "GAS_WAIVER_RPC_WS_URL",
+    placeholder: "URL",
+    help: "WebSocket URL of the chain's node, which announces new blocks at once.",
+    defaultText: "none; the service polls for new blocks",
+    parse: url("ws:", "wss:"),
+  },
+  chainId: {
+    flag: "chain-id",
+    env: "GAS_WAIVER_CHAIN_ID",
+    placeholder: "ID",
+    help: "Id of the chain: 988 mainnet, 2201 testnet and devnet.",
+    required: true,
+    parse: wholeNumber(1),
+  },
+  allowedTargets: {
+    flag: "allowed-targets",
+    env: "GAS_WAIVER_ALLOWED_TARGETS",
+    placeholder: "FILE",
+    help: 'JSON file of what the service may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
+    defaultText: "what the chain's registry permits the waivers",
+    parse: fileOf(allowedTargets),
+  },
+  policySource: {
+    flag: "policy-source",
+    env: "GAS_WAIVER_POLICY_SOURCE",
+    placeholder: "SOURCE",
+    help: "Source of the policy: registry; config (--allowed-targets); or both, for what both permit.",
+    defaultText: "config with --allowed-targets, otherwise registry",
+    parse: policySource,
+  },
+  waiverKeyFile: {
+    flag: "waiver-key-file",
+    env: "GAS_WAIVER_KEY_FILE",
+    placeholder: "FILE",
+    help: "File of the waivers' private keys, as hex, one a line. SIGHUP makes the service read it again.",
+    parse: keyFile,
+  },
+} as const;
+
+/** The waivers' private keys, for those who do not keep them in a file. */
+export const WAIVER_KEYS_VARIABLE = {
+  waiverKeys: {
+    env: "GAS_WAIVER_KEYS",
+    help: "The waivers' private keys, as hex, separated by commas; instead of --waiver-key-file.",
+    secret: true,
+    parse: privateKeys,
+  },
+} as const;

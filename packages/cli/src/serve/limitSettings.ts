@@ -1,0 +1,147 @@
+import { DEFAULTS } from "@gas-waiver/server";
+import { wholeNumber } from "../settings/parsers.js";
+
+/**
+ * A limit of the service, as a flag and as the variable of the same name. The command passes it on only if it is
+ * given; otherwise the service applies `defaultValue` itself.
+ */
+function limit(flag: string, placeholder: string, help: string, defaultValue: number, least: number) {
+  return {
+    flag,
+    env: `GAS_WAIVER_${flag.toUpperCase().replaceAll("-", "_")}`,
+    placeholder,
+    help,
+    defaultText: String(defaultValue),
+    parse: wholeNumber(least),
+  } as const;
+}
+
+/** Limits of requests and connections. */
+export const REQUEST_LIMITS = {
+  maxBatchSize: limit("max-batch-size", "N", "Most transactions in one request.", DEFAULTS.maxBatchSize, 1),
+  maxBodyBytes: limit("max-body-bytes", "BYTES", "Largest body of a request.", DEFAULTS.maxBodyBytes, 1024),
+  ratePerSecond: limit(
+    "rate",
+    "N",
+    "Most transactions a second of each API key, on average.",
+    DEFAULTS.ratePerSecond,
+    1,
+  ),
+  rateBurst: limit(
+    "rate-burst",
+    "N",
+    "Most transactions at once of an API key after a pause.",
+    DEFAULTS.rateBurst,
+    1,
+  ),
+  queueCapacity: limit(
+    "queue-capacity",
+    "N",
+    "Most submissions that wait for their broadcast.",
+    DEFAULTS.queueCapacity,
+    1,
+  ),
+  maxSocketRequests: limit(
+    "max-socket-requests",
+    "N",
+    "Most requests in flight on one WebSocket.",
+    DEFAULTS.maxSocketRequests,
+    1,
+  ),
+  maxSockets: limit("max-sockets", "N", "Most open WebSockets.", DEFAULTS.maxSockets, 1),
+  maxKeySockets: limit(
+    "max-key-sockets",
+    "N",
+    "Most open WebSockets of one API key.",
+    DEFAULTS.maxKeySockets,
+    1,
+  ),
+  maxConnections: limit(
+    "max-connections",
+    "N",
+    "Most open connections, WebSockets included.",
+    DEFAULTS.maxConnections,
+    1,
+  ),
+  maxHeldBytes: limit(
+    "max-held-bytes",
+    "BYTES",
+    "Most memory for the bodies and frames that are being read.",
+    DEFAULTS.maxHeldBytes,
+    65_536,
+  ),
+  headTimeoutMs: limit(
+    "head-timeout",
+    "MS",
+    "Longest time for the head of a request to arrive, in ms.",
+    DEFAULTS.headTimeoutMs,
+    100,
+  ),
+  bodyTimeoutMs: limit(
+    "body-timeout",
+    "MS",
+    "Longest time for a whole request or frame to arrive, in ms.",
+    DEFAULTS.bodyTimeoutMs,
+    100,
+  ),
+  requestTimeoutMs: limit(
+    "request-timeout",
+    "MS",
+    "Longest time that a result line waits for its transaction, in ms.",
+    DEFAULTS.requestTimeoutMs,
+    1,
+  ),
+  idempotencyMs: limit(
+    "idempotency-time",
+    "MS",
+    "Time that the service remembers a request by its Idempotency-Key, in ms.",
+    DEFAULTS.idempotencyMs,
+    60_000,
+  ),
+} as const;
+
+/** Limits of the lanes, which send what the service has accepted. */
+export const LANE_LIMITS = {
+  nonceGapTimeoutMs: limit(
+    "nonce-gap-timeout",
+    "MS",
+    "Longest time that a transaction waits for one with an earlier nonce, in ms.",
+    DEFAULTS.nonceGapTimeoutMs,
+    0,
+  ),
+  maxInFlight: limit(
+    "max-in-flight",
+    "N",
+    "Most wrappers of one waiver that wait for a block.",
+    DEFAULTS.maxInFlight,
+    1,
+  ),
+  maxQueueMs: limit(
+    "max-queue-time",
+    "MS",
+    "Time after which a submission without a broadcast fails, in ms.",
+    DEFAULTS.maxQueueMs,
+    1,
+  ),
+  reorgDepth: limit(
+    "reorg-depth",
+    "BLOCKS",
+    "Deepest reorg that the service reckons with, in blocks; 0 if blocks are final at once.",
+    DEFAULTS.reorgDepth,
+    0,
+  ),
+  resendAfterMs: limit(
+    "resend-after",
+    "MS",
+    "Time after which a wrapper without a block is sent again, in ms.",
+    DEFAULTS.resendAfterMs,
+    1,
+  ),
+  leaseMs: limit(
+    "lease",
+    "MS",
+    "Time after which other replicas take over the lanes of a silent one, in ms.",
+    DEFAULTS.leaseMs,
+    300,
+  ),
+} as const;

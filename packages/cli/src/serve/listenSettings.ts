@@ -1,0 +1,54 @@
+import { origins } from "../settings/origins.js";
+import { port, text } from "../settings/parsers.js";
+
+/** The addresses that the service listens on. */
+export const LISTEN_SETTINGS = {
+  host: {
+    flag: "host",
+    env: "GAS_WAIVER_HOST",
+    placeholder: "ADDRESS",
+    help: "Address that the service listens on.",
+    defaultValue: "127.0.0.1",
+    parse: text,
+  },
+  port: {
+    flag: "port",
+    env: "GAS_WAIVER_PORT",
+    placeholder: "PORT",
+    help: "Port that the service listens on; 0 picks a free one.",
+    defaultValue: "8080",
+    parse: port,
+  },
+  metricsPort: {
+    flag: "metrics-port",
+    env: "GAS_WAIVER_METRICS_PORT",
+    placeholder: "PORT",
+    help: "Port for GET /metrics (Prometheus), on the same address; 0 picks a free one.",
+    defaultText: "none",
+    parse: port,
+  },
+  corsOrigins: {
+    flag: "cors-origins",
+    env: "GAS_WAIVER_CORS_ORIGINS",
+    placeholder: "ORIGINS",
+    help: "Origins whose pages may call the service from a browser, separated by commas; or loopback, or *.",
+    defaultText: "none",
+    parse: origins,
+  },
+  adminPort: {
+    flag: "admin-port",
+    env: "GAS_WAIVER_ADMIN_PORT",
+    placeholder: "PORT",
+    help: "Port for the admin API, which manages API keys. It needs GAS_WAIVER_ADMIN_TOKEN.",
+    defaultText: "none",
+    parse: port,
+  },
+  adminHost: {
+    flag: "admin-host",
+    env: "GAS_WAIVER_ADMIN_HOST",
+    placeholder: "ADDRESS",
+    help: "Address that the admin API listens on.",
+    defaultValue: "127.0.0.1",
+    parse: text,
+  },
+} as const;

@@ -1,0 +1,105 @@
+import { DEFAULTS } from "@gas-waiver/server";
+import { adminTokens, apiKeys, fileOf, LOG_LEVELS, logLevel, text, url } from "../settings/parsers.js";
+import type { Alternatives, Values } from "../settings/setting.js";
+import { CHAIN_SETTINGS, WAIVER_KEYS_VARIABLE } from "./chainSettings.js";
+import { LANE_LIMITS, REQUEST_LIMITS } from "./limitSettings.js";
+import { LISTEN_SETTINGS } from "./listenSettings.js";
+
+/** All settings of `gas-waiver serve`, in the order of its help. */
+export const SERVE_SETTINGS = {
+  ...CHAIN_SETTINGS,
+  apiKeysFile: {
+    flag: "api-keys-file",
+    env: "GAS_WAIVER_API_KEYS_FILE",
+    placeholder: "FILE",
+    help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line.",
+    parse: fileOf(apiKeys),
+  },
+  dataDir: {
+    flag: "data-dir",
+    env: "GAS_WAIVER_DATA_DIR",
+    placeholder: "FOLDER",
+    help: "Data folder of the embedded PostgreSQL, which the service starts unless DATABASE_URL names another.",
+    defaultText: ".gas-waiver",
+    parse: text,
+  },
+  ...LISTEN_SETTINGS,
+  ...REQUEST_LIMITS,
+  ...LANE_LIMITS,
+  logLevel: {
+    flag: "log-level",
+    env: "GAS_WAIVER_LOG_LEVEL",
+    placeholder: "LEVEL",
+    help: `Lowest level of the log on standard error: ${LOG_LEVELS.join(", ")}.`,
+    defaultValue: "info",
+    parse: logLevel,
+  },
+  ...WAIVER_KEYS_VARIABLE,
+  apiKeys: {
+    env: "GAS_WAIVER_API_KEYS",
+    help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas; instead of --api-keys-file.",
+    secret: true,
+    parse: apiKeys,
+  },
+  adminTokens: {
+    env: "GAS_WAIVER_ADMIN_TOKEN",
+    help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME:TOKEN; the audit log shows the names.",
+    secret: true,
+    parse: adminTokens,
+  },
+  databaseUrl: {
+    env: "DATABASE_URL",
+    help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
+    secret: true,
+    parse: url("postgres:", "postgresql:"),
+  },
+} as const;
+
+export type ServeValues = Values<typeof SERVE_SETTINGS>;
+
+const ALTERNATIVES: readonly Alternatives<keyof typeof SERVE_SETTINGS>[] = [
+  { keys: ["waiverKeyFile", "waiverKeys"], subject: "the list of the waivers' private keys", required: true },
+  { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
+  { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
+];
+
+/** The service must use a given `--allowed-targets`. */
+function problemsOfPolicy({ policySource, allowedTargets }: Partial<ServeValues>): string[] {
+  if (policySource === "registry" && allowedTargets !== undefined) {
+    return [
+      "--allowed-targets would not be used with --policy-source registry; with both, it narrows the registry",
+    ];
+  }
+  return [];
+}
+
+/** The admin API needs a token. */
+function problemsOfAdmin({ adminPort, adminTokens: tokens }: Partial<ServeValues>): string[] {
+  if (adminPort === undefined || tokens !== undefined) return [];
+  return ["--admin-port is given without a token: set GAS_WAIVER_ADMIN_TOKEN"];
+}
+
+/** A key's burst and its share of the queue must hold a whole batch (D22). */
+function problemsOfLimits({
+  rateBurst = DEFAULTS.rateBurst,
+  queueCapacity = DEFAULTS.queueCapacity,
+  maxBatchSize = DEFAULTS.maxBatchSize,
+}: Partial<ServeValues>): string[] {
+  const never = `a batch of --max-batch-size (${maxBatchSize}) could never pass`;
+  const share = Math.ceil(queueCapacity * DEFAULTS.keyQueueShare);
+  return [
+    ...(rateBurst < maxBatchSize ? [`--rate-burst is ${rateBurst}: ${never}`] : []),
+    ...(share < maxBatchSize
+      ? [`--queue-capacity is ${queueCapacity}, of which one API key may have ${share}: ${never}`]
+      : []),
+  ];
+}
+
+export const SERVE_RULES = {
+  alternatives: ALTERNATIVES,
+  check: (values: Partial<ServeValues>) => [
+    ...problemsOfLimits(values),
+    ...problemsOfPolicy(values),
+    ...problemsOfAdmin(values),
+  ],
+};
