@@ -73,7 +73,7 @@ const OUTCOMES = {
     json: "overtaken",
     text: "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
   },
-  displaced: {
+  replaced: {
     json: "displaced",
     text: "the chain has used its waiver's nonce for another wrapper; it is queued again",
   },
