@@ -1,4 +1,4 @@
-import { parseRequestErrorBody, WireError } from "@gas-waiver/protocol/wire";
+import { parseRequestErrorBody, WireError, wasNeverSent } from "@gas-waiver/protocol/wire";
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "./WaiverClientError.js";
 
 /** Where the service is and how to talk to it. Every action takes one. */
@@ -59,7 +59,7 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
       };
       const response = await send(address, init).catch((cause: unknown) => {
         if (signal?.aborted) throw signal.reason;
-        throw new ConnectionFailedError(base, certaintyOf(cause), cause);
+        throw new ConnectionFailedError(base, wasNeverSent(cause) ? "not_sent" : "unknown", cause);
       });
       if (!response.ok && response.status !== alsoAnswers) throw await refusalOf(response, signal);
       return response;
@@ -80,24 +80,6 @@ export function baseOf(url: string | URL): string {
     throw new TypeError("the address of the service ends in a query or fragment; pass the base address");
   }
   return origin + pathname.replace(/\/+$/, "");
-}
-
-/** What Node says when no connection was made. Browsers do not tell, so there it is always unknown. */
-const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-/** Did the other side surely see nothing of a request that failed? */
-export function certaintyOf(error: unknown): "not_sent" | "unknown" {
-  for (let e = error; e instanceof Error; e = e.cause) {
-    if ("code" in e && NEVER_CONNECTED.has(e.code)) return "not_sent";
-  }
-  return "unknown";
 }
 
 async function refusalOf(response: Response, signal: AbortSignal | undefined): Promise<Error> {

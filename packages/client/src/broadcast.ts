@@ -1,5 +1,12 @@
-import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { certaintyOf } from "./Connection.js";
+import {
+  bytesToHex,
+  classifySendError,
+  crypto,
+  type Hex,
+  hexToBytes,
+  type SendVerdictKind,
+  wasNeverSent,
+} from "@gas-waiver/protocol";
 import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./WaiverClientError.js";
 
 export interface BroadcastOptions {
@@ -7,9 +14,6 @@ export interface BroadcastOptions {
   /** The platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
-
-/** What nodes say of a transaction that they have: sending the same bytes twice is no failure. */
-const KNOWN = /already known|already exists|already in (?:the )?(?:mempool|cache|pool)|known transaction/i;
 
 /**
  * Sends a signed wrapper (0x hex) to a node, once.
@@ -30,7 +34,8 @@ export async function broadcast(
   const failed = (cause: unknown) => {
     if (signal?.aborted) throw signal.reason;
     // Only the origin: the paths of nodes hold keys.
-    throw new ConnectionFailedError(new URL(rpcUrl).origin, certaintyOf(cause), cause, "node");
+    const certainty = wasNeverSent(cause) ? "not_sent" : "unknown";
+    throw new ConnectionFailedError(new URL(rpcUrl).origin, certainty, cause, "node");
   };
   const response = await fetch(rpcUrl, init).catch(failed);
   const text = await response.text().catch(failed);
@@ -48,11 +53,13 @@ function readAnswer(status: number, text: string, hash: Hex): void {
   }
   const { result, error } = membersOf(answer);
   if (typeof result === "string" && result.toLowerCase() === hash) return;
-  const { code, message } = membersOf(error);
+  const { code, message, data } = membersOf(error);
   if (typeof code !== "number" || typeof message !== "string") {
     throw new MalformedAnswerError(status, "the node's answer is neither the wrapper's hash nor an error");
   }
-  if (!KNOWN.test(message)) throw new NodeRefusedError(code, message);
+  const { kind } = classifySendError({ code, message, data });
+  // Sending the same bytes twice is no failure.
+  if (kind !== "accepted") throw new NodeRefusedError(code, message, kind);
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -64,9 +71,12 @@ export class NodeRefusedError extends WaiverClientError {
   override readonly name = "NodeRefusedError";
   /** The JSON-RPC error code. */
   readonly code: number;
+  /** What the refusal means for the wrapper: `nonce too low`, `not now`, … `disputed` where the words are unknown. */
+  readonly kind: SendVerdictKind;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, kind: SendVerdictKind) {
     super(message);
     this.code = code;
+    this.kind = kind;
   }
 }

@@ -123,7 +123,13 @@ describe("broadcast", () => {
 
   it("says why the node refused it", async () => {
     const refused = answering({ error: { code: -32000, message: "nonce too low" } });
-    const error = { name: "NodeRefusedError", code: -32000, message: "nonce too low" };
+    const error = { name: "NodeRefusedError", code: -32000, message: "nonce too low", kind: "nonce too low" };
+    await expect(broadcast(URL_WITH_KEY, inner, refused)).rejects.toMatchObject(error);
+  });
+
+  it("takes no other refusal for sent because it holds the same words", async () => {
+    const refused = answering({ error: { code: -32000, message: "unknown transaction type" } });
+    const error = { name: "NodeRefusedError", kind: "disputed" };
     await expect(broadcast(URL_WITH_KEY, inner, refused)).rejects.toMatchObject(error);
   });
 

@@ -10,6 +10,7 @@ export * from "./hex.js";
 export * from "./InnerTx.js";
 export * from "./intrinsicGas.js";
 export * from "./network.js";
+export * from "./nodeErrors.js";
 export * from "./ProtocolError.js";
 export * from "./policySets.js";
 export * from "./reasons.js";

@@ -127,3 +127,8 @@ export function isLineCode(code: string): code is LineCode {
 export function codeOf(reason: Reason): ErrorCode {
   return REASONS[reason];
 }
+
+/** Tells whether a name is one of the reasons that this library knows. */
+export function isReason(name: string): name is Reason {
+  return Object.hasOwn(REASONS, name);
+}

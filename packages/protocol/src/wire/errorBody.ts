@@ -1,6 +1,8 @@
 import type { ProtocolError } from "../ProtocolError.js";
-import { codeOf, type ErrorCode, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason } from "../reasons.js";
+import { codeOf, type ErrorCode, LINE_CODES, REQUEST_ONLY_CODES, type Reason } from "../reasons.js";
 import { WireError } from "./WireError.js";
+
+export { isReason } from "../reasons.js";
 
 /** `{ code, message, reason? }` (D13): in a result line, and in a request refused whole (D21). */
 export interface ErrorBody<Code extends string = ErrorCode> {
@@ -60,11 +62,6 @@ const STATUS_OF_CODE: Record<ErrorCode, number> = {
 /** The HTTP status of a request refused whole (D21). */
 export function statusOf(reason: Reason): number {
   return STATUS_OF_REASON[reason] ?? STATUS_OF_CODE[codeOf(reason)];
-}
-
-/** Is this one of the reasons that this library knows? */
-export function isReason(name: string): name is Reason {
-  return Object.hasOwn(REASONS, name);
 }
 
 /** The whole body of a request refused whole: `{ "error": { … } }` (D21). */

@@ -1,3 +1,4 @@
+export { wasNeverSent } from "../networkErrors.js";
 export { assertFewValues, MAX_JSON_VALUES } from "./boundedJson.js";
 export * from "./check.js";
 export * from "./errorBody.js";

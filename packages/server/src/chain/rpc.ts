@@ -1,6 +1,7 @@
 import http, { type ClientRequest } from "node:http";
 import https from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { wasNeverSent } from "@gas-waiver/protocol";
 
 /** Calls in one batch: Erigon and Bor refuse more, unless they are told otherwise. */
 export const MAX_BATCH_CALLS = 100;
@@ -254,14 +255,12 @@ function httpError({ status, text }: HttpAnswer): RpcUnavailableError {
   return new RpcUnavailableError(message, status === RATE_LIMITED ? "no" : "unknown");
 }
 
-const SURELY_NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
-
 function unavailableFor(error: unknown): RpcUnavailableError {
   const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
   const said = error instanceof Error ? error.message : String(error);
   return new RpcUnavailableError(
     `the node gave no answer: ${code ?? said}`,
-    code !== undefined && SURELY_NOT_SENT.has(code) ? "no" : "unknown",
+    wasNeverSent(error) ? "no" : "unknown",
     { cause: error },
   );
 }

@@ -1,5 +1,5 @@
-import { bytesEqual } from "@gas-waiver/protocol";
-import { classifySendOutcome, type SendVerdict } from "../chain/classifySendError.js";
+import { bytesEqual, type SendVerdict } from "@gas-waiver/protocol";
+import { classifySendOutcome } from "../chain/classifySendOutcome.js";
 import type { Failure } from "../model/submission.js";
 import { saveRequeued } from "../store/advance.js";
 import { type InFlight, inFlight } from "../store/inFlight.js";

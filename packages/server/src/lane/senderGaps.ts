@@ -1,5 +1,4 @@
-import { bytesToHex } from "@gas-waiver/protocol";
-import type { SendVerdict } from "../chain/classifySendError.js";
+import { bytesToHex, type SendVerdict } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import type { InFlight } from "../store/inFlight.js";
 

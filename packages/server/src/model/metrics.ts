@@ -1,6 +1,5 @@
-import type { LineCode } from "@gas-waiver/protocol";
+import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { SendVerdict } from "../chain/classifySendError.js";
 
 /** What an operator watches, in Prometheus' terms. Counters are of this replica; gauges of lanes are of the store. */
 export interface Metrics {

@@ -1,11 +1,8 @@
 // What nodes say, word for word, and what it means to us: one row a wording.
 import { describe, expect, it } from "vitest";
-import { classifySendOutcome, type SendVerdict } from "./classifySendError.js";
-import { RpcError } from "./rpc.js";
+import { classifySendError, type SendVerdictKind as Kind } from "./nodeErrors.js";
 
-type Kind = SendVerdict["kind"];
-
-const said = (message: string, code = -32_000) => classifySendOutcome({ error: new RpcError(code, message) });
+const said = (message: string, code = -32_000) => classifySendError({ code, message });
 
 /** The node has these bytes already: success. */
 const ACCEPTED = [
@@ -18,6 +15,8 @@ const ACCEPTED = [
   ["anvil", "transaction already imported"],
   ["CometBFT", "tx already exists in cache"],
   ["cosmos/evm", "tx already in mempool"],
+  ["a gateway", "transaction already exists"],
+  ["a gateway", "already in the pool"],
 ];
 /** Something else has the nonce in the pool, and a gas price of 0 replaces nothing. */
 const OCCUPIED = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifySendOutcome } from "./classifySendError.js";
+import { classifySendOutcome } from "./classifySendOutcome.js";
 import { RpcError, RpcUnavailableError } from "./rpc.js";
 
 const said = (message: string, data?: unknown) =>

@@ -1,0 +1,115 @@
+import { isReason, type Reason } from "./reasons.js";
+
+/**
+ * What a node's answer to `eth_sendRawTransaction` means for the wrapper that was sent.
+ *
+ * - `accepted`: the node has the wrapper, now or from before.
+ * - `nonce too low`: the chain has used the wrapper's nonce; only the chain tells for which transaction.
+ * - `nonce gap`: the node has not taken the wrapper, because an earlier nonce is missing (a strict pool).
+ * - `occupied`: another wrapper waits under this nonce; at a gas price of 0 nothing can replace it.
+ * - `not now`: the node has not taken the wrapper, and may do so later (pool full, rate limited, not reached).
+ * - `waiver unusable`: the node takes no wrapper of this waiver; nothing is wrong with the InnerTx.
+ * - `refused`: the node refuses this InnerTx for good, by the rule named.
+ * - `inner too early`: the user's earlier transaction is missing.
+ * - `inner too late`: the user's nonce is used, by this InnerTx or by another transaction; the chain tells.
+ * - `disputed`: the error is unknown; whether the node has the wrapper must be looked up.
+ * - `ambiguous`: no answer came, and the node may have the wrapper. Send the same bytes again, never another nonce.
+ */
+export type SendVerdict =
+  | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "inner too early" | "inner too late" }
+  | {
+      readonly kind: "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
+      /** The node's own words. */
+      readonly said: string;
+    }
+  | { readonly kind: "refused"; readonly reason: Reason; readonly said: string };
+
+/** The names of the verdicts. */
+export type SendVerdictKind = SendVerdict["kind"];
+
+/** The error object of a JSON-RPC answer. */
+export interface NodeError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Verdicts on the stable reasons that validators give in `data.reason` (D13). All others are `refused`. */
+const BY_REASON: Partial<Record<Reason, SendVerdictKind>> = {
+  WRAPPER_NONCE_TOO_LOW: "nonce too low",
+  WRAPPER_NONCE_GAP: "nonce gap",
+  WAIVER_NOT_REGISTERED: "waiver unusable",
+  NONCE_GAP: "inner too early",
+  NONCE_TOO_LOW: "inner too late",
+};
+
+/** The refusals that the sender of the InnerTx can mend. They keep their own reason. */
+const KEPT_REASONS: ReadonlySet<Reason> = new Set(["INSUFFICIENT_BALANCE"]);
+
+/** Verdicts on wordings; the first match counts: geth, erigon, nethermind, anvil, and nodes on CometBFT. */
+const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
+  [
+    /already ?known|already imported|AlreadyKnown|\bknown transaction|existing txn? with same hash|(tx|txn|transaction) already exists|already in (the )?(cache|mempool|pool)/i,
+    "accepted",
+  ],
+  [
+    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced|could not replace existing/i,
+    "occupied",
+  ],
+  // The node knows no waivers, or not this one, and wants to be paid.
+  [
+    /underpriced|FeeTooLow|fee too low|insufficient fee|max fee per gas less than|gas price .*(below|too low)/i,
+    "waiver unusable",
+  ],
+  [/nonce too low|OldNonce|nonce is too low/i, "nonce too low"],
+  [/nonce too high|nonce gap|NonceGap/i, "nonce gap"],
+  [
+    /txpool is full|transaction pool is full|sub-?pool is full|mempool is full|queue is full|(?<!gas )limit (reached|exceeded)|rate limit|too many requests/i,
+    "not now",
+  ],
+];
+
+/** Nodes on CometBFT use the same words for both directions (cosmos/evm, ethermint; the Cosmos SDK). */
+const INVALID_SEQUENCE =
+  /invalid nonce; got (?<got>\d+), expected (?<next>\d+)|sequence mismatch, expected (?<due>\d+), got (?<given>\d+)/i;
+
+/** EIP-1474: a request exceeds a defined limit. */
+const LIMIT_EXCEEDED = -32_005;
+
+/** At a gas price of 0, only the value that the InnerTx carries can be missing. */
+const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
+
+/**
+ * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never gives `ambiguous`: that is
+ * for the caller who got no answer.
+ * @example
+ * ```ts
+ * const { kind } = classifySendError({ code: -32000, message: "already known" });
+ * console.log(kind); // "accepted": sending the same bytes twice is no failure
+ * ```
+ */
+export function classifySendError({ code, message: said, data }: NodeError): SendVerdict {
+  const reason = reasonIn(data);
+  if (reason !== undefined) return classifyReason(reason, said);
+  const sequence = INVALID_SEQUENCE.exec(said)?.groups;
+  if (sequence !== undefined) {
+    const got = BigInt(sequence.got ?? sequence.given ?? 0);
+    return { kind: got < BigInt(sequence.next ?? sequence.due ?? 0) ? "nonce too low" : "nonce gap" };
+  }
+  if (INSUFFICIENT_FUNDS.test(said)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", said };
+  const byMessage = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1];
+  const kind = byMessage ?? (code === LIMIT_EXCEEDED ? "not now" : "disputed");
+  return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
+}
+
+function classifyReason(reason: Reason, said: string): SendVerdict {
+  const kind = BY_REASON[reason] ?? "refused";
+  if (kind !== "refused") return { kind, said };
+  return { kind, reason: KEPT_REASONS.has(reason) ? reason : "NODE_REFUSED", said };
+}
+
+function reasonIn(data: unknown): Reason | undefined {
+  if (typeof data !== "object" || data === null || !("reason" in data)) return undefined;
+  const { reason } = data;
+  return typeof reason === "string" && isReason(reason) ? reason : undefined;
+}
