@@ -1,73 +1,74 @@
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
-import { startMiner } from "./chain/miner.js";
+import { Miner } from "./chain/miner.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
-import type { Dropped } from "./pool/pool.js";
+import type { DroppedTransaction } from "./pool/pool.js";
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./presets/constants.js";
 import { call } from "./rpc/dispatch.js";
 import type { Methods } from "./rpc/method.js";
 import { createRpcServer, type ListeningAt, type RpcServer } from "./server/rpcServer.js";
-import { type Restored, StateFolder } from "./storage/stateFolder.js";
+import { type RestoredChain, StateFolder } from "./storage/stateFolder.js";
 
 const VERSION = "0.1.0";
 
+/** A chain in this process. */
 export interface Devnet {
   /**
-   * Serves JSON-RPC over HTTP.
-   * @param at `127.0.0.1:8545` by default; port 0 picks a free one.
+   * Serves JSON-RPC over HTTP and WebSockets.
+   * @param at `127.0.0.1:8545` by default. Port 0 picks a free one.
    * @throws the system's error, such as EADDRINUSE.
    */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<ListeningAt>;
   /**
-   * One JSON-RPC method without HTTP, as in EIP-1193: viem's `custom` transport takes the devnet as it is.
+   * Calls one JSON-RPC method without HTTP, as in EIP-1193. No faults apply. viem's `custom` transport takes the devnet.
    * @throws RpcError, or the error of the check that refused.
+   * @example
+   * ```ts
+   * await devnet.request({ method: "eth_blockNumber" }); // "0x0"
+   * ```
    */
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** Makes the next block now. */
   mine(): Promise<SealedBlock>;
-  /** What was dropped lately when its block was built (D8), oldest first. */
-  drops(): readonly Dropped[];
-  /** Tells of each new block. @returns how to stop. */
+  /** The latest 1,000 transactions that left the pool without a block (D8), oldest first. */
+  drops(): readonly DroppedTransaction[];
+  /** Calls the listener after each new block. @returns the function that unsubscribes. */
   onBlock(listener: (block: SealedBlock) => void): () => void;
-  /** What the state folder held at the start; undefined for a chain in memory. */
-  readonly restored: Restored | undefined;
-  /** Stops serving and mining. Afterwards nothing is left running. */
+  /** The chain that the state folder held at the start; undefined for a chain in memory. */
+  readonly restored: RestoredChain | undefined;
+  /** Stops serving and mining, and releases the state folder. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a chain, in memory or in a folder; it makes blocks at once, and serves after `listen`.
+ * Starts a chain, in memory or in a folder. It makes blocks at once, and serves after `listen`.
  * @throws InvalidDevnetOptionsError or InvalidFaultsError with every problem listed, or StateFolderError.
+ * @example
+ * ```ts
+ * const devnet = await createDevnet({ blockTimeMs: 500 });
+ * const { url } = await devnet.listen({ port: 0 });
+ * // Any Ethereum client can use `url` now.
+ * await devnet.close();
+ * ```
  */
 export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const resolved = resolveOptions(options);
   const cryptoName = await useNativeCrypto();
   const folder = resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir);
   const chain = openChain(resolved, folder);
-  const miner = startMiner(chain, {
-    ...resolved,
-    // A block that fails is a defect of this program. It must be seen, and nobody here can handle it.
-    onError: (error) => {
-      process.emitWarning(error instanceof Error ? error : String(error));
-    },
-  });
-  const clientVersion = `gas-waiver-devnet/${VERSION}/${cryptoName}`;
-  const installed = installFaults({
-    chain,
-    miner,
-    stateDir: folder?.folder,
-    methodNames: () => Object.keys(methods),
-    cutSockets: () => server.cutSockets(),
-  });
-  const methods: Methods = createMethods({ chain, miner, clientVersion, faultMethods: installed.methods });
-  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), installed.faults);
-  await installed.apply(resolved.faults).catch(async (error: unknown) => {
+  const miner = new Miner(chain, { ...resolved, onError: emitWarning });
+  const { methods, server, faults } = createNode(chain, miner, folder, cryptoName);
+  const close = async () => {
+    await server.close();
     await miner.close();
     folder?.close();
+  };
+  await faults.apply(resolved.faults).catch(async (error: unknown) => {
+    await close();
     throw error;
   });
   return {
@@ -81,15 +82,35 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     drops: () => chain.pool.drops,
     onBlock: (listener) => chain.onBlock(listener),
     restored: folder?.restored,
-    async close() {
-      await server.close();
-      await miner.close();
-      folder?.close();
-    },
+    close,
   };
 }
 
-/** @throws StateFolderError when what the folder holds is no chain; it is free for others then. */
+/** Wires methods, faults and server. Faults need the names of all methods, and the sockets of the server. */
+function createNode(chain: Chain, miner: Miner, folder: StateFolder | undefined, cryptoName: string) {
+  const faults = installFaults({
+    chain,
+    miner,
+    stateDir: folder?.folder,
+    methodNames: () => Object.keys(methods),
+    cutSockets: () => server.cutSockets(),
+  });
+  const methods: Methods = createMethods({
+    chain,
+    miner,
+    clientVersion: `gas-waiver-devnet/${VERSION}/${cryptoName}`,
+    faultMethods: faults.methods,
+  });
+  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults.faults);
+  return { methods, server, faults };
+}
+
+/** Reports a block that failed. Only a full disk or a defect of this program causes that. */
+function emitWarning(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
+}
+
+/** @throws StateFolderError if the folder does not hold a chain. The folder is released then. */
 function openChain(options: ResolvedDevnetOptions, folder: StateFolder | undefined): Chain {
   try {
     return new Chain(options, ethereumJsExecutor, folder);

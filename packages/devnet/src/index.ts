@@ -5,11 +5,11 @@ export { CALL_FAULTS, EXCHANGE_FAULTS, type FaultSettings, SEND_ANSWERS } from "
 export { InvalidFaultsError, parseFaults } from "./faults/readFaultSettings.js";
 export { InvalidChangeError, type RegistryChange } from "./governance/governance.js";
 export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
-export type { Dropped } from "./pool/pool.js";
+export type { DroppedTransaction } from "./pool/pool.js";
 export { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
 export { NODE_REASONS, type NodeReason, RefusedError } from "./pool/refusedError.js";
 export * from "./presets/index.js";
 export { RPC_CODES, RpcError } from "./rpc/errors.js";
 export type { ListeningAt } from "./server/rpcServer.js";
-export type { Restored } from "./storage/stateFolder.js";
+export type { RestoredChain } from "./storage/stateFolder.js";
 export { StateFolderError } from "./storage/stateFolderError.js";

@@ -1,37 +1,35 @@
 import type { FaultSettings } from "./faults/faultSettings.js";
 import { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
 
-/** How a devnet behaves. Everything has a default. */
+/** The options of a devnet. Each has a default. */
 export interface DevnetOptions {
-  /** Milliseconds from block to block; 0: a block whenever a request brought something that can run. */
+  /** Milliseconds from block to block. With 0 a block follows each request that brought a transaction. Default 500. */
   readonly blockTimeMs?: number;
-  /**
-   * Only with `blockTimeMs` 0. False: blocks come by `mine()` and `evm_mine` alone. Default true.
-   */
+  /** With false and `blockTimeMs` 0, only `mine()` and `evm_mine` make blocks. Default true. */
   readonly automine?: boolean;
-  /** What ordinary transactions pay per gas at least, in wei (D11). Default 1 gwei. */
+  /** The minimum gas price of ordinary transactions, in wei (D11). Default 1 gwei. */
   readonly minGasPrice?: bigint;
   /** In gas. Default 1,000,000,000. */
   readonly blockGasLimit?: bigint;
-  /** How many states before the latest stay readable. Default 1,024. */
+  /** The number of past states that stay readable. Default 1,024. */
   readonly historyBlocks?: number;
-  /** How the pool takes nonces: gaps wait, as in geth, or are refused, as on CometBFT chains. Default `queued`. */
+  /** Whether transactions behind a nonce gap wait, as in geth, or are refused, as on CometBFT chains. Default `queued`. */
   readonly pool?: PoolKind;
-  /** Transactions that wait at most. Default 50,000. */
+  /** The most waiting transactions. Default 50,000. */
   readonly poolLimit?: number;
-  /** Transactions of one signer that wait at most. Default 20,000. */
+  /** The most waiting transactions of one signer. Default 20,000. */
   readonly accountPoolLimit?: number;
-  /** Transactions of one signer that wait behind a gap in its nonces at most. Default 1,024. */
+  /** The most transactions of one signer that wait behind a gap in its nonces. Default 1,024. */
   readonly accountQueueLimit?: number;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
-  /** A folder that keeps the chain over restarts; it is created if it is not there. Default: memory only. */
+  /** A folder that keeps the chain over restarts. It is created if it is missing. Default: memory only. */
   readonly stateDir?: string;
-  /** What goes wrong from the start, as `devnet_setFaults` takes it. Default: nothing. */
+  /** The faults from the start, as `devnet_setFaults` takes them. Default: none. */
   readonly faults?: FaultSettings;
 }
 
-/** With a default where there is one. */
+/** The options with their defaults filled in. */
 export type ResolvedDevnetOptions = Required<Omit<DevnetOptions, OptionsWithoutDefault>> &
   Pick<DevnetOptions, OptionsWithoutDefault>;
 
@@ -51,7 +49,7 @@ const DEFAULTS: ResolvedDevnetOptions = {
   now: Date.now,
 };
 
-/** Names every option that is wrong, so that nobody has to find them one by one. */
+/** Thrown for invalid options. It lists every problem. */
 export class InvalidDevnetOptionsError extends Error {
   override readonly name = "InvalidDevnetOptionsError";
 

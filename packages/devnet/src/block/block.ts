@@ -11,27 +11,31 @@ import { common } from "../evm/common.js";
 import type { BlockEnvironment, Outcome } from "../evm/executor.js";
 import { EMPTY_ROOT, listRoot } from "../state/trie.js";
 import { BLOOM_BYTES, bloomOf } from "./bloom.js";
-import type { Included, Receipt, Role } from "./included.js";
-import { packTransactions, type Unpacked, unpackTransactions } from "./packing.js";
+import type { IncludedTransaction, TransactionReceipt, TransactionRole } from "./included.js";
+import { packTransactions, type UnpackedTransaction, unpackTransactions } from "./packing.js";
 import type { ChainTransaction } from "./transaction.js";
 
-/** A block for good. Its header is kept as RLP: 600 bytes instead of 3,000, and empty blocks come all day. */
+/** A finished block. It keeps its header as RLP, which takes 600 bytes where the object takes 3,000. */
 export class SealedBlock {
   readonly number: number;
   readonly hash: Hex;
-  /** The header as RLP, of which `hash` is the hash. */
+  /** The header as RLP. Its Keccak hash is `hash`. */
   readonly headerBytes: Uint8Array;
-  /** The filter over the block's logs; undefined when it has none. */
+  /** The bloom filter over the block's logs; undefined if it has no logs. */
   readonly logsBloom: Uint8Array | undefined;
   #timestamp: bigint | undefined;
-  #transactions: readonly Included[] | Uint8Array;
-  #unpacked: WeakRef<readonly Included[]> | undefined;
+  #transactions: readonly IncludedTransaction[] | Uint8Array;
+  #unpacked: WeakRef<readonly IncludedTransaction[]> | undefined;
 
   /**
-   * @param number has to be the header's.
-   * @param transactions as they are, or packed, as {@link packed} gives them.
+   * @param number the header's number.
+   * @param transactions objects, or the bytes that {@link packed} returns.
    */
-  constructor(number: number, headerBytes: Uint8Array, transactions: readonly Included[] | Uint8Array) {
+  constructor(
+    number: number,
+    headerBytes: Uint8Array,
+    transactions: readonly IncludedTransaction[] | Uint8Array,
+  ) {
     this.number = number;
     this.hash = bytesToHex(crypto.keccak256(headerBytes));
     this.#transactions = transactions;
@@ -40,8 +44,8 @@ export class SealedBlock {
     this.logsBloom = bloom.some((byte) => byte !== 0) ? bloom : undefined;
   }
 
-  /** Decoded each time where they are packed, unless somebody still has what was decoded before. */
-  get transactions(): readonly Included[] {
+  /** Packed transactions are decoded on each read, unless a caller still holds the objects decoded before. */
+  get transactions(): readonly IncludedTransaction[] {
     if (!(this.#transactions instanceof Uint8Array)) return this.#transactions;
     let transactions = this.#unpacked?.deref();
     if (transactions === undefined) {
@@ -51,14 +55,14 @@ export class SealedBlock {
     return transactions;
   }
 
-  /** The transactions as bytes. */
+  /** The transactions with their receipts as bytes. */
   packed(): Uint8Array {
     return this.#transactions instanceof Uint8Array
       ? this.#transactions
       : packTransactions(this.#transactions);
   }
 
-  /** Keeps the transactions as bytes from now on, for a block that is seldom read any more. */
+  /** Keeps the transactions as bytes from now on, which suits a block that is seldom read. */
   pack(): void {
     if (this.#transactions instanceof Uint8Array || this.#transactions.length === 0) return;
     this.#transactions = packTransactions(this.#transactions);
@@ -72,26 +76,26 @@ export class SealedBlock {
     return this.#timestamp;
   }
 
-  /** Decoded each time. */
+  /** Decodes the header on each read. */
   get header(): BlockHeader {
     return createBlockHeaderFromRLP(this.headerBytes, HEADER_OPTIONS);
   }
 }
 
-/** In a header's RLP, behind five hashes, an address, and the prefixes of the list and of each field. */
+/** Offset of the bloom in a header's RLP: behind five hashes, an address, and the prefixes of list and fields. */
 const BLOOM_AT = 3 + 5 * 33 + 21 + 3;
 const TIMESTAMP_FIELD = 11;
 
 const HEADER_OPTIONS = { common, skipConsensusFormatValidation: true };
 
-/** The hash of "no uncles" and the root of "no withdrawals" come with EthereumJS' defaults. */
+/** The requests hash of a block without requests (EIP-7685). */
 const NO_REQUESTS_HASH = "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 const EMPTY = new Uint8Array(0);
 const ZERO_HASH = new Uint8Array(32);
 
-/** Collects what runs in a block and becomes its transactions and receipts. */
+/** Collects the transactions and receipts of a block under construction. */
 export class BlockDraft {
-  readonly #included: Included[] = [];
+  readonly #included: IncludedTransaction[] = [];
   #gasUsed = 0n;
   #logs = 0;
   #roots = { transactions: EMPTY_ROOT, receipts: EMPTY_ROOT };
@@ -104,13 +108,13 @@ export class BlockDraft {
     return this.#included.length;
   }
 
-  get included(): readonly Included[] {
+  get included(): readonly IncludedTransaction[] {
     return this.#included;
   }
 
-  add(tx: ChainTransaction, role: Role, outcome: Outcome, effectiveGasPrice: bigint): void {
+  add(tx: ChainTransaction, role: TransactionRole, outcome: Outcome, effectiveGasPrice: bigint): void {
     this.#gasUsed += outcome.gasUsed;
-    const receipt: Receipt = {
+    const receipt: TransactionReceipt = {
       status: outcome.status,
       gasUsed: outcome.gasUsed,
       cumulativeGasUsed: this.#gasUsed,
@@ -125,7 +129,10 @@ export class BlockDraft {
     this.#included.push({ tx, role, receipt });
   }
 
-  /** Works out what does not need the state, for {@link seal} to be short. @param pause lets others run. */
+  /**
+   * Computes the roots that do not depend on the state, so that {@link seal} is short.
+   * @param pause yields to the event loop.
+   */
   async prepare(pause: () => Promise<void>): Promise<void> {
     const transactions = listRoot(this.#included.map(({ tx }) => tx.raw));
     await pause();
@@ -133,7 +140,7 @@ export class BlockDraft {
     await pause();
   }
 
-  /** After {@link prepare}. */
+  /** Makes the block. Call {@link prepare} first. */
   seal(environment: BlockEnvironment, parentHash: Hex, stateRoot: Hex): SealedBlock {
     const bloom = new Uint8Array(256);
     for (const { receipt } of this.#included) {
@@ -155,8 +162,8 @@ export class BlockDraft {
   }
 }
 
-/** The transactions with their places in the block worked out. */
-export function includedOf(unpacked: readonly Unpacked[]): readonly Included[] {
+/** Restores cumulative gas, log indices and blooms, which packed transactions leave out. */
+export function includedOf(unpacked: readonly UnpackedTransaction[]): readonly IncludedTransaction[] {
   const draft = new BlockDraft();
   for (const { tx, role, outcome, effectiveGasPrice } of unpacked) {
     draft.add(tx, role, outcome, effectiveGasPrice);
@@ -164,11 +171,12 @@ export function includedOf(unpacked: readonly Unpacked[]): readonly Included[] {
   return draft.included;
 }
 
-export function sealedBlock(transactions: readonly Included[], data: HeaderData): SealedBlock {
+/** Makes a block from its transactions and the header fields that depend on them or on the state. */
+export function sealedBlock(transactions: readonly IncludedTransaction[], data: HeaderData): SealedBlock {
   const header = createBlockHeader(
     {
       ...data,
-      // D11 keeps the price floor in the pool, so that a price of 0 is valid in a block.
+      // The pool enforces the price floor (D11), so that a block can hold a price of 0.
       baseFeePerGas: 0n,
       withdrawalsRoot: EMPTY_ROOT,
       blobGasUsed: 0n,
@@ -188,7 +196,7 @@ export function typeOf(tx: ChainTransaction): number {
 }
 
 /** A receipt as the receipts trie holds it (EIP-658, EIP-2718). */
-function encodeReceipt({ tx, receipt }: Included): Uint8Array {
+function encodeReceipt({ tx, receipt }: IncludedTransaction): Uint8Array {
   const payload = RLP.encode([
     receipt.status,
     receipt.cumulativeGasUsed,

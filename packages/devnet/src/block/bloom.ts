@@ -1,11 +1,11 @@
 import { crypto } from "@gas-waiver/protocol";
 import type { Log } from "../evm/executor.js";
 
-// The 2048-bit filter over the addresses and topics of logs (yellow paper, 4.3.1).
+// The 2048-bit bloom filter over the addresses and topics of logs (yellow paper, 4.3.1).
 
 export const BLOOM_BYTES = 256;
 
-/** Where an address or topic sets bits: three numbers below 2048. */
+/** The three bits, numbered below 2048, that an address or topic sets. */
 export function bloomBits(item: Uint8Array): readonly number[] {
   const hash = crypto.keccak256(item);
   return [0, 2, 4].map((i) => (((hash[i] ?? 0) << 8) | (hash[i + 1] ?? 0)) & 2047);
@@ -24,7 +24,7 @@ export function bloomOf(logs: readonly Log[]): Uint8Array {
   return bloom;
 }
 
-/** False: what has these bits is surely in no log under the bloom. */
+/** Whether the item with these bits may be in a log under the bloom. False is certain. */
 export function mayHold(bloom: Uint8Array, bits: readonly number[]): boolean {
   return bits.every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0);
 }

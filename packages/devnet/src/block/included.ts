@@ -1,27 +1,29 @@
 import type { Log } from "../evm/executor.js";
 import type { ChainTransaction } from "./transaction.js";
 
-/** D10: a wrapper stands directly before its inner, and both are transactions of the block. */
-export type Role = "ordinary" | "wrapper" | "inner";
+/** The part that a transaction has in its block. A wrapper stands directly before its inner transaction (D10). */
+export type TransactionRole = "ordinary" | "wrapper" | "inner";
 
-export interface Receipt {
+/** The result of a transaction in its block. */
+export interface TransactionReceipt {
   readonly status: 0 | 1;
   readonly gasUsed: bigint;
   readonly cumulativeGasUsed: bigint;
   /** In wei. */
   readonly effectiveGasPrice: bigint;
   readonly logs: readonly Log[];
-  /** Place of the first log among the block's. */
+  /** The index in the block of the first log. */
   readonly firstLogIndex: number;
   readonly bloom: Uint8Array;
-  /** 20 bytes, where a contract was created. */
+  /** The 20-byte address of the contract that the transaction created. */
   readonly created: Uint8Array | undefined;
-  /** What stopped it when status is 0. */
+  /** The EVM's error message if status is 0. */
   readonly failure: string | undefined;
 }
 
-export interface Included {
+/** A transaction in a block. */
+export interface IncludedTransaction {
   readonly tx: ChainTransaction;
-  readonly role: Role;
-  readonly receipt: Receipt;
+  readonly role: TransactionRole;
+  readonly receipt: TransactionReceipt;
 }

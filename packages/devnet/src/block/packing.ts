@@ -2,20 +2,20 @@ import { type NestedUint8Array, RLP } from "@ethereumjs/rlp";
 import { bigIntToBytes, bytesToBigInt, bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import type { Log, Outcome } from "../evm/executor.js";
 import { NO_BYTES } from "../state/reader.js";
-import type { Included, Role } from "./included.js";
+import type { IncludedTransaction, TransactionRole } from "./included.js";
 import type { ChainTransaction } from "./transaction.js";
 
-// A block's transactions with their receipts as RLP, in memory and on the disk: 0.8 KB for a wrapped transfer
-// where its objects take 4 KB. What follows from the rest is left out: cumulative gas, log indices, blooms.
+// Encodes a block's transactions with their receipts as RLP, for memory and for the disk. A wrapped transfer takes
+// 0.8 KB, where its objects take 4 KB. Cumulative gas, log indices and blooms follow from the rest and are left out.
 
-const ROLES: readonly Role[] = ["ordinary", "wrapper", "inner"];
+const ROLES: readonly TransactionRole[] = ["ordinary", "wrapper", "inner"];
 
-export type Packed = readonly (Uint8Array | string | Packed)[];
+export type RlpFields = readonly (Uint8Array | string | RlpFields)[];
 
-/** What a block is made from. */
-export interface Unpacked {
+/** A transaction and its result, without the values that depend on its place in the block. */
+export interface UnpackedTransaction {
   readonly tx: ChainTransaction;
-  readonly role: Role;
+  readonly role: TransactionRole;
   readonly outcome: Outcome;
   /** In wei. */
   readonly effectiveGasPrice: bigint;
@@ -23,15 +23,15 @@ export interface Unpacked {
 
 type Item = Uint8Array | NestedUint8Array | undefined;
 
-export function packTransactions(transactions: readonly Included[]): Uint8Array {
+export function packTransactions(transactions: readonly IncludedTransaction[]): Uint8Array {
   return RLP.encode(transactions.map(packIncluded) as Parameters<typeof RLP.encode>[0]);
 }
 
-export function unpackTransactions(packed: Uint8Array): Unpacked[] {
+export function unpackTransactions(packed: Uint8Array): UnpackedTransaction[] {
   return list(RLP.decode(packed)).map((item) => unpackIncluded(list(item)));
 }
 
-export function packIncluded({ tx, role, receipt }: Included): Packed {
+export function packIncluded({ tx, role, receipt }: IncludedTransaction): RlpFields {
   return [
     tx.raw,
     hexToBytes(tx.hash),
@@ -45,8 +45,8 @@ export function packIncluded({ tx, role, receipt }: Included): Packed {
   ];
 }
 
-/** What is of the wrong shape counts as empty: whoever keeps it outside of memory keeps a checksum. */
-export function unpackIncluded(fields: NestedUint8Array): Unpacked {
+/** Treats items of the wrong shape as empty. The storage checks its bytes by a checksum. */
+export function unpackIncluded(fields: NestedUint8Array): UnpackedTransaction {
   const [raw, hash, sender, marks, gasUsed, price, logs, created, failure] = fields;
   const [role = 0, status = 0] = bytes(marks);
   const createdAddress = bytes(created);

@@ -15,9 +15,9 @@ import {
 import { common } from "../evm/common.js";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
-/** A signed transaction of which the hash and the sender are known. */
+/** A signed transaction with its hash and its sender. */
 export interface ChainTransaction {
-  /** The signed bytes exactly as they came. */
+  /** The signed bytes as they were received. */
   readonly raw: Uint8Array;
   readonly hash: Hex;
   readonly sender: Hex;
@@ -25,19 +25,18 @@ export interface ChainTransaction {
 
 const EIP7702_TYPE = 4;
 
-/** A transaction whose sender somebody has recovered already. */
+/** Makes a transaction from bytes whose sender is already recovered. */
 export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTransaction {
   return { raw, hash: bytesToHex(crypto.keccak256(raw)), sender: bytesToHex(sender) };
 }
 
 /**
- * Decodes a transaction that is no wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
- * @throws {@link ProtocolError} for what is malformed, unprotected, of another type or for another chain.
+ * Decodes a transaction that is not a wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
+ * @throws {@link ProtocolError} if it is malformed, unprotected, of another type or for another chain.
  */
 export function decodeOrdinary(raw: Uint8Array): ChainTransaction {
   if (raw[0] === EIP7702_TYPE) return decodeSetCode(raw);
-  // The strict decoder that inner transactions go through serves here too: what is canonical does not
-  // depend on who pays.
+  // The strict decoder of inner transactions fits: the canonical encoding does not depend on who pays.
   const tx = decodeInnerTx(raw);
   assertChainId(tx, DEVNET_CHAIN_ID);
   return chainTransaction(raw, recoverSender(tx));
@@ -60,9 +59,9 @@ function decodeSetCode(raw: Uint8Array): ChainTransaction {
 }
 
 /**
- * The form that EthereumJS runs.
- * @param sender saves recovering it again, which EthereumJS would do in slow JavaScript.
- * @throws {@link ProtocolError} `MALFORMED_TRANSACTION` with EthereumJS' own words.
+ * Decodes a transaction into the object that EthereumJS runs.
+ * @param sender spares EthereumJS the recovery of the sender, which is slow in pure JavaScript.
+ * @throws {@link ProtocolError} `MALFORMED_TRANSACTION` with EthereumJS' message.
  */
 export function decodeForEvm(raw: Uint8Array, sender?: Hex): TypedTransaction {
   let tx: TypedTransaction;
@@ -85,8 +84,8 @@ function messageOf(error: unknown): string {
 const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
 
 /**
- * "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address."
- * Reads leniently, so that a wrapper which breaks an encoding rule is refused as the wrapper it wants to be.
+ * Whether a transaction goes to the marker address, which alone makes it a wrapper (docs/protocol.md#the-validators-rules).
+ * The decoding is lenient, so that a wrapper that breaks an encoding rule is refused by the rules of wrappers.
  */
 export function goesToMarker(raw: Uint8Array): boolean {
   const first = raw[0] ?? 0;
@@ -96,7 +95,7 @@ export function goesToMarker(raw: Uint8Array): boolean {
     const to = Array.isArray(fields) ? fields[typed ? (TO_FIELD[first] ?? -1) : 3] : undefined;
     return to instanceof Uint8Array && bytesEqual(to, MARKER_ADDRESS);
   } catch {
-    // Not RLP at all: the decoder of ordinary transactions says what is wrong with it.
+    // The bytes are not RLP. The decoder of ordinary transactions reports that.
     return false;
   }
 }

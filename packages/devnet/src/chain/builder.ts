@@ -3,8 +3,8 @@ import { BlockDraft } from "../block/block.js";
 import type { BlockEnvironment, Execution, Executor, Outcome } from "../evm/executor.js";
 import {
   type AdmissionRules,
-  type Entry,
   effectiveGasPrice,
+  type PoolEntry,
   recheck,
   type WrapperEntry,
 } from "../pool/admission.js";
@@ -24,18 +24,18 @@ export interface BuiltBlock {
   readonly state: Overlay;
 }
 
-/** So many blocks an inner ahead of its sender's nonce may hold its waiver's lane, before it is dropped. */
+/** The number of blocks that a wrapper may wait for its inner's nonce, holding up its waiver, before it is dropped. */
 const HELD_BLOCKS = 20n;
 
-/** How long a block in the making may keep the event loop to itself, in ms. */
+/** The longest time in ms that building a block holds the event loop. */
 const TURN_MS = 8;
 
 /**
- * Runs what waits in the pool on top of a state.
+ * Runs the transactions of the pool on top of a state.
  *
- * Each signer is a lane in nonce order, and lanes take turns. A wrapper whose inner is ahead of its sender's
- * nonce holds its lane until that nonce comes up, in this block or one of the next few. Whatever no longer
- * keeps the rules is dropped and the block goes on (D8).
+ * The transactions of a signer run in nonce order, and signers take turns. A wrapper whose inner is ahead of its
+ * sender's nonce holds up its waiver until that nonce comes up, in this block or one of the next. Transactions that
+ * break a rule by now are dropped, and the block goes on (D8).
  */
 export async function buildBlock(
   base: StateReader,
@@ -45,7 +45,7 @@ export async function buildBlock(
   const state = new Overlay(base);
   const execution = await executor.open(state, environment);
   const draft = new BlockDraft();
-  // A set is walked in the order of adding, also what is added or comes back on the way.
+  // Iteration over a set follows the order of insertion and includes elements added meanwhile.
   const ready = new Set(pool.signers());
   const waiting = new Map<Hex, Hex[]>();
   let turn = performance.now();
@@ -53,43 +53,46 @@ export async function buildBlock(
     ready.delete(signer);
     const entry = pool.get(signer, nonceOf(state, signer));
     if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
-    if (isAhead(entry, state) && pool.hold(entry, environment.number) < HELD_BLOCKS) {
+    if (isInnerAhead(entry, state) && pool.hold(entry, environment.number) < HELD_BLOCKS) {
       waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
       continue;
     }
     if (!(await include(entry, state, execution, draft, pool, rules))) continue;
     for (const account of accountsOf(entry)) {
-      // Its own next transaction may be up now, and inners of its own in other lanes.
-      for (const lane of [account, ...(waiting.get(account) ?? [])]) ready.add(lane);
+      // The account's next transaction may be ready now, and so may wrappers that wait for an inner of this account.
+      for (const next of [account, ...(waiting.get(account) ?? [])]) ready.add(next);
       waiting.delete(account);
     }
     if (performance.now() - turn < TURN_MS) continue;
-    await serveOthers();
+    await yieldToEventLoop();
     turn = performance.now();
   }
-  await draft.prepare(serveOthers);
+  await draft.prepare(yieldToEventLoop);
   return { draft, state };
 }
 
-function serveOthers(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Whether an inner is ahead of its sender's nonce, which a waiver's own wrapper raises just before it runs. */
-export function isAhead(entry: Entry, state: StateReader): entry is WrapperEntry {
+/**
+ * Whether the entry's inner is ahead of its sender's nonce. A waiver that wraps its own transaction uses one nonce for
+ * the wrapper first.
+ */
+export function isInnerAhead(entry: PoolEntry, state: StateReader): entry is WrapperEntry {
   if (entry.kind !== "wrapper") return false;
   const own = entry.inner.sender === entry.signer ? 1n : 0n;
   return entry.innerNonce > nonceOf(state, entry.inner.sender) + own;
 }
 
-/** Accounts whose nonce the entry uses. */
-function accountsOf(entry: Entry): Hex[] {
+/** The accounts whose nonces the entry uses. */
+function accountsOf(entry: PoolEntry): Hex[] {
   return entry.kind === "wrapper" ? [entry.signer, entry.inner.sender] : [entry.signer];
 }
 
-/** Checks (D8) and runs one entry. @returns false when it was dropped. */
+/** Checks one entry (D8) and runs it. @returns false if it was dropped. */
 async function include(
-  entry: Entry,
+  entry: PoolEntry,
   state: Overlay,
   execution: Execution,
   draft: BlockDraft,
@@ -114,7 +117,7 @@ async function include(
   return true;
 }
 
-/** D9 and D10: the waiver's nonce goes up, then the inner runs at the top level as its own sender. */
+/** Raises the waiver's nonce, then runs the inner at the top level as its own sender (D9, D10). */
 async function runWrapper(
   entry: WrapperEntry,
   state: Overlay,
@@ -128,7 +131,7 @@ async function runWrapper(
   draft.add(entry.inner, "inner", outcome, 0n);
 }
 
-/** D10: the wrapper's own overhead, no logs, the inner's status. */
+/** A wrapper's outcome has its own overhead, no logs, and the inner's status (D10). */
 function wrapperOutcome({ overheadGas }: WrapperEntry, { status, failure }: Outcome): Outcome {
   return { status, failure, gasUsed: overheadGas, logs: [], returnData: NO_BYTES, created: undefined };
 }

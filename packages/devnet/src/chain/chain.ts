@@ -5,12 +5,12 @@ import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import type { AdmissionRules } from "../pool/admission.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
-import { admitTo, type PoolKind } from "../pool/poolKind.js";
+import { admitToPool, type PoolKind } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { type StateProof, WorldState } from "../state/world.js";
-import { buildBlock, isAhead } from "./builder.js";
+import { buildBlock, isInnerAhead } from "./builder.js";
 import { Clock } from "./clock.js";
 import { environmentAfter, environmentOf } from "./environment.js";
 import { genesisState } from "./genesis.js";
@@ -18,30 +18,30 @@ import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
-import { applyStep, type StateStep } from "./stateStep.js";
+import { applyPatch, type StatePatch } from "./statePatch.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
-  /** How the pool takes nonces; {@link Chain.poolKind} changes it. */
+  /** The initial kind of pool; {@link Chain.poolKind} changes it. */
   readonly pool: PoolKind;
-  /** How many states before the latest one stay readable. */
+  /** The number of past states that stay readable. */
   readonly historyBlocks: number;
   /** The clock, in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** What a call may be given that differs from the block's. */
-export interface CallChanges {
+/** Options of a call. `environment` overrides fields of its block. */
+export interface CallOptions {
   readonly environment?: Partial<BlockEnvironment>;
   readonly tracer?: CallTracer | undefined;
 }
 
-/** The chain: its blocks, its state, and the pool of what comes next. */
+/** The chain: its blocks, its state, and the pool of transactions that wait for a block. */
 export class Chain {
   readonly options: ChainOptions;
   readonly pool: Pool;
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** May change while the chain runs: what waits, waits on. */
+  /** May change while the chain runs. Waiting transactions stay in the pool. */
   poolKind: PoolKind;
   readonly #world: WorldState;
   readonly #executor: Executor;
@@ -52,7 +52,7 @@ export class Chain {
   readonly #snapshots = new Snapshots();
   #building: Promise<unknown> = Promise.resolve();
 
-  /** @param journal keeps the chain, and brings back what it kept earlier. In memory only without one. */
+  /** @param journal keeps the chain, and restores it at the start. Without one the chain is in memory only. */
   constructor(options: ChainOptions, executor: Executor, journal?: Journal) {
     this.options = options;
     this.#executor = executor;
@@ -71,7 +71,7 @@ export class Chain {
     this.ledger = new Ledger(journal?.open(genesis) ?? genesis);
     if (journal === undefined) return;
     restore(journal, this.ledger, this.#world);
-    // Time that was moved forward stays moved, or blocks would repeat one timestamp until the clock is there.
+    // If the clock was moved forward earlier, move it again, or blocks would repeat the latest timestamp until then.
     const ahead = this.head.header.timestamp - this.clock.now();
     if (ahead > 0n) this.clock.increase(ahead);
   }
@@ -80,12 +80,12 @@ export class Chain {
     return this.ledger.head;
   }
 
-  /** The oldest block whose state can still be read. */
+  /** The oldest block whose state can be read. */
   get oldestState(): number {
     return this.#world.oldestBlock;
   }
 
-  /** The state after a block, undefined for one that is not kept or not there. */
+  /** The state after a block; undefined if it is not kept or the block does not exist. */
   stateAt(number: number): StateReader | undefined {
     return this.#world.at(number);
   }
@@ -96,57 +96,57 @@ export class Chain {
   }
 
   /**
-   * Takes signed bytes into the pool.
-   * @returns the transaction's hash; for a wrapper its own, not the inner's.
-   * @throws ProtocolError or RefusedError for the first check that fails; nothing has changed then.
+   * Adds signed bytes to the pool.
+   * @returns the transaction's hash. A wrapper's hash is its own, not the inner's.
+   * @throws ProtocolError or RefusedError for the first check that fails. Nothing has changed then.
    */
   send(raw: Uint8Array): Promise<Hex> {
-    return this.#take(bytesToHex(crypto.keccak256(raw)), raw);
+    return this.#admit(bytesToHex(crypto.keccak256(raw)), raw);
   }
 
-  /** Like {@link send}, for a transaction that no key of its sender's has signed. */
+  /** Like {@link send}, for a transaction of an impersonated sender, which has no valid signature. */
   sendImpersonated(tx: ChainTransaction): Promise<Hex> {
-    return this.#take(tx.hash, tx);
+    return this.#admit(tx.hash, tx);
   }
 
-  async #take(hash: Hex, tx: Uint8Array | ChainTransaction): Promise<Hex> {
+  async #admit(hash: Hex, tx: Uint8Array | ChainTransaction): Promise<Hex> {
     this.pool.assertUnknown(hash);
-    // D11: an inner was never sent by itself, and is refused for its price as before it was carried.
+    // An inner in a block was never sent by itself. Sent now, it is refused for its price (D11).
     const role = this.ledger.transaction(hash)?.included.role;
     if (role !== undefined && role !== "inner") {
       throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in a block`, { hash });
     }
-    await admitTo(this.pool, this.poolKind, tx, this.state, this.options);
+    await admitToPool(this.pool, this.poolKind, tx, this.state, this.options);
     return hash;
   }
 
-  /** Builds the next block of what is ready, also when that is nothing. Calls wait for each other. */
+  /** Builds the next block, an empty one if no transaction is ready. Concurrent calls run one after the other. */
   mine(): Promise<SealedBlock> {
     return this.#inTurn(() => this.#build());
   }
 
-  /** Mines only if some transaction can run: it is next in its signer's order, and its inner in its sender's. */
+  /** Mines if some transaction can run: its nonce is the signer's next, and its inner's is the sender's next. */
   async mineIfReady(): Promise<SealedBlock | undefined> {
     await this.#building;
     const ready = this.pool
       .signers()
       .map((signer) => this.pool.get(signer, this.state.account(signer)?.nonce ?? 0n))
-      .some((entry) => entry !== undefined && !isAhead(entry, this.state));
+      .some((entry) => entry !== undefined && !isInnerAhead(entry, this.state));
     return ready ? this.mine() : undefined;
   }
 
-  /** Changes the state between blocks. Reads of the latest state see it at once; the next block's root has it. */
-  change(step: StateStep): Promise<void> {
+  /** Patches the state between two blocks. Reads of the latest state see it at once; the next state root has it. */
+  patch(step: StatePatch): Promise<void> {
     return this.#inTurn(() => {
       const state = new Overlay(this.#world);
-      applyStep(step, state);
+      applyPatch(step, state);
       this.#journal?.patch(state.changes);
       this.#world.patch(state.changes);
       this.#prunePool(state.changes);
     });
   }
 
-  /** Remembers the chain as it is, the pool and the clock included. @returns the number to go back by. */
+  /** Takes a snapshot of the chain, the pool and the clock. @returns its number for {@link revert}. */
   snapshot(): Promise<number> {
     return this.#inTurn(() =>
       this.#snapshots.add({
@@ -157,7 +157,7 @@ export class Chain {
     );
   }
 
-  /** Goes back to a snapshot, which is used up by that, as are later ones. @returns false if there is no such. */
+  /** Goes back to a snapshot, and discards it and all later ones. @returns false if there is no such snapshot. */
   revert(id: number): Promise<boolean> {
     return this.#inTurn(() => {
       const taken = this.#snapshots.take(id);
@@ -165,7 +165,7 @@ export class Chain {
       const { mark, waiting, clock } = taken.snapshot;
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
-      for (const { mark: voided } of taken.voided) this.#world.unpin(voided);
+      for (const snapshot of taken.removed) this.#world.unpin(snapshot.mark);
       const removed = this.ledger.truncate(mark.block);
       this.pool.replaceAll(waiting);
       this.clock.restore(clock);
@@ -174,57 +174,57 @@ export class Chain {
     });
   }
 
-  /** Tells of each block that is taken back, latest first. @returns how to stop. */
+  /** Reports each block that a revert removes, latest first. @returns the function that unsubscribes. */
   onRemoved(listener: (block: SealedBlock) => void): () => void {
     this.#removalListeners.add(listener);
     return () => this.#removalListeners.delete(listener);
   }
 
-  /** Runs an unsigned call on the state after a block. What it changes is forgotten. */
+  /** Runs an unsigned call on a state and discards its changes. */
   async call(
     call: Call,
     block: SealedBlock,
     state: StateReader,
-    { environment = {}, tracer }: CallChanges = {},
+    { environment = {}, tracer }: CallOptions = {},
   ): Promise<CallOutcome> {
     const changed = { ...environmentOf(block, this.ledger), ...environment };
     const execution = await this.#executor.open(new Overlay(state), changed, tracer);
     return execution.call(call);
   }
 
-  /** An EVM as a block's transactions had it, over a state of the caller's. */
+  /** Opens the EVM with the environment of a block, over a state that the caller owns. */
   openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
     return this.#executor.open(state, environmentOf(block, this.ledger), tracer);
   }
 
-  /** Proves an account of the latest block's state; undefined while changes since then are in no root. */
+  /** Proves an account of the latest block's state; undefined while the state has patches that no block has yet. */
   prove(address: Hex, slots: readonly Hex[]): StateProof | undefined {
     return this.#world.isSealed ? this.#world.prove(address, slots) : undefined;
   }
 
-  /** The state on which a block was built; undefined when it is not kept. */
+  /** The state on which a block was built; undefined if it is not kept. */
   stateBefore(number: number): StateReader | undefined {
     return this.#world.before(number);
   }
 
-  /** Tells of each new block, right after it is readable. @returns how to stop. */
+  /** Reports each new block as soon as it can be read. @returns the function that unsubscribes. */
   onBlock(listener: (block: SealedBlock) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Asks before each block, which may still put something into the pool. @returns how to stop. */
+  /** Calls `prepare` before each block; it may still add transactions to the pool. @returns the function that unsubscribes. */
   beforeBlock(prepare: (number: number) => Promise<void>): () => void {
     this.#preparations.add(prepare);
     return () => this.#preparations.delete(prepare);
   }
 
-  /** Waits for a block that is being built. */
-  async settled(): Promise<void> {
+  /** Resolves when no block is being built. */
+  async idle(): Promise<void> {
     await this.#building;
   }
 
-  /** What changes the chain happens one after the other. */
+  /** Runs changes of the chain one after the other. */
   #inTurn<T>(run: () => T | Promise<T>): Promise<T> {
     const next = this.#building.then(run);
     this.#building = next.catch(() => undefined);
@@ -241,14 +241,14 @@ export class Chain {
       rules,
       executor: this.#executor,
     });
-    // From here to the end nothing waits, so nobody sees a state without its block.
+    // From here on nothing awaits, except after a failure, so no reader sees a state without its block.
     const mark = this.#world.pin();
     const block = draft.seal(environment, parent.hash, this.#world.apply(state.changes));
     try {
       this.#journal?.block(block, state.changes);
     } catch (error) {
       this.#world.rollBack(mark);
-      await this.#sendAgain(draft);
+      await this.#readmit(draft);
       throw error;
     } finally {
       this.#world.unpin(mark);
@@ -261,15 +261,15 @@ export class Chain {
     return block;
   }
 
-  /** Drops what the nonces that changed have passed. */
+  /** Drops transactions whose nonces the changes have used. */
   #prunePool({ accounts }: StateChanges): void {
     for (const [account, record] of accounts) this.pool.prune(account, record?.nonce ?? 0n);
   }
 
-  /** After a block that could not be kept: its transactions wait for the next one. */
-  async #sendAgain(draft: BlockDraft): Promise<void> {
+  /** Puts the transactions of a block that could not be kept back into the pool. */
+  async #readmit(draft: BlockDraft): Promise<void> {
     for (const { tx, role } of draft.included) {
-      // Its sender is known already, and no bytes tell it where it was impersonated.
+      // The bytes of an impersonated transaction do not give its sender, so keep the known one.
       if (role === "ordinary") await this.sendImpersonated(tx).catch(() => undefined);
       if (role === "wrapper") await this.send(tx.raw).catch(() => undefined);
     }

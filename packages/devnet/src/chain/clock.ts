@@ -1,12 +1,12 @@
 import { RefusedError } from "../pool/refusedError.js";
 
-/** What of the clock a snapshot keeps. */
+/** The part of the clock that a snapshot keeps. */
 export interface ClockSetting {
   readonly offsetSeconds: bigint;
   readonly next: bigint | undefined;
 }
 
-/** Where blocks get their timestamps from: the system's clock, which a test may set forward. */
+/** Gives blocks their timestamps, from the system's clock and an offset that tests may increase. */
 export class Clock {
   readonly #now: () => number;
   #offsetSeconds = 0n;
@@ -26,23 +26,23 @@ export class Clock {
     return { offsetSeconds: this.#offsetSeconds, next: this.#next };
   }
 
-  /** Time goes on from the present again; only how far it had been moved comes back. */
+  /** Restores the offset. Time continues from the present. */
   restore({ offsetSeconds, next }: ClockSetting): void {
     this.#offsetSeconds = offsetSeconds;
     this.#next = next;
   }
 
-  /** @returns by how many seconds the clock is ahead of the system's now. */
+  /** Moves the clock forward. @returns the seconds by which it is now ahead of the system's clock. */
   increase(seconds: bigint): bigint {
     this.#offsetSeconds += seconds;
     return this.#offsetSeconds;
   }
 
   /**
-   * The next block's timestamp, exactly; time goes on from there.
+   * Sets the next block's exact timestamp. Time continues from there.
    * @throws {@link RefusedError} for a time before the latest block's.
    */
-  setNext(seconds: bigint, latest: bigint): void {
+  setNextTimestamp(seconds: bigint, latest: bigint): void {
     if (seconds < latest) {
       throw new RefusedError(
         "TIMESTAMP_IN_THE_PAST",
@@ -53,14 +53,14 @@ export class Clock {
     this.#next = seconds;
   }
 
-  /** The timestamp of the block after one of time `latest`. It is taken: the block after that gets another. */
-  take(latest: bigint): bigint {
+  /** Returns the next block's timestamp, and uses up one that was set. @param latest the latest block's timestamp. */
+  takeTimestamp(latest: bigint): bigint {
     if (this.#next !== undefined) {
       this.#offsetSeconds += this.#next - this.now();
       this.#next = undefined;
     }
     const now = this.now();
-    // Blocks may come faster than seconds pass: a timestamp repeats then, and never goes back.
+    // Blocks can come faster than one per second. A timestamp may repeat, but never decreases.
     return now > latest ? now : latest;
   }
 }

@@ -7,7 +7,7 @@ import type { Ledger } from "./ledger.js";
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 
-/** What the transactions of the next block will see. Takes the clock's next timestamp. Validators take turns. */
+/** The environment of the next block. Uses the clock's next timestamp. Validators take turns as coinbase. */
 export function environmentAfter(
   parent: SealedBlock,
   ledger: Ledger,
@@ -19,7 +19,7 @@ export function environmentAfter(
   const proposer = validators[number % validators.length]?.address ?? "0x";
   return {
     number: BigInt(number),
-    timestamp: clock.take(parent.timestamp),
+    timestamp: clock.takeTimestamp(parent.timestamp),
     coinbase: hexToBytes(proposer),
     gasLimit,
     prevRandao: crypto.keccak256(hexToBytes(parent.hash)),
@@ -27,7 +27,7 @@ export function environmentAfter(
   };
 }
 
-/** What the transactions of a block saw. */
+/** The environment of an existing block. */
 export function environmentOf({ header }: SealedBlock, ledger: Ledger): BlockEnvironment {
   return {
     number: header.number,

@@ -14,7 +14,7 @@ import { elementSlot, mappingSlot, slotHex } from "../registry/slots.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
 
-/** The state before block 1, laid out directly: system contracts have no constructors. */
+/** The state of genesis. The contracts have no constructors, so their storage is written directly. */
 export function genesisState(): Overlay {
   const state = new Overlay({ account: () => undefined, slot: () => NO_BYTES, code: () => NO_BYTES });
   for (const { address } of [...accountsOf("funded"), ...accountsOf("validator")]) {
@@ -40,7 +40,7 @@ function placeRegistry(state: Overlay): void {
   const write = placeContract(state, REGISTRY_ADDRESS, WaiverRegistry.runtimeBytecode);
   const validators = accountsOf("validator").map(({ address }) => hexToBytes(address));
   validators.forEach((validator, index) => {
-    // struct Validator: uint64 term, uint64 index.
+    // struct Validator, from the lowest byte: uint64 term, uint64 index.
     const term = BigInt(index + 1);
     write(mappingSlot(validator, BigInt(slots.validatorOf)), term | (BigInt(index) << 64n));
     write(elementSlot(BigInt(slots.validatorList), index), bytes(validator));
@@ -49,14 +49,14 @@ function placeRegistry(state: Overlay): void {
 
   const waivers = accountsOf("waiver").map(({ address }) => hexToBytes(address));
   waivers.forEach((waiver, index) => {
-    // struct Waiver: bool registered, uint64 version, uint64 index.
+    // struct Waiver, from the lowest byte: bool registered, uint64 version, uint64 index.
     const version = BigInt(index + 1);
     write(mappingSlot(waiver, BigInt(slots.waivers)), 1n | (version << 8n) | (BigInt(index) << 72n));
     write(elementSlot(BigInt(slots.waiverList), index), bytes(waiver));
     placePolicy(state, waiver, version, GENESIS_TARGETS);
   });
   write(BigInt(slots.waiverList), BigInt(waivers.length));
-  // lastVersion and lastTerm share a slot, lastVersion in the lower half.
+  // lastVersion and lastTerm share a slot: lastVersion in the lowest 8 bytes, lastTerm above it.
   write(BigInt(slots.lastVersion), BigInt(waivers.length) | (BigInt(validators.length) << 64n));
 }
 
@@ -73,7 +73,7 @@ function placePolicy(
   targets.forEach(({ address, selectors }, index) => {
     const anyTarget = address === "*";
     const target = anyTarget ? new Uint8Array(20) : address;
-    // struct AllowedTarget: address target, bool anyTarget, bool anySelector; then the array of selectors.
+    // struct AllowedTarget: one slot with address target, bool anyTarget and bool anySelector, then the array of selectors.
     const base = elementSlot(list, index, 2);
     const anySelector = selectors === undefined;
     write(base, bytes(target) | (anyTarget ? 1n << 160n : 0n) | (anySelector ? 1n << 168n : 0n));
@@ -92,7 +92,7 @@ function placePolicy(
   });
 }
 
-/** A dynamic array of bytes4: eight to a slot, the first in the lowest bytes. */
+/** Writes a dynamic array of bytes4. A slot holds eight of them, the first in the lowest bytes. */
 function writeSelectors(write: SlotWriter, position: bigint, selectors: readonly Uint8Array[]): void {
   write(position, BigInt(selectors.length));
   for (let first = 0; first < selectors.length; first += 8) {
@@ -108,7 +108,7 @@ type SlotWriter = (slot: bigint | Uint8Array, value: bigint) => void;
 
 function placeContract(state: Overlay, address: Uint8Array, code: Hex): SlotWriter {
   const hex = bytesToHex(address);
-  // Contracts begin at nonce 1 (EIP-161).
+  // A contract's nonce starts at 1 (EIP-161).
   state.setAccount(hex, { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH });
   state.setCode(hex, hexToBytes(code));
   return writer(state, hex);

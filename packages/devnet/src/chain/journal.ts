@@ -3,35 +3,34 @@ import type { SealedBlock } from "../block/block.js";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
 
-/** A step of the chain's past that is still in force. */
+/** A record of the chain's history that no rollback has undone. */
 export type JournalEntry =
   | {
       readonly kind: "block";
       readonly block: SealedBlock;
-      /** Of its transactions, in their order. */
+      /** The hashes of the block's transactions, in their order. */
       readonly hashes: readonly Hex[];
       readonly changes: StateChanges;
     }
   | { readonly kind: "patch"; readonly changes: StateChanges };
 
 /**
- * Where a chain writes down what happens to it, in order, before anybody hears of it. Each method returns when
- * its record is durable, and throws when it cannot be; then the chain must be as if nothing had happened.
+ * Keeps a record of everything that changes the chain, in order. Each method returns when its record is durable. If it
+ * throws, the chain must undo the change.
  *
- * The methods are synchronous on purpose: between the state's change and the block's announcement nothing may
- * run that could see one without the other.
+ * The methods are synchronous, so that nothing runs between a change of the state and the announcement of its block.
  */
 export interface Journal {
   /**
-   * Begins a chain, or goes on with the one that is kept.
-   * @returns the genesis block in force.
+   * Starts a new journal, or opens the existing one.
+   * @returns the genesis block of the chain in the journal.
    */
   open(genesis: SealedBlock): SealedBlock;
-  /** What is kept after genesis, oldest first. */
+  /** The records after genesis that are in force, oldest first. */
   entries(): Iterable<JournalEntry>;
   block(block: SealedBlock, changes: StateChanges): void;
-  /** A change of the state between two blocks. */
+  /** Records a state patch between two blocks. */
   patch(changes: StateChanges): void;
-  /** The chain went back to a mark: what was recorded after it counts for nothing. */
+  /** Records that the chain went back to a mark, which undoes the later records. */
   rollBack(mark: StateMark): void;
 }

@@ -1,18 +1,18 @@
 import type { Hex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
-import type { Included } from "../block/included.js";
+import type { IncludedTransaction } from "../block/included.js";
 
-/** A transaction and its place. */
-export interface Located {
+/** A transaction with its place in the chain. */
+export interface LocatedTransaction {
   readonly block: SealedBlock;
   readonly index: number;
-  readonly included: Included;
+  readonly included: IncludedTransaction;
 }
 
-/** So many blocks keep their transactions as objects; those of older ones are bytes that are decoded when asked for. */
+/** The number of latest blocks that keep their transactions as objects. Older blocks keep bytes. */
 const UNPACKED_BLOCKS = 32;
 
-/** The sealed blocks, found by number, by hash, and by the hashes of their transactions. */
+/** Finds blocks by number, by hash, and by the hashes of their transactions. */
 export class Ledger {
   readonly #blocks: SealedBlock[];
   readonly #numbers = new Map<Hex, number>();
@@ -29,7 +29,7 @@ export class Ledger {
     return head;
   }
 
-  /** @param hashes of its transactions; for a block that is packed, this saves decoding them. */
+  /** @param hashes the hashes of the block's transactions. Passing them spares decoding a packed block. */
   append(block: SealedBlock, hashes: readonly Hex[] = block.transactions.map(({ tx }) => tx.hash)): void {
     this.#blocks.push(block);
     this.#blocks[this.#blocks.length - 1 - UNPACKED_BLOCKS]?.pack();
@@ -39,7 +39,7 @@ export class Ledger {
     });
   }
 
-  /** Forgets the blocks after `number`, and returns them. */
+  /** Removes the blocks after `number`. @returns the removed blocks, oldest first. */
   truncate(number: number): SealedBlock[] {
     const removed = this.#blocks.splice(number + 1);
     for (const { hash, transactions } of removed) {
@@ -58,7 +58,7 @@ export class Ledger {
     return number === undefined ? undefined : this.#blocks[number];
   }
 
-  transaction(hash: Hex): Located | undefined {
+  transaction(hash: Hex): LocatedTransaction | undefined {
     const place = this.#places.get(hash);
     const block = place && this.#blocks[place.block];
     const included = place && block?.transactions[place.index];

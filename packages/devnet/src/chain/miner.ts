@@ -1,97 +1,103 @@
 import type { Chain } from "./chain.js";
 
-/** When blocks are made. At run time it can be changed; `pause` comes before all else. */
-export interface Miner {
-  /** For a chain that mines on demand: makes a block if something can run. */
-  afterRequest(): Promise<void>;
-  /** Whether a request that brought something is followed by a block, while there is no interval. */
-  readonly automine: boolean;
-  /** Switched on, it takes the place of an interval. Switched off, an interval goes on. */
-  setAutomine(on: boolean): void;
-  /** Milliseconds from block to block; 0 ends blocks at an interval. */
-  readonly blockTimeMs: number;
-  setBlockTime(blockTimeMs: number): void;
-  /** No more blocks, by interval or on demand, until `resume`. What `evm_mine` asks for is still made. */
-  pause(): void;
-  resume(): void;
-  readonly paused: boolean;
-  /** Stops, and waits for the block that is being built. */
-  close(): Promise<void>;
-}
-
 export interface MinerOptions {
+  /** Milliseconds from block to block; 0 for no interval. */
   readonly blockTimeMs: number;
+  /** Whether a block follows each request that brought a transaction, while there is no interval. */
   readonly automine: boolean;
-  /** Told of a block that could not be made; mining goes on. */
+  /** Receives the error of a block that could not be made. Mining goes on. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Decides when blocks are made: at an interval, with empty ones in between, or on demand. An interval set at
- * run time begins anew, and comes before `automine`.
+ * Decides when blocks are made: at an interval, empty ones included, or on demand after requests. While it is paused,
+ * only `evm_mine` and the like make blocks.
  */
-export function startMiner(chain: Chain, options: MinerOptions): Miner {
-  const { onError } = options;
-  let { blockTimeMs, automine } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  let paused = false;
-  /** Told apart from the schedule before it, whose last block may still be under way. */
-  let schedules = 0;
+export class Miner {
+  readonly #chain: Chain;
+  readonly #onError: (error: unknown) => void;
+  #blockTimeMs: number;
+  #automine: boolean;
+  #paused = false;
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Counts the schedules. A block of an earlier schedule may still be in progress; it must not set the next timer. */
+  #schedule = 0;
 
-  const schedule = (due: number, current: number) => {
-    if (closed || current !== schedules) return;
-    timer = setTimeout(() => tick(due, current), Math.max(0, due - performance.now()));
-  };
-  const tick = async (due: number, current: number) => {
+  constructor(chain: Chain, { blockTimeMs, automine, onError }: MinerOptions) {
+    this.#chain = chain;
+    this.#onError = onError;
+    this.#blockTimeMs = blockTimeMs;
+    this.#automine = automine;
+    this.#restart();
+  }
+
+  /** Makes a block after a request, if blocks are made on demand and some transaction can run. */
+  async afterRequest(): Promise<void> {
+    const onDemand = this.#blockTimeMs === 0 && this.#automine && !this.#paused && !this.#closed;
+    if (onDemand) await this.#chain.mineIfReady();
+  }
+
+  /** Whether a block follows each request that brought a transaction, while there is no interval. */
+  get automine(): boolean {
+    return this.#automine;
+  }
+
+  /** Switching it on ends an interval. Switching it off leaves an interval as it is. */
+  set automine(on: boolean) {
+    this.#automine = on;
+    if (on && this.#blockTimeMs > 0) this.blockTimeMs = 0;
+  }
+
+  /** Milliseconds from block to block; 0 for no interval. */
+  get blockTimeMs(): number {
+    return this.#blockTimeMs;
+  }
+
+  /** Starts a new interval. */
+  set blockTimeMs(ms: number) {
+    this.#blockTimeMs = ms;
+    this.#restart();
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Stops blocks at an interval and on demand until {@link resume}. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+  }
+
+  /** Stops, and waits for the block that is being built. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#chain.idle();
+  }
+
+  #restart(): void {
+    clearTimeout(this.#timer);
+    this.#schedule++;
+    if (this.#blockTimeMs > 0) this.#setTimer(performance.now() + this.#blockTimeMs, this.#schedule);
+  }
+
+  #setTimer(due: number, schedule: number): void {
+    if (this.#closed || schedule !== this.#schedule) return;
+    this.#timer = setTimeout(() => this.#tick(due, schedule), Math.max(0, due - performance.now()));
+  }
+
+  async #tick(due: number, schedule: number): Promise<void> {
     try {
-      if (!paused) await chain.mine();
+      if (!this.#paused) await this.#chain.mine();
     } catch (error) {
-      onError(error);
+      this.#onError(error);
     }
-    // By the clock and not after the work, or blocks would drift; a block that was late is not made up for.
-    schedule(Math.max(due + blockTimeMs, performance.now()), current);
-  };
-  const restart = () => {
-    clearTimeout(timer);
-    schedules++;
-    if (blockTimeMs > 0) schedule(performance.now() + blockTimeMs, schedules);
-  };
-  restart();
-
-  return {
-    async afterRequest() {
-      if (blockTimeMs === 0 && automine && !paused && !closed) await chain.mineIfReady();
-    },
-    get automine() {
-      return automine;
-    },
-    setAutomine(on) {
-      automine = on;
-      if (!on || blockTimeMs === 0) return;
-      blockTimeMs = 0;
-      restart();
-    },
-    get blockTimeMs() {
-      return blockTimeMs;
-    },
-    setBlockTime(ms) {
-      blockTimeMs = ms;
-      restart();
-    },
-    pause() {
-      paused = true;
-    },
-    resume() {
-      paused = false;
-    },
-    get paused() {
-      return paused;
-    },
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      await chain.settled();
-    },
-  };
+    // The next block is due by the clock, so that blocks do not drift. A late block is not made up for.
+    this.#setTimer(Math.max(due + this.#blockTimeMs, performance.now()), schedule);
+  }
 }

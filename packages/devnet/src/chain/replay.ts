@@ -1,5 +1,5 @@
 import type { SealedBlock } from "../block/block.js";
-import type { Included } from "../block/included.js";
+import type { IncludedTransaction } from "../block/included.js";
 import { decodeForEvm } from "../block/transaction.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { Overlay } from "../state/overlay.js";
@@ -7,9 +7,9 @@ import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 import type { Chain } from "./chain.js";
 
 /**
- * Runs a block's transactions again, on the state on which it was built, and watches some.
- * @param wanted the places of those to watch.
- * @returns their calls, by place. A wrapper runs nothing of its own (D9), and so has none.
+ * Runs a block's transactions again on the state on which it was built, and traces some of them.
+ * @param wanted the indices of the transactions to trace.
+ * @returns the outermost call of each, by index. A wrapper makes no call (D9) and is left out.
  */
 export async function traceBlock(
   chain: Chain,
@@ -22,7 +22,7 @@ export async function traceBlock(
   const last = Math.max(...wanted);
   for (const [place, included] of block.transactions.entries()) {
     if (place > last) break;
-    // Watching every opcode is slow, and others want to be served.
+    // Tracing every opcode is slow, so yield to other requests.
     await new Promise((resolve) => setImmediate(resolve));
     const tracer = wanted.has(place) ? new CallTracer() : undefined;
     await runAgain(chain, block, state, included, tracer);
@@ -35,7 +35,7 @@ async function runAgain(
   chain: Chain,
   block: SealedBlock,
   state: Overlay,
-  { role, tx }: Included,
+  { role, tx }: IncludedTransaction,
   tracer: CallTracer | undefined,
 ): Promise<void> {
   if (role === "wrapper") {
@@ -43,7 +43,7 @@ async function runAgain(
     state.setAccount(tx.sender, { ...waiver, nonce: waiver.nonce + 1n });
     return;
   }
-  // It did run, so if a contract sent it, it was impersonated.
+  // The block has the transaction, so a contract as its sender was impersonated.
   state.allowContractSender(tx.sender);
   const execution = await chain.openIn(block, state, tracer);
   await execution.transaction(decodeForEvm(tx.raw, tx.sender));

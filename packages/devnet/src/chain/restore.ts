@@ -6,19 +6,19 @@ import type { Journal } from "./journal.js";
 import type { Ledger } from "./ledger.js";
 
 /**
- * Brings back what a journal kept, after genesis: state changes are applied, not executed again. Each block has
- * to name the one before it as its parent, and the states between which nothing but blocks came have to give the
- * state root of the last block's header, which commits to every change before it.
+ * Restores the chain from a journal. State changes are applied, not executed again. Each block must name the block
+ * before it as its parent. At the end, and before each patch, the state must have the root in the latest header, which
+ * commits to every change before it.
  *
- * One root at the end rather than one for each block: over 5,000 blocks of four wrapped transfers this takes
- * 1 s of CPU time, with a root for each 3 s, and executing them again 16 s.
+ * Over 5,000 blocks of four wrapped transfers this takes 1 s of CPU time. With a root for each block it takes 3 s, and
+ * executing the blocks again takes 16 s.
  * @throws {@link KeptChainError} for the first block that does not fit.
  */
 export function restore(journal: Journal, ledger: Ledger, world: WorldState): void {
   let rooted = true;
   for (const entry of journal.entries()) {
     if (entry.kind === "patch") {
-      // The next root will have the patch in it, so that of the blocks before it has to be looked at here.
+      // Later roots include the patch, so check the root of the blocks before it here.
       if (!rooted) assertRoot(ledger.head, world);
       rooted = true;
       world.patch(entry.changes);
@@ -48,7 +48,7 @@ function assertRoot(head: SealedBlock, world: WorldState): void {
   );
 }
 
-/** Two fields of a header, without building the rest of it: a long chain has many. */
+/** Reads two fields of a header without decoding the others, because a long chain has many headers. */
 function rootsOf({ headerBytes }: SealedBlock): { readonly parentHash: Hex; readonly stateRoot: Hex } {
   const [parentHash, , , stateRoot] = RLP.decode(headerBytes) as Uint8Array[];
   return { parentHash: toHex(parentHash), stateRoot: toHex(stateRoot) };
@@ -58,7 +58,7 @@ function toHex(field: Uint8Array | undefined): Hex {
   return field === undefined ? "0x" : bytesToHex(field);
 }
 
-/** What was kept is not a chain: it was changed by somebody, or by another version of this program. */
+/** Thrown if the kept records do not form a chain, because something or another version of this program changed them. */
 export class KeptChainError extends Error {
   override readonly name = "KeptChainError";
 

@@ -1,16 +1,16 @@
-import type { Entry } from "../pool/admission.js";
+import type { PoolEntry } from "../pool/admission.js";
 import type { StateMark } from "../state/world.js";
 import type { ClockSetting } from "./clock.js";
 
-/** All that it takes to bring the chain back to a moment. */
+/** The chain at one moment. */
 export interface Snapshot {
   readonly mark: StateMark;
-  /** What waited in the pool. */
-  readonly waiting: readonly Entry[];
+  /** The entries of the pool. */
+  readonly waiting: readonly PoolEntry[];
   readonly clock: ClockSetting;
 }
 
-/** Snapshots by number, from 1 on. Going back to one uses it up, and those taken after it. */
+/** Holds snapshots by number, starting at 1. Taking one out removes the later ones as well. */
 export class Snapshots {
   readonly #taken = new Map<number, Snapshot>();
   #last = 0;
@@ -20,16 +20,16 @@ export class Snapshots {
     return this.#last;
   }
 
-  /** @returns the snapshot and those that it makes void, or undefined when there is no such. */
-  take(id: number): { readonly snapshot: Snapshot; readonly voided: readonly Snapshot[] } | undefined {
+  /** @returns the snapshot, and all that are removed, itself included; undefined if there is no such snapshot. */
+  take(id: number): { readonly snapshot: Snapshot; readonly removed: readonly Snapshot[] } | undefined {
     const snapshot = this.#taken.get(id);
     if (snapshot === undefined) return undefined;
-    const voided: Snapshot[] = [];
+    const removed: Snapshot[] = [];
     for (const [other, later] of [...this.#taken]) {
       if (other < id) continue;
-      voided.push(later);
+      removed.push(later);
       this.#taken.delete(other);
     }
-    return { snapshot, voided };
+    return { snapshot, removed };
   }
 }

@@ -1,19 +1,19 @@
 import type { EVMInterface, EVMResult, InterpreterStep, Message } from "@ethereumjs/evm";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 
-/** One call, creation or self-destruction, with what it led to. */
+/** One call, creation or self-destruction, with the calls that it made. */
 export interface CallFrame {
   readonly type: string;
-  /** 20 bytes each, as hex; `to` of a creation is the new contract. */
+  /** Addresses. `to` of a creation is the new contract. */
   readonly from: Hex;
   to: Hex | undefined;
-  /** undefined where none can be sent along: STATICCALL. */
+  /** In wei; undefined for a STATICCALL, which cannot carry value. */
   readonly value: bigint | undefined;
   readonly gas: bigint;
   gasUsed: bigint;
   readonly input: Uint8Array;
   output: Uint8Array;
-  /** Why it failed, in the EVM's words. */
+  /** The EVM's error message, if the call failed. */
   failure: string | undefined;
   readonly calls: CallFrame[];
   logs: TracedLog[];
@@ -23,13 +23,13 @@ export interface TracedLog {
   readonly address: Hex;
   readonly topics: readonly Hex[];
   readonly data: Hex;
-  /** How many calls its frame had made before it. */
+  /** The number of calls that the frame made before this log. */
   readonly position: number;
 }
 
 /**
- * Watches one transaction or call and tells who called whom. Attach it to an EVM that runs nothing else.
- * The opcode before a message says what kind of call it is; the message alone does not.
+ * Records the tree of calls of one transaction or call. Attach it to an EVM that runs nothing else.
+ * The kind of a call comes from the opcode before the message, because the message does not have it.
  */
 export class CallTracer {
   #root: CallFrame | undefined;
@@ -39,10 +39,10 @@ export class CallTracer {
   attach(evm: EVMInterface): void {
     evm.events?.on("beforeMessage", (message) => this.#enter(message));
     evm.events?.on("afterMessage", (result) => this.#leave(result));
-    evm.events?.on("step", (step) => this.#note(step));
+    evm.events?.on("step", (step) => this.#recordStep(step));
   }
 
-  /** The outermost call; undefined when nothing ran. */
+  /** The outermost call; undefined if nothing ran. */
   get root(): CallFrame | undefined {
     return this.#root;
   }
@@ -53,7 +53,7 @@ export class CallTracer {
     const type = parent === undefined ? (creates ? "CREATE" : "CALL") : (this.#step?.name ?? "CALL");
     const frame: CallFrame = {
       type,
-      // The message of a DELEGATECALL says what the code will see; a trace says who called which code.
+      // A DELEGATECALL's message has the caller that the code will see. A trace shows the contract that made the call.
       from: parent === undefined ? hexOf(message.caller) : (this.#step?.address ?? hexOf(message.caller)),
       to: creates ? undefined : hexOf(message.codeAddress),
       value: type === "STATICCALL" ? undefined : message.value,
@@ -80,7 +80,7 @@ export class CallTracer {
     else if (createdAddress !== undefined) frame.to = hexOf(createdAddress);
   }
 
-  #note({ opcode, address, stack, memory, account }: InterpreterStep): void {
+  #recordStep({ opcode, address, stack, memory, account }: InterpreterStep): void {
     this.#step = { name: opcode.name, address: hexOf(address) };
     const frame = this.#open[this.#open.length - 1];
     if (frame === undefined) return;
@@ -119,20 +119,20 @@ function selfDestruct(from: Hex, beneficiary: Hex, value: bigint): CallFrame {
   };
 }
 
-/** What failed has logged nothing, and neither has what it called. */
+/** Removes the logs of a failed call and of the calls that it made. */
 function dropLogs(frame: CallFrame): void {
   frame.logs = [];
   frame.calls.forEach(dropLogs);
 }
 
-/** Memory as the step saw it may end before what is logged: the rest is zeros. */
+/** Reads memory as the step saw it. It may be shorter than the logged range, which then ends with zeros. */
 function slice(memory: Uint8Array, offset: number, length: number): Uint8Array {
   const out = new Uint8Array(Math.min(length, MAX_LOG_BYTES));
   out.set(memory.subarray(offset, offset + out.length));
   return out;
 }
 
-/** A step is told before its gas is charged, and so may ask for more than anybody could pay. */
+/** The step comes before its gas is charged, so the logged range may be larger than any gas limit pays for. */
 const MAX_LOG_BYTES = 16_777_216;
 
 function hexOf(address: { readonly bytes: Uint8Array }): Hex {

@@ -3,11 +3,11 @@ import { bytesToBigInt, crypto } from "@gas-waiver/protocol";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
 /**
- * The chain's rules as EthereumJS wants them: Prague from genesis on, and our own cryptography.
+ * The chain's rules for EthereumJS: Prague from genesis, with the protocol package's cryptography.
  *
- * `copy` returns the same object: every transaction and header copies its Common and applies its parameters
- * again, which costs 400 µs of the 440 µs that decoding takes. For the same reason each set of parameters is
- * applied once. That is safe because nothing here ever changes the hardfork.
+ * `copy` returns the same object. Every transaction and header copies its Common and applies its parameters
+ * again, which takes 400 µs of the 440 µs of decoding. For the same reason each set of parameters is applied
+ * once. This is safe because the hardfork never changes.
  */
 export const common: Common = createPinnedCommon();
 
@@ -28,16 +28,16 @@ function createPinnedCommon(): Common {
     applied.add(params);
     apply(params);
   };
-  // Asked hundreds of times per transaction, and answered by searching a list.
+  // EthereumJS asks this hundreds of times per transaction, and searches a list each time.
   const isActivatedEip = pinned.isActivatedEIP.bind(pinned);
   const answers: boolean[] = [];
   pinned.isActivatedEIP = (eip) => (answers[eip] ??= isActivatedEip(eip));
-  // Each EVM listens for a change of hardfork and never stops: with one Common for all, none would be freed.
+  // Each EVM subscribes to changes of the hardfork and never unsubscribes, so a shared Common would keep all of them.
   pinned.events.on = () => pinned.events;
   return pinned;
 }
 
-/** For the ecrecover precompile (v is 27 or 28) and for signatures of typed transactions (v is the parity). */
+/** Serves the ecrecover precompile, where v is 27 or 28, and typed transactions, where v is the parity. */
 function ecrecover(hash: Uint8Array, v: bigint, r: Uint8Array, s: Uint8Array, chainId?: bigint): Uint8Array {
   const yParity = v <= 1n ? v : v - (chainId === undefined ? 27n : chainId * 2n + 35n);
   if (yParity !== 0n && yParity !== 1n) throw new InvalidRecoveryError(`v is ${v}`);
@@ -54,6 +54,7 @@ function putRight(bytes: Uint8Array, into: Uint8Array): void {
   into.set(bytes, into.length - bytes.length);
 }
 
+/** Thrown for a signature from which no public key can be recovered. */
 export class InvalidRecoveryError extends Error {
   override readonly name = "InvalidRecoveryError";
 }

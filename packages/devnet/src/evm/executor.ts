@@ -9,7 +9,7 @@ import type { CallTracer } from "./callTracer.js";
 import { common } from "./common.js";
 import { tuneInterpreter } from "./interpreter.js";
 
-/** What a transaction can see of the block it runs in. */
+/** The block that a transaction runs in, as the EVM sees it. */
 export interface BlockEnvironment {
   readonly number: bigint;
   /** In seconds. */
@@ -17,7 +17,7 @@ export interface BlockEnvironment {
   readonly coinbase: Uint8Array;
   readonly gasLimit: bigint;
   readonly prevRandao: Uint8Array;
-  /** Hash of an earlier block, for BLOCKHASH. */
+  /** The 32-byte hash of an earlier block, for BLOCKHASH. */
   hashOf(number: number): Uint8Array;
 }
 
@@ -29,19 +29,19 @@ export interface Log {
   readonly data: Uint8Array;
 }
 
-/** How a transaction that ran ended; one that could not run at all is an exception instead. */
+/** The result of a transaction that ran. One that cannot run at all throws instead. */
 export interface Outcome {
   readonly status: 0 | 1;
   readonly gasUsed: bigint;
   readonly logs: readonly Log[];
   readonly returnData: Uint8Array;
-  /** What stopped it when status is 0, in the EVM's words: "revert", "out of gas", … */
+  /** The EVM's error message if status is 0, such as "revert" or "out of gas". */
   readonly failure: string | undefined;
-  /** 20 bytes, for a transaction that creates a contract. */
+  /** The 20-byte address of the contract that the transaction created. */
   readonly created: Uint8Array | undefined;
 }
 
-/** A call that nobody signed: eth_call, eth_estimateGas. */
+/** An unsigned call, as eth_call and eth_estimateGas make. */
 export interface Call {
   readonly from: Uint8Array;
   /** undefined creates a contract. */
@@ -49,15 +49,15 @@ export interface Call {
   readonly data: Uint8Array;
   readonly value: bigint;
   readonly gasPrice: bigint;
-  /** For the execution alone, without the intrinsic gas. */
+  /** The gas for the execution, without the intrinsic gas. */
   readonly executionGas: bigint;
-  /** What is paid for beforehand: lower-case hex. */
+  /** The accounts and slots that are warm from the start, in lower-case hex. */
   readonly accessList?: readonly AccessedAccount[] | undefined;
-  /** Has `accessed` filled in. */
+  /** Fills in `accessed` of the outcome. */
   readonly reportAccess?: boolean;
 }
 
-/** An account and its slots that a call reads or writes. */
+/** An account that a call accesses, with the slots that it reads or writes. */
 export interface AccessedAccount {
   readonly address: Hex;
   readonly storageKeys: readonly Hex[];
@@ -65,30 +65,30 @@ export interface AccessedAccount {
 
 export interface CallOutcome {
   readonly status: 0 | 1;
-  /** By the execution alone, before refunds. */
+  /** The gas that the execution used, before refunds. */
   readonly executionGasUsed: bigint;
   readonly gasRefund: bigint;
   readonly returnData: Uint8Array;
   readonly failure: string | undefined;
-  /** Beyond what is always at hand: the caller, the target itself, the precompiles, the coinbase. */
+  /** Leaves out the accounts that are always warm: caller, target, precompiles and coinbase. */
   readonly accessed: readonly AccessedAccount[];
 }
 
-/** One EVM over one state and one block. Its runs must not overlap. */
+/** An EVM over one state and one block. Runs on it must not overlap. */
 export interface Execution {
-  /** Runs a signed transaction whose sender is already known. @throws where it must not be in a block. */
+  /** Runs a signed transaction whose sender is known. @throws if the transaction must not be in a block. */
   transaction(tx: TypedTransaction): Promise<Outcome>;
-  /** Runs a call and leaves its changes in the state, so give it a state of its own. */
+  /** Runs a call. Its changes stay in the state, so the state must be used for this call alone. */
   call(call: Call): Promise<CallOutcome>;
 }
 
-/** The only door to the EVM: what is behind it can be replaced without anything else noticing. */
+/** The only way to the EVM, so that another EVM can take its place. */
 export interface Executor {
-  /** @param tracer watches all that runs. */
+  /** @param tracer records every run. */
   open(state: Overlay, block: BlockEnvironment, tracer?: CallTracer): Promise<Execution>;
 }
 
-/** EthereumJS behind {@link Executor}. An instance costs 0.3 ms, so each block and call gets its own. */
+/** Runs EthereumJS. An instance takes 0.3 ms to make, so each block and each call gets its own. */
 export const ethereumJsExecutor: Executor = {
   async open(state, block, tracer) {
     await tuneInterpreter();
@@ -176,7 +176,7 @@ function toBlock(block: BlockEnvironment) {
     timestamp: block.timestamp,
     coinbase: new Address(block.coinbase),
     gasLimit: block.gasLimit,
-    // The EVM refuses a price below the base fee, so the base fee has to be 0 for a price of 0 to run.
+    // EthereumJS refuses a gas price below the base fee, and inner transactions have the price 0.
     baseFeePerGas: 0n,
     mixHash: block.prevRandao,
   };

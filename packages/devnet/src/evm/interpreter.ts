@@ -1,12 +1,12 @@
 import { createEVM, EVMError } from "@ethereumjs/evm";
 import { common } from "./common.js";
 
-// EthereumJS awaits every opcode, and looks for the jump destinations of a contract anew at every call: half
-// of what a token transfer costs to run. The loop here is its own with those two taken out. What an opcode
-// does, costs and throws stays its business; where it has to wait, or somebody watches the steps, its own
-// code runs. It applies to our Common alone, so that a test can compare with EthereumJS as it comes.
+// EthereumJS awaits every opcode, and analyses the jump destinations of a contract at every call. That is half of the
+// time of a token transfer. This loop is EthereumJS' own without these two. EthereumJS still runs the opcodes, charges
+// their gas and throws their errors. Its own loop runs where an opcode is asynchronous or steps are observed. Only
+// our Common uses this loop, so that a test can compare it with the original.
 
-/** What the loop uses of EthereumJS' interpreter, version 10.1.3. */
+/** The members of EthereumJS' interpreter that the loop uses, in version 10.1.3. */
 interface Interpreter {
   readonly common: unknown;
   readonly _evm: {
@@ -53,28 +53,28 @@ interface Jumps {
 
 const JUMP = 0x56;
 const JUMPI = 0x57;
-/** Code that begins so is refused or, on later forks, no legacy code (EIP-3541, EIP-3540). */
-const FORMAT = 0xef;
+/** The first byte of code that is not legacy code (EIP-3540). Contracts with it cannot be created (EIP-3541). */
+const EOF_PREFIX = 0xef;
 
-/** By the very array: a state hands out the same one as long as it knows the code. */
+/** Keyed by the array itself, because a state returns the same array for the same code. */
 const jumpsOf = new WeakMap<Uint8Array, Jumps>();
 
 let tuned = false;
 
-/** Replaces the loop, once for the process. */
+/** Replaces EthereumJS' interpreter loop for the whole process. Later calls do nothing. */
 export async function tuneInterpreter(): Promise<void> {
   if (tuned) return;
   tuned = true;
-  // The class is not exported: an empty run leads to it.
+  // EthereumJS does not export the class. An empty run gives access to its prototype.
   const evm = await createEVM({ common });
   const { runState } = await evm.runCode({ code: new Uint8Array(1), gasLimit: 1n });
   const prototype = Object.getPrototypeOf(runState?.interpreter) as Interpreter;
-  const untuned = prototype.run;
+  const original = prototype.run;
   prototype.run = async function (code, options) {
     const { _evm: evm } = this;
-    const watched = evm.DEBUG || evm.events.listenerCount("step") > 0 || evm._optsCached.profiler?.enabled;
-    if (this.common !== common || watched || options?.pc !== undefined || code[0] === FORMAT) {
-      return untuned.call(this, code, options);
+    const observed = evm.DEBUG || evm.events.listenerCount("step") > 0 || evm._optsCached.profiler?.enabled;
+    if (this.common !== common || observed || options?.pc !== undefined || code[0] === EOF_PREFIX) {
+      return original.call(this, code, options);
     }
     return run(this, code);
   };

@@ -15,7 +15,7 @@ import {
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods, Params } from "../rpc/method.js";
-import { show } from "../rpc/params.js";
+import { shortJson } from "../rpc/params.js";
 import type { FaultSettings } from "./faultSettings.js";
 import type { Faults } from "./faults.js";
 import { InvalidFaultsError, isAddress, readFaultSettings } from "./readFaultSettings.js";
@@ -33,13 +33,15 @@ export interface FaultMethodDependencies {
   readonly cutSockets: () => number;
 }
 
-/** The controls of bad days. Numbers are plain JSON numbers; no fault ever touches these methods. */
+/** The methods that control the faults. Their numbers are plain JSON numbers. */
 export function faultMethods(dependencies: FaultMethodDependencies): Methods {
   const { chain, miner, faults, governance, methodNames, cutSockets } = dependencies;
   return {
     devnet_status: () => statusOf(dependencies),
     devnet_setFaults: async ([given]) => {
-      await clearly(() => setFaults(readFaultSettings(given ?? {}, methodNames()), faults, governance));
+      await withInvalidParams(() =>
+        setFaults(readFaultSettings(given ?? {}, methodNames()), faults, governance),
+      );
       return statusOf(dependencies).faults;
     },
     devnet_clearFaults: async () => {
@@ -61,7 +63,7 @@ export function faultMethods(dependencies: FaultMethodDependencies): Methods {
   };
 }
 
-/** Replaces what was set before; what was scheduled before is taken back. */
+/** Replaces all faults, and cancels the changes of waivers that are scheduled. */
 export async function setFaults(
   settings: FaultSettings,
   faults: Faults,
@@ -99,8 +101,8 @@ function statusOf({ chain, miner, faults, governance, stateDir }: FaultMethodDep
   };
 }
 
-/** What was asked for wrongly is the caller's to know. */
-async function clearly<T>(run: () => Promise<T>): Promise<T> {
+/** Turns invalid settings and changes into the JSON-RPC error for invalid parameters. */
+async function withInvalidParams<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -111,12 +113,12 @@ async function clearly<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Forgets so many waiting transactions, by the seed's choice, or all of them. @returns their hashes. */
+/** Removes some waiting transactions, drawn from the seed, or all. @returns their hashes. */
 function evict({ pool }: Chain, faults: Faults, count: unknown): Hex[] {
   const waiting = pool.entries();
   const all = count === undefined || count === null || count === "all";
   if (!all && !(Number.isInteger(count) && Number(count) >= 0)) {
-    throw invalidParams(`the count is ${show(count)}, not a whole number of at least 0 or "all"`);
+    throw invalidParams(`the count is ${shortJson(count)}, not a whole number of at least 0 or "all"`);
   }
   const evicted = all ? waiting : faults.drawSome(waiting, Number(count));
   for (const entry of evicted) pool.remove(entry);
@@ -125,19 +127,19 @@ function evict({ pool }: Chain, faults: Faults, count: unknown): Hex[] {
 
 async function change(action: Action, governance: Governance, params: Params): Promise<RegistryChange> {
   const { waiver, block, targets } = readChange(action, params[0]);
-  return clearly(() => governance.plan(action, waiver, block, targets));
+  return withInvalidParams(() => governance.plan(action, waiver, block, targets));
 }
 
 function readChange(action: Action, given: unknown) {
   const wanted = `{"waiver": "0x…", "block"?: number${action === "register" ? ', "targets"?: [{"address", "selectors"?}]' : ""}}`;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw invalidParams(`the change is ${show(given)}, not ${wanted}`);
+    throw invalidParams(`the change is ${shortJson(given)}, not ${wanted}`);
   }
   const { waiver, block, targets, ...rest } = given as Record<string, unknown>;
   const problems = Object.keys(rest).map((name) => `${name} is no part of ${wanted}`);
-  if (!isAddress(waiver)) problems.push(`waiver is ${show(waiver)}, not an address`);
+  if (!isAddress(waiver)) problems.push(`waiver is ${shortJson(waiver)}, not an address`);
   if (block !== undefined && !Number.isSafeInteger(block)) {
-    problems.push(`block is ${show(block)}, not a whole number`);
+    problems.push(`block is ${shortJson(block)}, not a whole number`);
   }
   let read: AllowedTarget[] | undefined;
   if (targets !== undefined && action === "revoke") problems.push("targets are for a registration");

@@ -18,22 +18,22 @@ import {
   SEND_METHOD,
   type SendAnswer,
 } from "./faultSettings.js";
-import { Random } from "./seededRandom.js";
+import { SeededRandom } from "./seededRandom.js";
 
-/** One purpose, one stream of luck. */
+/** The streams of random numbers, one for each purpose. */
 const STREAM = { exchange: 0, delay: 1, call: 2, part: 3, evict: 4, cut: 5 } as const;
 
-/** What has been done to clients since the faults were set. */
+/** The counts of requests and faults since the faults were set. */
 export interface FaultCounts {
-  /** Exchanges, and calls in them, that could have been hit. */
+  /** The exchanges that a fault could have struck, and the calls that one could have struck. */
   readonly exchanges: number;
   readonly calls: number;
-  /** How often each fault has struck. */
+  /** The number of times that each fault struck. */
   readonly struck: Readonly<Record<string, number>>;
 }
 
 /**
- * Decides what goes wrong. Everything is drawn from the seed in the order in which requests arrive, so the same
+ * Decides which fault strikes which request. All draws come from the seed in the order of the requests, so the same
  * requests in the same order meet the same faults.
  */
 export class Faults {
@@ -51,12 +51,12 @@ export class Faults {
     this.#chain = chain;
   }
 
-  /** Whether anything can go wrong with a request. When not, requests go past all of this. */
+  /** Whether a fault can strike a request. While false, requests bypass this class. */
   get active(): boolean {
     return this.#active;
   }
 
-  /** The settings, with the answers that are still to come. */
+  /** The settings, with the remaining counts of forced errors. */
   get settings(): FaultSettings {
     return { ...this.#settings, ...Object.fromEntries(this.#left) };
   }
@@ -65,7 +65,7 @@ export class Faults {
     return { exchanges: this.#exchanges, calls: this.#calls, struck: { ...this.#struck } };
   }
 
-  /** Replaces all settings, and begins the seed's run anew. */
+  /** Replaces all settings, and restarts the random numbers from the seed. */
   set(settings: FaultSettings): void {
     this.#settings = settings;
     this.#methods = new Set(settings.methods ?? [SEND_METHOD]);
@@ -78,7 +78,7 @@ export class Faults {
     this.#active = this.#left.size > 0 || shares.some((name) => (settings[name] ?? 0) > 0);
   }
 
-  /** What happens to an exchange with calls of these methods; a delay in ms, and maybe a fault. */
+  /** Draws the delay in ms, and the fault if one strikes, for an exchange with calls of these methods. */
   drawExchange(methods: readonly string[]): { delayMs: number; fault: ExchangeFault | undefined } {
     const spared = methods.some(isControl) || !methods.some((name) => this.#affects(name));
     if (spared) return { delayMs: 0, fault: undefined };
@@ -88,12 +88,12 @@ export class Faults {
     return { delayMs: this.#drawDelay(), fault };
   }
 
-  /** How many of a batch's requests get through before the connection breaks. */
+  /** Draws the number of a batch's requests that the node executes before the connection breaks. */
   drawPart(requests: number): number {
     return this.#random.part.below(requests + 1);
   }
 
-  /** Whether WebSockets are cut after this block. */
+  /** Draws whether WebSockets are cut after this block. */
   drawCut(): boolean {
     const { cutSockets = 0 } = this.#settings;
     if (cutSockets === 0 || this.#random.cut.next() >= cutSockets) return false;
@@ -101,7 +101,7 @@ export class Faults {
     return true;
   }
 
-  /** Takes things out of a list by the seed's luck, until `count` are out. */
+  /** Draws up to `count` items of a list. */
   drawSome<T>(from: readonly T[], count: number): T[] {
     const left = [...from];
     const drawn: T[] = [];
@@ -111,24 +111,22 @@ export class Faults {
     return drawn;
   }
 
-  /** The methods with what may happen to single calls. */
-  around(methods: Methods): Methods {
+  /** Wraps the methods in the faults of single calls. */
+  wrap(methods: Methods): Methods {
     return Object.fromEntries(
-      Object.entries(methods).map(([name, run]) => [
-        name,
-        isControl(name) ? run : this.#aroundOne(name, run),
-      ]),
+      Object.entries(methods).map(([name, run]) => [name, isControl(name) ? run : this.#wrapOne(name, run)]),
     );
   }
 
-  #aroundOne(name: string, run: Method): Method {
+  #wrapOne(name: string, run: Method): Method {
     return async (params, connection) => {
       if (!this.#active || !this.#affects(name)) return run(params, connection);
       this.#calls++;
-      const forced = name === SEND_METHOD ? this.#takeAnswer() : undefined;
-      if (forced !== undefined) return this.#answerSend(forced, () => run(params, connection), params);
+      const forcedError = name === SEND_METHOD ? this.#nextForcedError() : undefined;
+      if (forcedError !== undefined)
+        return this.#forceError(forcedError, () => run(params, connection), params);
       const fault = pick(CALL_FAULTS, this.#settings, this.#random.call.next());
-      // Only what was sent can be forgotten.
+      // The node can forget only a transaction that was sent.
       if (fault === undefined || (fault === "forget" && name !== SEND_METHOD)) return run(params, connection);
       return this.#strikeCall(fault, () => run(params, connection));
     };
@@ -147,7 +145,7 @@ export class Faults {
     return result;
   }
 
-  #takeAnswer(): SendAnswer | undefined {
+  #nextForcedError(): SendAnswer | undefined {
     for (const [name, count] of this.#left) {
       if (count > 1) this.#left.set(name, count - 1);
       else this.#left.delete(name);
@@ -156,11 +154,11 @@ export class Faults {
     return undefined;
   }
 
-  async #answerSend(answer: SendAnswer, run: () => unknown, [raw]: readonly unknown[]): Promise<never> {
-    // What the node itself refuses keeps its own answer.
+  async #forceError(answer: SendAnswer, run: () => unknown, [raw]: readonly unknown[]): Promise<never> {
+    // A transaction that the node refuses gets the node's own error.
     if (answer.startsWith("after")) await run();
     this.#strike(answer);
-    throw refusalOf(answer, typeof raw === "string" ? raw : "0x", this.#chain.poolKind);
+    throw forcedRefusal(answer, typeof raw === "string" ? raw : "0x", this.#chain.poolKind);
   }
 
   #drawDelay(): number {
@@ -181,16 +179,16 @@ export class Faults {
 
 function randoms(seed: number) {
   return {
-    exchange: new Random(seed, STREAM.exchange),
-    delay: new Random(seed, STREAM.delay),
-    call: new Random(seed, STREAM.call),
-    part: new Random(seed, STREAM.part),
-    evict: new Random(seed, STREAM.evict),
-    cut: new Random(seed, STREAM.cut),
+    exchange: new SeededRandom(seed, STREAM.exchange),
+    delay: new SeededRandom(seed, STREAM.delay),
+    call: new SeededRandom(seed, STREAM.call),
+    part: new SeededRandom(seed, STREAM.part),
+    evict: new SeededRandom(seed, STREAM.evict),
+    cut: new SeededRandom(seed, STREAM.cut),
   };
 }
 
-/** The fault in whose share the draw falls, if it falls in one. */
+/** Maps a draw from 0 to 1 to the fault in whose share it falls, if any. */
 function pick<T extends ExchangeFault | CallFault>(
   names: readonly T[],
   settings: FaultSettings,
@@ -204,8 +202,8 @@ function pick<T extends ExchangeFault | CallFault>(
   return undefined;
 }
 
-/** The words that the node itself has for it. */
-function refusalOf(answer: SendAnswer, raw: string, pool: PoolKind): RefusedError {
+/** Makes the error that the node itself would answer. */
+function forcedRefusal(answer: SendAnswer, raw: string, pool: PoolKind): RefusedError {
   const { hash, nonce } = readSent(raw);
   switch (answer) {
     case "alreadyKnown":
@@ -230,7 +228,7 @@ function refusalOf(answer: SendAnswer, raw: string, pool: PoolKind): RefusedErro
   }
 }
 
-/** As far as what was sent can be read. */
+/** Reads the hash and the nonce of sent bytes, or zeros where they are malformed. */
 function readSent(raw: string): { hash: Hex; nonce: bigint } {
   try {
     const bytes = hexToBytes(raw);

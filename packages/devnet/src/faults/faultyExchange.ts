@@ -4,17 +4,17 @@ import type { Faults } from "./faults.js";
 
 export type Response = RpcResponse | readonly RpcResponse[] | undefined;
 
-/** What becomes of an exchange. How that looks is the transport's business. */
+/** The outcome of an exchange. The transport turns it into bytes or into a broken connection. */
 export type Delivery =
   | { readonly kind: "answer"; readonly response: Response }
-  /** Nothing comes, and the connection stays open. */
+  /** No response. The connection stays open. */
   | { readonly kind: "silence" }
-  /** The connection breaks. */
+  /** The connection is reset. */
   | { readonly kind: "reset" }
-  /** Something that is no JSON-RPC. */
+  /** A response that is not JSON-RPC. */
   | { readonly kind: "other"; readonly status: number; readonly body: string };
 
-/** What proxies say in front of a node that is not well. */
+/** The page of a proxy in front of a failing node. */
 const NOT_JSON = "<html><head><title>502 Bad Gateway</title></head><body>upstream";
 
 const DELIVERIES: Readonly<Record<string, Delivery>> = {
@@ -27,10 +27,10 @@ const DELIVERIES: Readonly<Record<string, Delivery>> = {
 };
 
 /**
- * One request or batch on a bad day.
- * @param run answers the text as on a good day.
+ * Serves one request or batch, unless a fault strikes it.
+ * @param run executes the text without faults.
  */
-export async function exchange(
+export async function faultyExchange(
   faults: Faults,
   text: string,
   run: (text: string) => Promise<Response>,
@@ -38,12 +38,12 @@ export async function exchange(
   const { delayMs, fault } = faults.drawExchange(methodsOf(text));
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
   if (fault === undefined) return { kind: "answer", response: await run(text) };
-  if (fault === "partReset") await runPart(faults, text, run);
+  if (fault === "partReset") await runFirstRequests(faults, text, run);
   else if (isAfter(fault)) await run(text);
   return DELIVERIES[nameOf(fault)] ?? { kind: "reset" };
 }
 
-async function runPart(faults: Faults, text: string, run: (text: string) => Promise<Response>) {
+async function runFirstRequests(faults: Faults, text: string, run: (text: string) => Promise<Response>) {
   const parsed: unknown = JSON.parse(text);
   const requests: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   const part = requests.slice(0, faults.drawPart(requests.length));
@@ -61,7 +61,7 @@ function nameOf(fault: ExchangeFault): string {
   return name.slice(0, 1).toLowerCase() + name.slice(1);
 }
 
-/** The methods that are asked for; none for what cannot be read, which gets the node's own answer. */
+/** The methods of the requests. Malformed JSON has none, so that it gets the node's own error. */
 function methodsOf(text: string): string[] {
   let parsed: unknown;
   try {

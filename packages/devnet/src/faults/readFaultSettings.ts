@@ -1,5 +1,5 @@
 import type { Hex } from "@gas-waiver/protocol";
-import { show } from "../rpc/params.js";
+import { shortJson } from "../rpc/params.js";
 import {
   CALL_FAULTS,
   EXCHANGE_FAULTS,
@@ -9,7 +9,7 @@ import {
   SEND_ANSWERS,
 } from "./faultSettings.js";
 
-/** Names every setting that is wrong, so that nobody has to find them one by one. */
+/** Thrown for invalid settings. It lists every problem. */
 export class InvalidFaultsError extends Error {
   override readonly name = "InvalidFaultsError";
 
@@ -21,7 +21,7 @@ export class InvalidFaultsError extends Error {
 const MAX_COUNT = 1_000_000;
 const MAX_DELAY_MS = 600_000;
 
-/** Reads one setting; returns what it wants instead when the value is wrong. */
+/** Checks one setting. Returns a description of valid values if the value is invalid. */
 type Check = (value: unknown) => string | undefined;
 
 const share: Check = (value) =>
@@ -54,13 +54,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
 };
 
 /**
- * Checks what a person or a program gave as faults.
+ * Checks the settings of faults.
  * @param methods the names of the node's methods.
  * @throws {@link InvalidFaultsError} with every problem.
  */
 export function readFaultSettings(given: unknown, methods: readonly string[]): FaultSettings {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new InvalidFaultsError([`the faults are ${show(given)}, not an object`]);
+    throw new InvalidFaultsError([`the faults are ${shortJson(given)}, not an object`]);
   }
   const problems: string[] = [];
   for (const [name, value] of Object.entries(given)) {
@@ -68,7 +68,7 @@ export function readFaultSettings(given: unknown, methods: readonly string[]): F
     const wanted = check?.(value);
     if (check === undefined) {
       problems.push(`${name} is no fault; there are ${Object.keys(CHECKS).join(", ")}`);
-    } else if (wanted !== undefined) problems.push(`${name} is ${show(value)}, not ${wanted}`);
+    } else if (wanted !== undefined) problems.push(`${name} is ${shortJson(value)}, not ${wanted}`);
   }
   const settings = given as FaultSettings;
   if (problems.length === 0) {
@@ -78,7 +78,7 @@ export function readFaultSettings(given: unknown, methods: readonly string[]): F
   return settings;
 }
 
-/** Of those that exclude each other, no more than all exchanges or calls can be hit. */
+/** The shares of faults that exclude each other must not add up to more than 1. */
 function sharesProblems(settings: FaultSettings): string[] {
   return [EXCHANGE_FAULTS, CALL_FAULTS].flatMap((names) => {
     const used = names.filter((name) => (settings[name] ?? 0) > 0);
@@ -93,21 +93,25 @@ function methodProblems(named: readonly string[], known: readonly string[]): str
   return named.flatMap((name) => {
     if (name === "*") return [];
     if (isControl(name)) return [`methods has ${name}, which steers the node and is never affected`];
-    return known.includes(name) ? [] : [`methods has ${show(name)}, which is no method of this node`];
+    return known.includes(name) ? [] : [`methods has ${shortJson(name)}, which is no method of this node`];
   });
 }
 
 /**
- * Reads `name=value` as a command line has it: `drop=0.1`, `delayMs=50-500`, `methods=eth_call+eth_getLogs`,
- * `revoke=0xWAIVER@120`. Names that take lists may come several times.
- * @throws {@link InvalidFaultsError} with every problem of the form; values are checked when they are set.
+ * Reads faults in the form of the command line: `drop=0.1`, `delayMs=50-500`, `methods=eth_call+eth_getLogs`,
+ * `revoke=0xWAIVER@120`. The names `methods`, `revoke` and `register` may come several times.
+ * @throws {@link InvalidFaultsError} with every problem of the form. {@link createDevnet} checks the values.
+ * @example
+ * ```ts
+ * await createDevnet({ faults: parseFaults(["drop=0.1", "delay=0.5", "delayMs=50-500"]) });
+ * ```
  */
 export function parseFaults(pairs: readonly string[]): FaultSettings {
   const settings: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const pair of pairs) {
     const [, name, text] = /^([A-Za-z0-9]+)=(.+)$/.exec(pair) ?? [];
-    if (name === undefined || text === undefined) problems.push(`${show(pair)} is not name=value`);
+    if (name === undefined || text === undefined) problems.push(`${shortJson(pair)} is not name=value`);
     else if (name === "methods") settings[name] = [...listOf(settings[name]), ...text.split("+")];
     else if (name === "revoke" || name === "register") {
       settings[name] = [...listOf(settings[name]), parsePlanned(text)];
@@ -132,7 +136,7 @@ function parseRange(text: string): unknown {
   return [numberOf(from), numberOf(to)];
 }
 
-/** The number, or the text itself for the check to complain about. */
+/** The number, or the text itself, which the check of values then reports. */
 function numberOf(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

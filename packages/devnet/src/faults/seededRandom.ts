@@ -1,13 +1,13 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
-export class Random {
+/** A generator of pseudo-random numbers (mulberry32). The same seed gives the same numbers. */
+export class SeededRandom {
   #state: number;
 
-  /** @param stream keeps draws for different purposes apart, so that one more of one kind moves no other. */
+  /** @param stream separates draws for different purposes, so that draws for one do not shift those for another. */
   constructor(seed: number, stream: number) {
     this.#state = (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(stream + 1, 0xc2b2ae35)) >>> 0;
   }
 
-  /** From 0 up to but not including 1. */
+  /** A number from 0 to 1, excluding 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -16,7 +16,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to but not including `below`. */
+  /** An integer from 0 to `below`, excluding `below`. */
   below(below: number): number {
     return Math.floor(this.next() * below);
   }

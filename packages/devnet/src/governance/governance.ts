@@ -18,28 +18,28 @@ import { proposalCount, validatorsAt } from "../registry/voting.js";
 export type Action = "revoke" | "register";
 
 /**
- * - `scheduled`: its block is to come.
+ * - `scheduled`: the block of the change is in the future.
  * - `sent`: the validators' transactions wait in the pool.
- * - `done`: the registry says so.
- * - `failed`: it could not be brought about.
+ * - `done`: the registry has the change.
+ * - `failed`: the change was not made; `problem` tells why.
  */
 export type ChangeState = "scheduled" | "sent" | "done" | "failed";
 
-/** A change of the registry that was asked for. */
+/** A requested change of the registry. */
 export interface RegistryChange {
   readonly action: Action;
   readonly waiver: Hex;
-  /** The block that has to bring it; null for the next that is made. */
+  /** The block in which the change is made; null for the next block. */
   readonly block: number | null;
   readonly state: ChangeState;
-  /** The validators' transactions: the proposal, then the votes. */
+  /** The hashes of the validators' transactions: the proposal, then the votes. */
   readonly transactions: readonly Hex[];
   readonly problem?: string;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Planned extends Mutable<RegistryChange> {
-  /** For a registration; undefined: the targets that the waiver had when it was revoked here. */
+  /** The targets of a registration; undefined for those that the waiver had when it was revoked here. */
   readonly targets: readonly AllowedTarget[] | undefined;
   attempts: number;
 }
@@ -48,18 +48,18 @@ const PROPOSE_REGISTER = "proposeRegister(address,(address,bool,bool,bytes4[])[]
 const PROPOSE_REVOKE = "proposeRevoke(address)";
 const VOTE = "vote(uint256,bool)";
 const GAS = { propose: 10_000_000n, vote: 1_000_000n };
-/** Somebody else's proposal in the same block takes the number that the votes name; then it is tried again. */
+/** A change is tried again if another proposal in the same block takes the number that its votes name. */
 const ATTEMPTS = 3;
 const REMEMBERED = 100;
 
-/** A change that cannot be asked for. */
+/** Thrown for a change that cannot be requested. */
 export class InvalidChangeError extends Error {
   override readonly name = "InvalidChangeError";
 }
 
 /**
- * Revokes and registers waivers as validators do: one proposes, and as many as it takes vote, in ordinary
- * transactions with the devnet's own keys, all in one block. So events and proposals are there, too.
+ * Revokes and registers waivers as validators do. One of the devnet's own validators proposes and more than two thirds
+ * vote, in ordinary transactions in one block. The registry thus emits its usual events.
  */
 export class Governance {
   readonly #chain: Chain;
@@ -69,8 +69,8 @@ export class Governance {
 
   constructor(chain: Chain) {
     this.#chain = chain;
-    chain.beforeBlock((number) => this.#prepare(number));
-    chain.onBlock((block) => this.#look(block));
+    chain.beforeBlock((number) => this.#sendDue(number));
+    chain.onBlock((block) => this.#updateStates(block));
   }
 
   get head(): number {
@@ -81,17 +81,18 @@ export class Governance {
     return this.#planned.map(({ targets: _, attempts: __, ...change }) => change);
   }
 
-  /** Takes back what was scheduled and is not under way. */
+  /** Cancels the changes that are scheduled and not yet sent. */
   cancel(): void {
     const kept = this.#planned.filter(({ state }) => state !== "scheduled");
     this.#planned.splice(0, this.#planned.length, ...kept);
   }
 
   /**
-   * @param at the block that has to bring it; undefined: the next one.
-   * @param targets for a registration; undefined: what the waiver had when it was revoked here, or else what
-   * the waivers of genesis have.
-   * @throws {@link InvalidChangeError} for a block that is there already, or a change that changes nothing.
+   * Requests a change.
+   * @param at the block in which to make the change; undefined for the next block.
+   * @param targets the targets of a registration; undefined for those that the waiver had when it was revoked here, or
+   *   else those of the waivers in genesis.
+   * @throws {@link InvalidChangeError} for a block that exists, or a change without effect.
    */
   async plan(
     action: Action,
@@ -119,7 +120,7 @@ export class Governance {
     return change;
   }
 
-  async #prepare(number: number): Promise<void> {
+  async #sendDue(number: number): Promise<void> {
     for (const planned of this.#planned) {
       if (planned.state !== "scheduled" || (planned.block ?? number) > number) continue;
       try {
@@ -131,12 +132,12 @@ export class Governance {
     }
   }
 
-  /** After a block: has the registry changed as it should? */
-  #look(block: SealedBlock): void {
+  /** Checks after a block whether the registry has the changes that were sent. */
+  #updateStates(block: SealedBlock): void {
     for (const planned of this.#planned) {
       if (planned.state !== "sent") continue;
       const { pool, ledger } = this.#chain;
-      if (this.#isSo(planned)) planned.state = "done";
+      if (this.#isInForce(planned)) planned.state = "done";
       else if (!planned.transactions.some((hash) => pool.find(hash) !== undefined)) {
         const included = planned.transactions.filter((hash) => ledger.transaction(hash) !== undefined);
         planned.state = planned.attempts < ATTEMPTS ? "scheduled" : "failed";
@@ -145,22 +146,22 @@ export class Governance {
     }
   }
 
-  #isSo({ action, waiver }: Planned): boolean {
+  #isInForce({ action, waiver }: Planned): boolean {
     const registered = policyVersion(this.#chain.state, hexToBytes(waiver)) !== undefined;
     return registered === (action === "register");
   }
 
   async #send(planned: Planned): Promise<void> {
     const { action, waiver } = planned;
-    if (this.#isSo(planned)) {
+    if (this.#isInForce(planned)) {
       throw new InvalidChangeError(
         `${waiver} is ${action === "register" ? "a registered waiver already" : "no registered waiver"}`,
       );
     }
     const { ours, total } = validatorsAt(this.#chain.state);
     const voters = ours.slice(0, Math.floor((total * 2) / 3) + 1);
-    // Signers take turns in a block. One who need not vote has nothing but proposals in its turns, so that each
-    // comes before its votes, also when several changes go into one block.
+    // Signers take turns in a block. A proposer that does not vote sends only proposals, so each proposal comes before
+    // its votes, also with several changes in one block.
     const proposer = ours[voters.length] ?? voters[0];
     if (proposer === undefined || voters.length * 3 <= total * 2) {
       throw new InvalidChangeError(
@@ -168,7 +169,7 @@ export class Governance {
       );
     }
     planned.attempts += 1;
-    const proposal = proposalCount(this.#chain.state) + 1n + BigInt(this.#underWay());
+    const proposal = proposalCount(this.#chain.state) + 1n + BigInt(this.#proposalsAhead());
     const data = await this.#proposalOf(planned);
     const transactions = [await this.#sendAs(proposer, data, GAS.propose)];
     for (const voter of voters)
@@ -177,8 +178,8 @@ export class Governance {
     planned.state = "sent";
   }
 
-  /** Proposals of ours that wait for the same block and come first. */
-  #underWay(): number {
+  /** The number of our proposals that wait for the same block and come first. */
+  #proposalsAhead(): number {
     const { pool } = this.#chain;
     return this.#planned.filter(
       ({ state, transactions: [first] }) =>

@@ -8,20 +8,21 @@ import { devnetAccounts } from "../presets/accounts.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Method, Methods } from "../rpc/method.js";
 import { address, boolean, type Members, object, optional, quantity, uint64 } from "../rpc/params.js";
-import { type CallRequest, estimateGas, readCallRequest, toEvmAccessList } from "./call.js";
+import { type CallRequest, readCallRequest, toEvmAccessList } from "./callRequest.js";
+import { estimateGas } from "./estimateGas.js";
 
 /**
- * Sending without a signature. The devnet's own accounts can always be sent from, because everybody has their
- * keys: the node signs for them. Any other has to be impersonated first.
+ * Methods that send transactions without a signature. The node signs for the devnet's own accounts, whose keys are
+ * public. Any other account has to be impersonated first.
  */
 export function accountMethods(chain: Chain): Methods {
   const impersonated = new Set<Hex>();
-  let anybody = false;
-  /** One after the other, or two at once would take the same nonce. */
+  let impersonatesAll = false;
+  /** Transactions are sent one after the other, or two concurrent ones would get the same nonce. */
   let sending: Promise<unknown> = Promise.resolve();
   const send = async (members: Members): Promise<Hex> => {
     const from = bytesToHex(address(members.from, "from"));
-    const forged = impersonated.has(from) || anybody;
+    const forged = impersonated.has(from) || impersonatesAll;
     const key = KEYS.get(from);
     if (!forged && key === undefined) {
       throw new RpcError(
@@ -53,7 +54,7 @@ export function accountMethods(chain: Chain): Methods {
     anvil_stopImpersonatingAccount: stop,
     hardhat_stopImpersonatingAccount: stop,
     anvil_autoImpersonateAccount: ([on]) => {
-      anybody = boolean(on, "the parameter");
+      impersonatesAll = boolean(on, "the parameter");
       return null;
     },
   };
@@ -63,7 +64,7 @@ const KEYS: ReadonlyMap<Hex, Hex> = new Map(
   devnetAccounts.map(({ address: account, privateKey }) => [account.toLowerCase() as Hex, privateKey]),
 );
 
-/** Fills in what was left out: the nonce after what waits, the least price, the gas that it takes. */
+/** Fills in missing fields: the next nonce after the pool, the minimum price, and an estimate of the gas. */
 async function complete(chain: Chain, members: Members, from: Hex): Promise<TypedTransaction> {
   const request = readCallRequest(members);
   if (request.to !== undefined && bytesEqual(request.to, MARKER_ADDRESS)) {
@@ -114,8 +115,8 @@ function typeFor({ accessList }: CallRequest, { gasPrice }: Fees): number {
 const OPTIONS: TxOptions = { common, freeze: false };
 
 /**
- * The bytes of a transaction that nobody signed. The signature's r is the sender, so that two senders' bytes,
- * and hashes, differ; it recovers to somebody else, if to anybody.
+ * The bytes of an unsigned transaction. The signature is forged: its r is the sender, so that the bytes and hashes of
+ * two senders differ. It does not recover to the sender.
  */
 function forge(unsigned: TypedTransaction, from: Hex): Uint8Array {
   const legacy = unsigned.type === 0;

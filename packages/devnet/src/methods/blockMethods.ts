@@ -6,7 +6,7 @@ import { findBlock } from "./findBlock.js";
 import { formatBlock, formatReceipt, toQuantity } from "./format.js";
 import { getLogs } from "./logs.js";
 
-/** Blocks and what is in them. There are no uncles: each block has one parent and one child. */
+/** Methods that read blocks. There are never uncles. */
 export function blockMethods(chain: Chain): Methods {
   const byHash = (blockHash: unknown) => chain.ledger.byHash(hash(blockHash));
   return {
@@ -37,7 +37,7 @@ function count(block: SealedBlock | undefined) {
   return block === undefined ? null : toQuantity(block.transactions.length);
 }
 
-/** Reads its parameters all the same, so that nonsense is told from nothing. */
+/** Checks the parameters although the answer is always null, so that malformed ones get an error. */
 function noUncle(_block: SealedBlock | undefined, index: unknown): null {
   quantity(index, "index");
   return null;

@@ -8,8 +8,8 @@ import { filterMethods } from "./filterMethods.js";
 import { miningMethods } from "./miningMethods.js";
 import { networkMethods } from "./networkMethods.js";
 import { poolMethods } from "./poolMethods.js";
-import { stateChangeMethods } from "./stateChangeMethods.js";
 import { stateMethods } from "./stateMethods.js";
+import { statePatchMethods } from "./statePatchMethods.js";
 import { subscriptionMethods } from "./subscriptionMethods.js";
 import { traceMethods } from "./traceMethods.js";
 import { transactionMethods } from "./transactionMethods.js";
@@ -36,7 +36,7 @@ export function createMethods({ chain, miner, clientVersion, faultMethods }: Met
     ...poolMethods(chain),
     ...traceMethods(chain),
     ...miningMethods(chain, miner),
-    ...stateChangeMethods(chain),
+    ...statePatchMethods(chain),
     ...faultMethods,
   };
   return { ...methods, rpc_modules: () => modulesOf(methods) };

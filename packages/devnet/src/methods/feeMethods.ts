@@ -3,13 +3,13 @@ import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { quantity, show } from "../rpc/params.js";
+import { quantity, shortJson } from "../rpc/params.js";
 import { requireBlock } from "./findBlock.js";
 import { toQuantity } from "./format.js";
 
 const MAX_FEE_HISTORY = 1_024n;
 
-/** The base fee is 0 in every header; the floor of D11 shows up as the price and the tip to offer. */
+/** Methods for fees. The base fee is always 0, so the price floor (D11) is the gas price and the suggested tip. */
 export function feeMethods(chain: Chain): Methods {
   const floor = () => toQuantity(chain.options.minGasPrice);
   return {
@@ -45,8 +45,8 @@ function lastBlocks(chain: Chain, last: number, wanted: bigint): SealedBlock[] {
 }
 
 /**
- * What a share of the block's paid gas offered at most. Waived transactions are left out, and a block without
- * paid ones shows the floor: wallets take these numbers for what to offer.
+ * The prices at percentiles of the block's paid gas. Wallets suggest these prices, so waived transactions are left out,
+ * and a block without paid transactions has the floor.
  */
 function rewards(block: SealedBlock, points: readonly number[], floor: Hex): Hex[] {
   const paid = block.transactions
@@ -71,7 +71,7 @@ function readPercentiles(value: unknown): readonly number[] {
   const inRange = (item: unknown): item is number => typeof item === "number" && item >= 0 && item <= 100;
   if (!Array.isArray(value) || value.length > 100 || !value.every(inRange) || !ordered(value)) {
     throw invalidParams(
-      `rewardPercentiles is ${show(value)}, not a list of up to 100 ascending numbers from 0 to 100`,
+      `rewardPercentiles is ${shortJson(value)}, not a list of up to 100 ascending numbers from 0 to 100`,
     );
   }
   return value;

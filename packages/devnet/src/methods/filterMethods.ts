@@ -2,25 +2,25 @@ import type { Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import { RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { show } from "../rpc/params.js";
+import { shortJson } from "../rpc/params.js";
 import { type LogQuery, logsIn, readLogQuery } from "./logs.js";
 import { newId } from "./subscriptionMethods.js";
 
-/** A filter that nobody asks about for so long is forgotten, as in geth. */
+/** A filter that is not polled for this long is removed, as in geth. */
 export const FILTER_LIFE_MS = 300_000;
 const MAX_FILTERS = 10_000;
-/** Hashes of transactions that came into the pool, kept for filters that have not asked yet. */
+/** The number of latest pending transactions whose hashes are kept for filters to poll. */
 const PENDING_KEPT = 50_000;
 
 interface Filter {
-  /** What has come up since it was asked last. */
+  /** Returns the changes since the last poll. */
   readonly changes: () => readonly unknown[];
-  /** Everything that a log filter finds; undefined for filters of another kind. */
+  /** The query of a log filter; undefined for other filters. */
   readonly query: LogQuery | undefined;
   expiresAt: number;
 }
 
-/** eth_new…Filter and its companions: subscriptions for those who have to ask. */
+/** Methods that make and poll filters. */
 export function filterMethods(chain: Chain): Methods {
   const filters = new Filters(chain);
   return {
@@ -31,7 +31,7 @@ export function filterMethods(chain: Chain): Methods {
     eth_getFilterLogs: ([id]) => {
       const { query } = filters.require(id);
       if (query === undefined)
-        throw new RpcError(RPC_CODES.refused, "filter not found: it is not one of logs");
+        throw new RpcError(RPC_CODES.refused, "filter not found: it is not a filter of logs");
       return logsIn(chain, query);
     },
     eth_uninstallFilter: ([id]) => filters.delete(id),
@@ -41,16 +41,16 @@ export function filterMethods(chain: Chain): Methods {
 class Filters {
   readonly #chain: Chain;
   readonly #filters = new Map<unknown, Filter>();
-  /** The next block that a filter has not told of; a chain that goes back takes them along. */
+  /** The first block that each filter has not reported. A revert of the chain moves it back. */
   readonly #cursors = new Map<unknown, number>();
   readonly #pending: Hex[] = [];
-  /** While there are none, nothing is kept for them. */
+  /** The filters of pending transactions. While there are none, no hashes are kept. */
   readonly #pendingFilters = new Set<unknown>();
   #pendingDropped = 0;
 
   constructor(chain: Chain) {
     this.#chain = chain;
-    chain.pool.onTransaction(({ hash }) => this.#notePending(hash));
+    chain.pool.onTransaction(({ hash }) => this.#keepPending(hash));
     chain.onRemoved(({ number }) => {
       for (const [id, next] of this.#cursors) this.#cursors.set(id, Math.min(next, number));
     });
@@ -90,9 +90,9 @@ class Filters {
   }
 
   require(id: unknown): Filter {
-    this.#forgetOld();
+    this.#removeExpired();
     const filter = this.#filters.get(id);
-    if (filter === undefined) throw new RpcError(RPC_CODES.refused, `filter not found: ${show(id)}`);
+    if (filter === undefined) throw new RpcError(RPC_CODES.refused, `filter not found: ${shortJson(id)}`);
     filter.expiresAt = this.#expiry();
     return filter;
   }
@@ -104,7 +104,7 @@ class Filters {
   }
 
   #add(query: LogQuery | undefined, changes: () => readonly unknown[]): string {
-    this.#forgetOld();
+    this.#removeExpired();
     if (this.#filters.size >= MAX_FILTERS) {
       throw new RpcError(RPC_CODES.limitExceeded, `there are ${MAX_FILTERS} filters; uninstall some`);
     }
@@ -114,14 +114,14 @@ class Filters {
     return id;
   }
 
-  /** @returns the first block not told of yet, and counts the latest as told. */
+  /** Returns the first block that the filter has not reported, and marks all blocks as reported. */
   #advance(id: string): number {
     const next = this.#cursors.get(id) ?? this.#chain.head.number + 1;
     this.#cursors.set(id, this.#chain.head.number + 1);
     return next;
   }
 
-  #notePending(hash: Hex): void {
+  #keepPending(hash: Hex): void {
     if (this.#pendingFilters.size === 0) return;
     this.#pending.push(hash);
     if (this.#pending.length < 2 * PENDING_KEPT) return;
@@ -129,7 +129,7 @@ class Filters {
     this.#pendingDropped += PENDING_KEPT;
   }
 
-  #forgetOld(): void {
+  #removeExpired(): void {
     const now = this.#chain.options.now();
     for (const [id, { expiresAt }] of this.#filters) if (expiresAt <= now) this.delete(id);
   }

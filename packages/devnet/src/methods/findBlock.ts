@@ -1,20 +1,21 @@
 import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
-import { hash, quantity, show } from "../rpc/params.js";
+import { hash, quantity, shortJson } from "../rpc/params.js";
 import type { StateReader } from "../state/reader.js";
 
 const HEAD_TAGS = new Set(["latest", "safe", "finalized", "pending"]);
 
 /**
- * The block that a tag, a number, or an EIP-1898 object means; undefined when there is none.
- * "safe" and "finalized" are the latest block, because nothing here is ever taken back. "pending" is the
- * latest as well: what waits has no block yet.
+ * Finds the block for a tag, a number, or an EIP-1898 object; undefined if there is none.
+ * "safe" and "finalized" mean the latest block, because the chain never reorganizes by itself. "pending" does too,
+ * because waiting transactions have no block.
  */
 export function findBlock(chain: Chain, tag: unknown): SealedBlock | undefined {
   if (tag === undefined || tag === null) return chain.head;
   if (typeof tag === "object") return findByObject(chain, tag);
-  if (typeof tag !== "string") throw invalidParams(`block is ${show(tag)}, not a tag or a number in 0x hex`);
+  if (typeof tag !== "string")
+    throw invalidParams(`block is ${shortJson(tag)}, not a tag or a number in 0x hex`);
   if (HEAD_TAGS.has(tag)) return chain.head;
   if (tag === "earliest") return chain.ledger.byNumber(0);
   return chain.ledger.byNumber(Number(quantity(tag, "block", 2n ** 53n)));
@@ -26,17 +27,17 @@ function findByObject(chain: Chain, tag: object): SealedBlock | undefined {
   throw invalidParams("a block object needs blockHash or blockNumber (EIP-1898)");
 }
 
-/** Like {@link findBlock}, for methods that cannot go on without. */
+/** Like {@link findBlock}, but throws if there is no such block. */
 export function requireBlock(chain: Chain, tag: unknown): SealedBlock {
   const block = findBlock(chain, tag);
   if (block !== undefined) return block;
   throw new RpcError(
     RPC_CODES.refused,
-    `header not found: there is no block ${show(tag)}, the latest is ${chain.head.number}`,
+    `header not found: there is no block ${shortJson(tag)}, the latest is ${chain.head.number}`,
   );
 }
 
-/** A block and the state after it. Refuses with what is kept when the state is gone. */
+/** Finds a block and the state after it. The error for a state that is gone names the states that are kept. */
 export function requireState(chain: Chain, tag: unknown): { block: SealedBlock; state: StateReader } {
   const block = requireBlock(chain, tag);
   const state = chain.stateAt(block.number);

@@ -1,12 +1,12 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { type SealedBlock, typeOf } from "../block/block.js";
-import type { Included } from "../block/included.js";
+import type { IncludedTransaction } from "../block/included.js";
 import { type ChainTransaction, decodeForEvm } from "../block/transaction.js";
-import type { Located } from "../chain/ledger.js";
+import type { LocatedTransaction } from "../chain/ledger.js";
 import type { Log } from "../evm/executor.js";
 import { effectiveGasPrice } from "../pool/admission.js";
 
-// The chain's objects as Ethereum's JSON-RPC shows them.
+// Formats the chain's objects for Ethereum's JSON-RPC.
 
 export function toQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
@@ -27,7 +27,7 @@ export function formatBlock(block: SealedBlock, full: boolean) {
   };
 }
 
-/** What a subscription to newHeads gets. */
+/** A header, as subscriptions to newHeads get it. */
 export function formatHeader(block: SealedBlock) {
   const { header } = block;
   return {
@@ -56,8 +56,8 @@ export function formatHeader(block: SealedBlock) {
   };
 }
 
-/** @param place undefined for a transaction that still waits. */
-export function formatTransaction(tx: ChainTransaction, place: Located | undefined) {
+/** @param place undefined for a transaction that waits in the pool. */
+export function formatTransaction(tx: ChainTransaction, place: LocatedTransaction | undefined) {
   const evm = decodeForEvm(tx.raw, tx.sender);
   const type = typeOf(tx);
   return {
@@ -109,7 +109,7 @@ function formatAuthorization(fields: readonly Uint8Array[]) {
   };
 }
 
-export function formatReceipt({ block, index, included }: Located) {
+export function formatReceipt({ block, index, included }: LocatedTransaction) {
   const { tx, receipt } = included;
   const evm = decodeForEvm(tx.raw, tx.sender);
   return {
@@ -132,15 +132,15 @@ export function formatReceipt({ block, index, included }: Located) {
 
 export type FormattedLog = ReturnType<typeof formatLog>;
 
-export function formatLogs(block: SealedBlock, index: number, included: Included): FormattedLog[] {
+export function formatLogs(block: SealedBlock, index: number, included: IncludedTransaction): FormattedLog[] {
   return included.receipt.logs.map((log, i) => formatLog(block, index, included, log, i));
 }
 
-/** @param place of the log among its transaction's. */
+/** @param place the index of the log in its transaction. */
 export function formatLog(
   block: SealedBlock,
   index: number,
-  { tx, receipt }: Included,
+  { tx, receipt }: IncludedTransaction,
   log: Log,
   place: number,
 ) {

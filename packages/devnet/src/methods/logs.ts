@@ -1,31 +1,31 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import { bloomBits, mayHold } from "../block/bloom.js";
-import type { Included } from "../block/included.js";
+import type { IncludedTransaction } from "../block/included.js";
 import type { Chain } from "../chain/chain.js";
 import type { Log } from "../evm/executor.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
-import { address, hash, type Members, object, optional, show } from "../rpc/params.js";
+import { address, hash, type Members, object, optional, shortJson } from "../rpc/params.js";
 import { requireBlock } from "./findBlock.js";
 import { type FormattedLog, formatLog } from "./format.js";
 
-/** Which logs are wanted. A position of `topics` that is undefined matches any topic. */
+/** Selects logs. An undefined position of `topics` matches any topic. */
 export interface LogFilter {
   readonly addresses: ReadonlySet<Hex> | undefined;
   readonly topics: readonly (ReadonlySet<Hex> | undefined)[];
 }
 
-/** A filter over a range of blocks, both ends included. */
+/** A filter on a range of blocks, both ends included. */
 export interface LogQuery extends LogFilter {
   readonly first: number;
   readonly last: number;
 }
 
-/** What one answer holds at most: 100,000 logs are 50 MB of JSON. */
+/** The most logs in one answer. 100,000 logs are 50 MB of JSON. */
 export const MAX_LOGS = 100_000;
 const MAX_ALTERNATIVES = 10_000;
 
-/** eth_getLogs: a range of blocks, or one block by its hash. */
+/** Serves eth_getLogs: the logs of a range of blocks, or of one block by its hash. */
 export function getLogs(chain: Chain, param: unknown): FormattedLog[] {
   return logsIn(chain, readLogQuery(chain, param));
 }
@@ -38,7 +38,7 @@ export function readLogQuery(chain: Chain, param: unknown): LogQuery {
 export function readLogFilter(members: Members): LogFilter {
   const { topics } = members;
   if (topics !== undefined && topics !== null && !Array.isArray(topics)) {
-    throw invalidParams(`topics is ${show(topics)}, not a list`);
+    throw invalidParams(`topics is ${shortJson(topics)}, not a list`);
   }
   if (Array.isArray(topics) && topics.length > 4) {
     throw invalidParams(`topics has ${topics.length} positions; a log has at most 4`);
@@ -72,7 +72,7 @@ function readRange(chain: Chain, members: Members): { first: number; last: numbe
     return { first: number, last: number };
   }
   const first = rangeEnd(chain, fromBlock);
-  // Without an end, and up to a head that moves on, the range is open.
+  // A range without an end, or up to the latest block, is open: it includes later blocks.
   const last = isOpen(toBlock) ? Number.MAX_SAFE_INTEGER : rangeEnd(chain, toBlock);
   if (fromBlock !== undefined && toBlock !== undefined && first > last && first <= chain.head.number) {
     throw invalidParams(`fromBlock ${first} is after toBlock ${last}`);
@@ -84,20 +84,20 @@ function isOpen(tag: unknown): boolean {
   return tag === undefined || tag === null || tag === "latest" || tag === "pending";
 }
 
-/** A range may reach beyond the latest block: what is not there yet has no logs. */
+/** The end of a range may be beyond the latest block. Blocks that do not exist have no logs. */
 function rangeEnd(chain: Chain, tag: unknown): number {
   if (typeof tag === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(tag)) return Number(tag);
   return requireBlock(chain, tag).number;
 }
 
 /**
- * The logs of a range, oldest first. Blocks whose bloom rules out the filter are passed over, so that a range
- * of 100,000 blocks costs milliseconds.
+ * The logs of a range, oldest first. Blocks whose bloom rules out the filter are skipped, so that a range of 100,000
+ * blocks takes milliseconds.
  * @throws RpcError when there are more than {@link MAX_LOGS}.
  */
 export function logsIn(chain: Chain, query: LogQuery): FormattedLog[] {
   const found: FormattedLog[] = [];
-  const wanted = alternatives(query);
+  const wanted = bloomAlternatives(query);
   const last = Math.min(query.last, chain.head.number);
   for (let number = query.first; number <= last; number++) {
     const block = chain.ledger.byNumber(number);
@@ -115,8 +115,8 @@ export function logsIn(chain: Chain, query: LogQuery): FormattedLog[] {
 
 type BloomBits = readonly number[];
 
-/** For each restriction of a filter, what of which one must be in a log. */
-function alternatives({ addresses, topics }: LogFilter): BloomBits[][] {
+/** For each restriction of a filter, the bloom bits of its alternatives. A log must match one alternative of each. */
+function bloomAlternatives({ addresses, topics }: LogFilter): BloomBits[][] {
   return [addresses, ...topics]
     .filter((restriction) => restriction !== undefined)
     .map((restriction) => [...restriction].map((hex) => bloomBits(hexToBytes(hex))));
@@ -131,7 +131,12 @@ export function matchingLogs(block: SealedBlock, filter: LogFilter): FormattedLo
   return block.transactions.flatMap((included, index) => logsOf(block, index, included, filter));
 }
 
-function logsOf(block: SealedBlock, index: number, included: Included, filter: LogFilter): FormattedLog[] {
+function logsOf(
+  block: SealedBlock,
+  index: number,
+  included: IncludedTransaction,
+  filter: LogFilter,
+): FormattedLog[] {
   return included.receipt.logs.flatMap((log, i) =>
     matches(log, filter) ? [formatLog(block, index, included, log, i)] : [],
   );

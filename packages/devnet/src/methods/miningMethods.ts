@@ -2,10 +2,10 @@ import type { Chain } from "../chain/chain.js";
 import type { Miner } from "../chain/miner.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Method, Methods } from "../rpc/method.js";
-import { boolean, optional, quantity, show } from "../rpc/params.js";
+import { boolean, optional, quantity, shortJson } from "../rpc/params.js";
 import { toQuantity } from "./format.js";
 
-/** What one call makes at most: a block costs a tenth of a millisecond and a kilobyte. */
+/** The most blocks that one call makes. An empty block takes 0.1 ms and 1 KB. */
 const MAX_BLOCKS = 100_000n;
 const MAX_SECONDS = 2n ** 40n;
 const MAX_INTERVAL_SECONDS = 2_000_000;
@@ -16,38 +16,18 @@ export function miningMethods(chain: Chain, miner: Miner): Methods {
 }
 
 function blockMakingMethods(chain: Chain, miner: Miner): Methods {
-  const mineMany: Method = async ([count, interval]) => {
-    const blocks = optional(count, 1n, (value) => number(value, "the number of blocks", MAX_BLOCKS + 1n));
-    const seconds = optional(interval, undefined, (value) => number(value, "the interval", MAX_SECONDS));
-    for (let i = 0n; i < blocks; i++) {
-      await pause(i);
-      if (seconds !== undefined && i > 0n)
-        chain.clock.setNext(chain.head.timestamp + seconds, chain.head.timestamp);
-      await chain.mine();
-    }
-    return null;
-  };
   const setAutomine: Method = ([on]) => {
-    miner.setAutomine(boolean(on, "automine"));
+    miner.automine = boolean(on, "automine");
     return true;
   };
   const setInterval: Method = ([seconds]) => {
-    miner.setBlockTime(Math.round(readInterval(seconds) * 1_000));
+    miner.blockTimeMs = Math.round(readInterval(seconds) * 1_000);
     return true;
   };
   return {
-    evm_mine: async ([options]) => {
-      const { blocks, timestamp } = readMineOptions(options);
-      if (timestamp !== undefined) chain.clock.setNext(timestamp, chain.head.timestamp);
-      for (let i = 0n; i < blocks; i++) {
-        await pause(i);
-        await chain.mine();
-      }
-      // anvil and hardhat answer so too.
-      return "0x0";
-    },
-    anvil_mine: mineMany,
-    hardhat_mine: mineMany,
+    evm_mine: ([options]) => mineBlocks(chain, options),
+    anvil_mine: ([count, interval]) => mineMany(chain, count, interval),
+    hardhat_mine: ([count, interval]) => mineMany(chain, count, interval),
     evm_setAutomine: setAutomine,
     anvil_setAutomine: setAutomine,
     anvil_getAutomine: () => miner.automine && miner.blockTimeMs === 0,
@@ -58,13 +38,39 @@ function blockMakingMethods(chain: Chain, miner: Miner): Methods {
   };
 }
 
+/** Serves evm_mine. */
+async function mineBlocks(chain: Chain, options: unknown): Promise<string> {
+  const { blocks, timestamp } = readMineOptions(options);
+  if (timestamp !== undefined) chain.clock.setNextTimestamp(timestamp, chain.head.timestamp);
+  for (let i = 0n; i < blocks; i++) {
+    await yieldBetween(i);
+    await chain.mine();
+  }
+  // Anvil and hardhat return "0x0" as well.
+  return "0x0";
+}
+
+/** Serves anvil_mine and hardhat_mine. */
+async function mineMany(chain: Chain, count: unknown, interval: unknown): Promise<null> {
+  const blocks = optional(count, 1n, (value) => number(value, "the number of blocks", MAX_BLOCKS + 1n));
+  const seconds = optional(interval, undefined, (value) => number(value, "the interval", MAX_SECONDS));
+  for (let i = 0n; i < blocks; i++) {
+    await yieldBetween(i);
+    if (seconds !== undefined && i > 0n) {
+      chain.clock.setNextTimestamp(chain.head.timestamp + seconds, chain.head.timestamp);
+    }
+    await chain.mine();
+  }
+  return null;
+}
+
 function clockMethods(chain: Chain): Methods {
   const increase: Method = ([seconds]) => {
     const ahead = chain.clock.increase(number(seconds, "the seconds", MAX_SECONDS));
     return Number(ahead);
   };
   const setNext: Method = ([timestamp]) => {
-    chain.clock.setNext(number(timestamp, "the timestamp", MAX_SECONDS), chain.head.timestamp);
+    chain.clock.setNextTimestamp(number(timestamp, "the timestamp", MAX_SECONDS), chain.head.timestamp);
     return null;
   };
   return {
@@ -82,8 +88,8 @@ function snapshotMethods(chain: Chain): Methods {
   return { evm_snapshot: snapshot, anvil_snapshot: snapshot, evm_revert: revert, anvil_revert: revert };
 }
 
-/** Many blocks let others be served in between. */
-async function pause(made: bigint): Promise<void> {
+/** Yields to the event loop once in 32 blocks. */
+async function yieldBetween(made: bigint): Promise<void> {
   if (made % 32n === 31n) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -102,12 +108,12 @@ function readMineOptions(options: unknown): { blocks: bigint; timestamp: bigint 
   };
 }
 
-/** Tools send these as JSON numbers, as 0x hex, and as decimal text. */
+/** Reads a number that tools send as a JSON number, as 0x hex, or as decimal text. */
 function number(value: unknown, what: string, below: bigint): bigint {
   const plain = typeof value === "number" ? Number.isSafeInteger(value) && value >= 0 : isDecimal(value);
   if (!plain) return quantity(value, what, below);
   const read = BigInt(value as number | string);
-  if (read >= below) throw invalidParams(`${what} is ${show(value)}, which is too large`);
+  if (read >= below) throw invalidParams(`${what} is ${shortJson(value)}, which is too large`);
   return read;
 }
 
@@ -118,5 +124,5 @@ function isDecimal(value: unknown): value is string {
 function readInterval(value: unknown): number {
   const seconds = typeof value === "number" ? value : Number(number(value, "the interval", MAX_SECONDS));
   if (Number.isFinite(seconds) && seconds >= 0 && seconds <= MAX_INTERVAL_SECONDS) return seconds;
-  throw invalidParams(`the interval is ${show(value)}, not seconds from 0 to ${MAX_INTERVAL_SECONDS}`);
+  throw invalidParams(`the interval is ${shortJson(value)}, not seconds from 0 to ${MAX_INTERVAL_SECONDS}`);
 }

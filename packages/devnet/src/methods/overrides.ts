@@ -9,17 +9,17 @@ import {
   object,
   optional,
   quantity,
-  show,
+  shortJson,
   uint64,
 } from "../rpc/params.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 
-const KNOWN = new Set(["balance", "nonce", "code", "state", "stateDiff"]);
+const ACCOUNT_FIELDS = new Set(["balance", "nonce", "code", "state", "stateDiff"]);
 
 /**
- * A state as it would be with some accounts changed, for one call. By address: `balance`, `nonce`, `code`, and
- * `state` (the whole storage) or `stateDiff` (some of its slots).
+ * Applies the state overrides of a call. For each address they can have `balance`, `nonce`, `code`, and either `state`
+ * (the whole storage) or `stateDiff` (some slots).
  */
 export function applyOverrides(base: StateReader, param: unknown): StateReader {
   if (param === undefined || param === null) return base;
@@ -32,8 +32,8 @@ export function applyOverrides(base: StateReader, param: unknown): StateReader {
 }
 
 function override(state: Overlay, account: Hex, members: Members): void {
-  const strange = Object.keys(members).find((name) => !KNOWN.has(name));
-  if (strange !== undefined) throw invalidParams(`${show(strange)} cannot be overridden`);
+  const unknown = Object.keys(members).find((name) => !ACCOUNT_FIELDS.has(name));
+  if (unknown !== undefined) throw invalidParams(`${shortJson(unknown)} cannot be overridden`);
   const record = state.account(account) ?? EMPTY_ACCOUNT;
   state.setAccount(account, {
     ...record,
@@ -55,15 +55,15 @@ function present(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** What a call is to see of its block instead of what the block has. Names as in geth, and some as in others. */
+/** Reads the block overrides of a call. The names are geth's, and some of other nodes. */
 export function readBlockOverrides(param: unknown): Partial<BlockEnvironment> {
   if (param === undefined || param === null) return {};
   const { number, time, timestamp, gasLimit, feeRecipient, coinbase, prevRandao, random, ...rest } = object(
     param,
     "the block overrides",
   );
-  const strange = Object.keys(rest).find((name) => name !== "baseFeePerGas" && name !== "baseFee");
-  if (strange !== undefined) throw invalidParams(`${show(strange)} of a block cannot be overridden`);
+  const unknown = Object.keys(rest).find((name) => name !== "baseFeePerGas" && name !== "baseFee");
+  if (unknown !== undefined) throw invalidParams(`${shortJson(unknown)} of a block cannot be overridden`);
   const read = <K extends keyof BlockEnvironment>(
     name: K,
     value: unknown,

@@ -1,16 +1,19 @@
 import type { Hex } from "@gas-waiver/protocol";
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
-import type { Entry } from "../pool/admission.js";
+import type { PoolEntry } from "../pool/admission.js";
 import { POOL_KINDS } from "../pool/poolKind.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { address, show } from "../rpc/params.js";
+import { address, shortJson } from "../rpc/params.js";
 import { formatTransaction, toQuantity } from "./format.js";
 
-type ByAccount = Record<Hex, Record<string, Entry>>;
+type ByAccount = Record<Hex, Record<string, PoolEntry>>;
 
-/** The pool as geth shows it: what can run, and what waits behind a gap. A wrapper is listed with its waiver. */
+/**
+ * Methods that show the pool as geth does: `pending` can run, `queued` waits behind a nonce gap. A wrapper is listed
+ * under its waiver.
+ */
 export function poolMethods(chain: Chain): Methods {
   return {
     txpool_status: () => {
@@ -35,7 +38,8 @@ export function poolMethods(chain: Chain): Methods {
     },
     devnet_setPool: ([kind]) => {
       const known = POOL_KINDS.find((name) => name === kind);
-      if (known === undefined) throw invalidParams(`pool is ${show(kind)}, not ${POOL_KINDS.join(" or ")}`);
+      if (known === undefined)
+        throw invalidParams(`pool is ${shortJson(kind)}, not ${POOL_KINDS.join(" or ")}`);
       chain.poolKind = known;
       return true;
     },
@@ -56,7 +60,7 @@ function sorted(chain: Chain, only?: Hex): { pending: ByAccount; queued: ByAccou
   return { pending, queued };
 }
 
-function mapEntries<T>(part: ByAccount, show: (entry: Entry) => T): Record<string, Record<string, T>> {
+function mapEntries<T>(part: ByAccount, show: (entry: PoolEntry) => T): Record<string, Record<string, T>> {
   return Object.fromEntries(
     Object.entries(part).map(([account, byNonce]) => [
       account,
@@ -69,11 +73,11 @@ function countOf(part: ByAccount): number {
   return Object.values(part).reduce((sum, byNonce) => sum + Object.keys(byNonce).length, 0);
 }
 
-function shown({ tx }: Entry) {
+function shown({ tx }: PoolEntry) {
   return formatTransaction(tx, undefined);
 }
 
-function summary(entry: Entry): string {
+function summary(entry: PoolEntry): string {
   const { to, value, gas, gasPrice } = shown(entry);
   return `${to ?? "contract creation"}: ${BigInt(value)} wei + ${BigInt(gas)} gas × ${BigInt(gasPrice)} wei`;
 }

@@ -1,18 +1,18 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
-import { address, quantity, show } from "../rpc/params.js";
+import { address, quantity, shortJson } from "../rpc/params.js";
 import { EMPTY_CODE_HASH } from "../state/reader.js";
 import { requireBlock } from "./findBlock.js";
 import { toQuantity } from "./format.js";
 
 const MAX_SLOTS = 1_024;
 
-/** eth_getProof (EIP-1186), of the latest block only: tries of the past are not kept. */
+/** Serves eth_getProof (EIP-1186) for the latest block. Past tries are not kept. */
 export function getProof(chain: Chain, account: unknown, keys: unknown, tag: unknown) {
   const who = bytesToHex(address(account));
   if (!Array.isArray(keys) || keys.length > MAX_SLOTS) {
-    throw invalidParams(`the slots are ${show(keys)}, not a list of up to ${MAX_SLOTS}`);
+    throw invalidParams(`the slots are ${shortJson(keys)}, not a list of up to ${MAX_SLOTS}`);
   }
   const slots = keys.map(
     (key: unknown): Hex => `0x${quantity(key, "a slot").toString(16).padStart(64, "0")}`,

@@ -2,13 +2,16 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { Methods } from "../rpc/method.js";
 import { address, quantity } from "../rpc/params.js";
-import { createAccessList, estimateGas, readCallRequest, runCall } from "./call.js";
+import { readCallRequest } from "./callRequest.js";
+import { createAccessList } from "./createAccessList.js";
+import { estimateGas } from "./estimateGas.js";
 import { requireState } from "./findBlock.js";
 import { toQuantity } from "./format.js";
 import { applyOverrides, readBlockOverrides } from "./overrides.js";
 import { getProof } from "./proof.js";
+import { runCall } from "./runCall.js";
 
-/** Reads of the state after a block, and calls on it. */
+/** Methods that read the state after a block, and calls on it. */
 export function stateMethods(chain: Chain): Methods {
   const accountAt = (account: unknown, tag: unknown) =>
     requireState(chain, tag).state.account(bytesToHex(address(account)));

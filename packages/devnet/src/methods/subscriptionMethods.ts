@@ -5,7 +5,7 @@ import type { Chain } from "../chain/chain.js";
 import type { Connection } from "../rpc/connection.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { boolean, object, optional, show } from "../rpc/params.js";
+import { boolean, object, optional, shortJson } from "../rpc/params.js";
 import { formatHeader, formatTransaction } from "./format.js";
 import { type LogFilter, matchingLogs, readLogFilter } from "./logs.js";
 
@@ -13,7 +13,7 @@ const MAX_SUBSCRIPTIONS = 1_000;
 
 type Push = (result: unknown) => void;
 
-/** eth_subscribe and eth_unsubscribe. They need a connection that can be told things: a WebSocket. */
+/** eth_subscribe and eth_unsubscribe, which need a WebSocket. */
 export function subscriptionMethods(chain: Chain): Methods {
   return {
     eth_subscribe: ([kind, options], connection) => {
@@ -36,7 +36,7 @@ export function subscriptionMethods(chain: Chain): Methods {
       const { subscriptions } = requireConnection(connection);
       const unsubscribe = typeof id === "string" ? subscriptions.get(id) : undefined;
       if (typeof id !== "string" || unsubscribe === undefined) {
-        throw new RpcError(RPC_CODES.refused, `subscription not found: ${show(id)}`);
+        throw new RpcError(RPC_CODES.refused, `subscription not found: ${shortJson(id)}`);
       }
       unsubscribe();
       return subscriptions.delete(id);
@@ -44,7 +44,7 @@ export function subscriptionMethods(chain: Chain): Methods {
   };
 }
 
-/** 16 random bytes: nobody can guess what others subscribed to. */
+/** A random id of 16 bytes, so that a client cannot guess the ids of others. */
 export function newId(): string {
   return bytesToHex(Uint8Array.from(randomBytes(16)));
 }
@@ -56,7 +56,7 @@ function requireConnection(connection: Connection | undefined) {
   return { notify: connection.notify.bind(connection), subscriptions: connection.subscriptions };
 }
 
-/** @returns how to begin, which returns how to end. */
+/** @returns a function that starts the subscription and returns the function that ends it. */
 function readSubscription(chain: Chain, kind: unknown, options: unknown): (push: Push) => () => void {
   if (kind === "newHeads") return (push) => chain.onBlock((block) => push(formatHeader(block)));
   if (kind === "logs") {
@@ -68,10 +68,10 @@ function readSubscription(chain: Chain, kind: unknown, options: unknown): (push:
     const show = (tx: ChainTransaction) => (full ? formatTransaction(tx, undefined) : tx.hash);
     return (push) => chain.pool.onTransaction((tx) => push(show(tx)));
   }
-  throw invalidParams(`there is no subscription ${show(kind)}: newHeads, logs, newPendingTransactions`);
+  throw invalidParams(`there is no subscription ${shortJson(kind)}: newHeads, logs, newPendingTransactions`);
 }
 
-/** Logs of new blocks; those of blocks that are taken back come again, as removed. */
+/** Pushes the logs of new blocks, and with `removed: true` the logs of blocks that a revert removes. */
 function subscribeLogs(chain: Chain, filter: LogFilter, push: Push): () => void {
   const stops = [
     chain.onBlock((block) => {

@@ -1,24 +1,25 @@
 import { bytesToHex, type Hex, revertText } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
-import type { Included } from "../block/included.js";
+import type { IncludedTransaction } from "../block/included.js";
 import { decodeForEvm } from "../block/transaction.js";
 import type { Chain } from "../chain/chain.js";
 import { traceBlock } from "../chain/replay.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { boolean, hash, type Members, object, optional, show } from "../rpc/params.js";
-import { assertValueCovered, callGas, failureText, readCallRequest, toCall } from "./call.js";
+import { boolean, hash, type Members, object, optional, shortJson } from "../rpc/params.js";
+import { assertValueCovered, callGas, readCallRequest, toCall } from "./callRequest.js";
 import { requireBlock, requireState } from "./findBlock.js";
 import { toQuantity } from "./format.js";
 import { applyOverrides, readBlockOverrides } from "./overrides.js";
+import { failureText } from "./runCall.js";
 
 interface TraceOptions {
   readonly onlyTopCall: boolean;
   readonly withLog: boolean;
 }
 
-/** debug_trace… with the callTracer, the one that explorers and wallets use. */
+/** The debug_trace methods, with the callTracer that explorers and wallets use. */
 export function traceMethods(chain: Chain): Methods {
   return {
     debug_traceTransaction: async ([txHash, options]) => {
@@ -57,7 +58,7 @@ async function traceAll(chain: Chain, block: SealedBlock, options: unknown) {
 function readOptions(param: unknown): TraceOptions {
   const options = optional(param, {} as Members, (value) => object(value, "the options"));
   if (options.tracer !== "callTracer") {
-    throw invalidParams(`tracer is ${show(options.tracer)}; "callTracer" is the one there is`);
+    throw invalidParams(`tracer is ${shortJson(options.tracer)}; "callTracer" is the one there is`);
   }
   const config = optional(options.tracerConfig, {} as Members, (value) => object(value, "tracerConfig"));
   const flag = (name: "onlyTopCall" | "withLog") =>
@@ -84,9 +85,9 @@ async function traces(
   });
 }
 
-/** The outermost call is the transaction: its gas is the limit, its use the receipt's. */
+/** The outermost frame shows the transaction: its gas limit, and the gas used as in the receipt. */
 function topFrame(
-  { tx, receipt }: Included,
+  { tx, receipt }: IncludedTransaction,
   frame: CallFrame | undefined,
   options: TraceOptions,
 ): FormattedFrame {

@@ -2,13 +2,13 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { ChainTransaction } from "../block/transaction.js";
 import type { Chain } from "../chain/chain.js";
-import type { Located } from "../chain/ledger.js";
+import type { LocatedTransaction } from "../chain/ledger.js";
 import type { Methods } from "../rpc/method.js";
 import { bytes, hash, quantity } from "../rpc/params.js";
 import { findBlock } from "./findBlock.js";
 import { formatReceipt, formatTransaction } from "./format.js";
 
-/** Transactions, in blocks and waiting, and how to send signed ones. */
+/** Methods that read transactions in blocks and in the pool, and eth_sendRawTransaction. */
 export function transactionMethods(chain: Chain): Methods {
   const byHash = (blockHash: unknown) => chain.ledger.byHash(hash(blockHash));
   return {
@@ -37,13 +37,13 @@ export function transactionMethods(chain: Chain): Methods {
   };
 }
 
-function at(block: SealedBlock | undefined, index: unknown): Located | undefined {
+function at(block: SealedBlock | undefined, index: unknown): LocatedTransaction | undefined {
   const place = Number(quantity(index, "index", 2n ** 53n));
   const included = block?.transactions[place];
   return block && included && { block, index: place, included };
 }
 
-function shown(located: Located | undefined) {
+function shown(located: LocatedTransaction | undefined) {
   return located === undefined ? null : formatTransaction(located.included.tx, located);
 }
 

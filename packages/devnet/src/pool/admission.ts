@@ -21,29 +21,30 @@ import { policyVerdict, policyVersion } from "../registry/policy.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
 import { RefusedError } from "./refusedError.js";
 
-/** Room for a policy of 2,000 targets; geth's limit, 128 KiB, has none. */
+/** Large enough for a proposal with 2,000 targets. Geth's limit of 128 KiB is too small for that. */
 const MAX_TRANSACTION_BYTES = 1_048_576;
 
-/** What does not depend on the state. */
+/** The rules of admission that do not depend on the state. */
 export interface AdmissionRules {
   /** In wei (D11). */
   readonly minGasPrice: bigint;
+  /** In gas. */
   readonly blockGasLimit: bigint;
 }
 
 interface EntryFields {
   readonly tx: ChainTransaction;
-  /** Whose nonce orders it: the sender, or the waiver of a wrapper. */
+  /** The account whose nonce orders the entry: the sender, or the waiver of a wrapper. */
   readonly signer: Hex;
   readonly nonce: bigint;
-  /** The most gas it can use in a block. */
+  /** The most gas that the entry can use in a block. */
   readonly gasLimit: bigint;
 }
 
 export interface OrdinaryEntry extends EntryFields {
   readonly kind: "ordinary";
   readonly evm: TypedTransaction;
-  /** Nobody signed it: the node sends it for an account that it impersonates. */
+  /** True for an unsigned transaction that the node sends for an impersonated account. */
   readonly impersonated: boolean;
 }
 
@@ -52,18 +53,17 @@ export interface WrapperEntry extends EntryFields {
   readonly inner: ChainTransaction;
   readonly innerEvm: TypedTransaction;
   readonly innerNonce: bigint;
-  /** The wrapper's own gas: what its receipt says that it used (D10). */
+  /** The wrapper's intrinsic gas, which its receipt shows as used (D10). */
   readonly overheadGas: bigint;
-  /** As it was decoded and recovered on admission, for the check when the block is built. */
+  /** The decoded wrapper with its recovered signers, for the second check when the block is built (D8). */
   readonly valid: ValidWrapper;
 }
 
-/** A transaction that keeps the rules and can wait for a block. */
-export type Entry = OrdinaryEntry | WrapperEntry;
+/** An admitted transaction that waits for a block. */
+export type PoolEntry = OrdinaryEntry | WrapperEntry;
 
 /**
- * Checks signed bytes against a state: D7 for a transaction to the marker, D11 and Ethereum's own rules for
- * any other.
+ * Checks signed bytes against a state: by D7 for a wrapper, by D11 and Ethereum's own rules for any other.
  * @throws ProtocolError or {@link RefusedError} for the first check that fails.
  */
 export async function admit(
@@ -71,7 +71,7 @@ export async function admit(
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
-): Promise<Entry> {
+): Promise<PoolEntry> {
   if (raw.length > MAX_TRANSACTION_BYTES) {
     throw new RefusedError(
       "TRANSACTION_TOO_LARGE",
@@ -84,8 +84,8 @@ export async function admit(
     : admitOrdinary(raw, state, nonces, rules);
 }
 
-/** D8: the same checks again, on the state in which the transaction is about to run. */
-export async function recheck(entry: Entry, state: StateReader, rules: AdmissionRules): Promise<void> {
+/** Repeats the checks on the state in which the transaction is about to run (D8). */
+export async function recheck(entry: PoolEntry, state: StateReader, rules: AdmissionRules): Promise<void> {
   if (entry.kind === "wrapper") {
     await reassertWrapper(entry.valid, chainView(state));
   } else assertAffordable(entry, state, "exact", rules);
@@ -121,12 +121,12 @@ function admitOrdinary(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  return admitSentBy(decodeOrdinary(raw), false, state, nonces, rules);
+  return admitFrom(decodeOrdinary(raw), false, state, nonces, rules);
 }
 
 /**
- * Like {@link admit}, for a transaction that carries no signature of its sender.
- * @param tx must not go to the marker: who signed a wrapper is its waiver.
+ * Like {@link admit}, for a transaction without a signature of its sender.
+ * @param tx must not go to the marker, because the signature of a wrapper names its waiver.
  */
 export function admitImpersonated(
   tx: ChainTransaction,
@@ -134,10 +134,10 @@ export function admitImpersonated(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  return admitSentBy(tx, true, state, nonces, rules);
+  return admitFrom(tx, true, state, nonces, rules);
 }
 
-function admitSentBy(
+function admitFrom(
   tx: ChainTransaction,
   impersonated: boolean,
   state: StateReader,
@@ -161,7 +161,7 @@ function admitSentBy(
   return entry;
 }
 
-/** D11: ordinary transactions pay at least `minGasPrice`; the header's base fee is 0 and burns nothing. */
+/** Ordinary transactions pay at least `minGasPrice` (D11). The header's base fee is 0. */
 function assertMinGasPrice(evm: TypedTransaction, { minGasPrice }: AdmissionRules): void {
   const gasPrice = effectiveGasPrice(evm);
   if (gasPrice >= minGasPrice) return;
@@ -172,7 +172,7 @@ function assertMinGasPrice(evm: TypedTransaction, { minGasPrice }: AdmissionRule
   );
 }
 
-/** What the sender pays per gas, in wei, given that the base fee is 0. */
+/** The price per gas in wei that the sender pays with a base fee of 0. */
 export function effectiveGasPrice(evm: TypedTransaction): bigint {
   if (!("maxFeePerGas" in evm)) return evm.gasPrice;
   return evm.maxPriorityFeePerGas < evm.maxFeePerGas ? evm.maxPriorityFeePerGas : evm.maxFeePerGas;
@@ -197,7 +197,7 @@ function assertLeastGas(evm: TypedTransaction): void {
   );
 }
 
-/** The intrinsic gas, or the floor that the calldata sets where that is higher (EIP-7623). */
+/** The intrinsic gas, or the calldata floor (EIP-7623) if that is higher. */
 function leastGas(evm: TypedTransaction): bigint {
   const intrinsic = evm.getIntrinsicGas();
   const floor = getCalldataFloorGas(evm, evm.getSenderAddress());
@@ -222,7 +222,7 @@ function assertAffordable(
       { nonce: nonce.toString(), expected: expected.toString() },
     );
   }
-  // The most it can cost, by the fee it signed and not by the one it will pay (EIP-1559).
+  // The balance must cover the signed fee cap, also where the transaction will pay less (EIP-1559).
   const price = "maxFeePerGas" in evm ? evm.maxFeePerGas : evm.gasPrice;
   const cost = evm.gasLimit * price + evm.value;
   const balance = account?.balance ?? 0n;
@@ -236,7 +236,7 @@ function assertAffordable(
   if (!entry.impersonated) assertNoContract(signer, account?.codeHash, state);
 }
 
-/** EIP-3607: a contract's address signs nothing, unless its code is a delegation (EIP-7702). */
+/** Refuses a contract as the sender (EIP-3607), unless its code is a delegation (EIP-7702). */
 function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateReader): void {
   if (codeHash === undefined || codeHash === EMPTY_CODE_HASH) return;
   const code = state.code(codeHash);
@@ -246,7 +246,7 @@ function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateRe
   });
 }
 
-/** The state as the validators' rules read it. */
+/** The view of a state that protocol's validator rules read. */
 export function chainView(state: StateReader): ChainView {
   return {
     chainId: DEVNET_CHAIN_ID,

@@ -1,13 +1,13 @@
 import type { ErrorValues, Hex } from "@gas-waiver/protocol";
 import type { ChainTransaction } from "../block/transaction.js";
-import type { Entry } from "./admission.js";
-import { Claims } from "./claims.js";
+import type { PoolEntry } from "./admission.js";
+import { NonceClaims } from "./nonceClaims.js";
 import { RefusedError } from "./refusedError.js";
 
-/** A transaction that was dropped when its block was built (D8), and why. */
-export interface Dropped {
+/** A transaction that left the pool without a block (D8), with the reason. */
+export interface DroppedTransaction {
   readonly hash: Hex;
-  /** Of the inner, for a wrapper. */
+  /** The hash of the inner transaction of a wrapper. */
   readonly innerHash: Hex | undefined;
   readonly reason: string;
   readonly message: string;
@@ -16,28 +16,28 @@ export interface Dropped {
 const DROPS_REMEMBERED = 1_000;
 
 export interface PoolLimits {
-  /** Transactions in all. */
+  /** The most transactions in all. */
   readonly poolLimit: number;
-  /** Of one signer. */
+  /** The most transactions of one signer. */
   readonly accountPoolLimit: number;
-  /** Of one signer, behind a gap in its nonces. */
+  /** The most transactions of one signer behind a gap in its nonces. */
   readonly accountQueueLimit: number;
 }
 
 /**
- * Transactions that wait for a block, by signer and nonce. A gap is no obstacle: what comes after it waits
- * until it is filled. The pool knows nothing of rules: whatever {@link admit} let through is welcome.
+ * Holds the transactions that wait for a block, by signer and nonce. Transactions behind a nonce gap wait until it is
+ * filled. The pool checks no rules of transactions; callers add only what {@link admit} returned.
  */
 export class Pool {
-  readonly #bySigner = new Map<Hex, Map<bigint, Entry>>();
-  readonly #byHash = new Map<Hex, Entry>();
-  /** By the inner's hash: several wrappers may carry the same inner, of which one can run. */
-  readonly #byInnerHash = new Map<Hex, Set<Entry>>();
-  readonly #claims = new Claims();
+  readonly #bySigner = new Map<Hex, Map<bigint, PoolEntry>>();
+  readonly #byHash = new Map<Hex, PoolEntry>();
+  /** Keyed by the inner's hash. Several wrappers may carry the same inner; only one of them can run. */
+  readonly #byInnerHash = new Map<Hex, Set<PoolEntry>>();
+  readonly #claims = new NonceClaims();
   readonly #listeners = new Set<(tx: ChainTransaction) => void>();
-  readonly #drops: Dropped[] = [];
-  /** Entries whose inner is ahead of its sender's nonce, and the block that first had to pass them over. */
-  readonly #heldSince = new Map<Entry, bigint>();
+  readonly #drops: DroppedTransaction[] = [];
+  /** Entries whose inner is ahead of its sender's nonce, with the first block that passed them over. */
+  readonly #heldSince = new Map<PoolEntry, bigint>();
   readonly #limits: PoolLimits;
 
   constructor(limits: PoolLimits) {
@@ -49,16 +49,16 @@ export class Pool {
   }
 
   /** The latest drops, oldest first. */
-  get drops(): readonly Dropped[] {
+  get drops(): readonly DroppedTransaction[] {
     return this.#drops;
   }
 
   /**
-   * @param next the signer's next nonce now: the entry may have been checked a moment ago.
-   * @throws {@link RefusedError} for bytes it has, a nonce that is taken by one that pays as much, or when it
-   * is full. Where one that pays less holds the nonce, it is replaced.
+   * Adds an entry. It replaces an entry with the same nonce that pays less.
+   * @param next the signer's next nonce now; it may have risen since the entry was checked.
+   * @throws {@link RefusedError} for known bytes, a used nonce, a nonce whose holder pays as much, or a full pool.
    */
-  add(entry: Entry, next: bigint): void {
+  add(entry: PoolEntry, next: bigint): void {
     this.assertUnknown(entry.tx.hash);
     const holder = this.get(entry.signer, entry.nonce);
     if (holder !== undefined) assertReplaces(entry, holder);
@@ -78,16 +78,16 @@ export class Pool {
     }
   }
 
-  /** Tells of each transaction that begins to wait; of a wrapper, and then of its inner. @returns how to stop. */
+  /** Reports each added transaction; for a wrapper also its inner. @returns the function that unsubscribes. */
   onTransaction(listener: (tx: ChainTransaction) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  #put(entry: Entry): void {
-    const lane = this.#bySigner.get(entry.signer) ?? new Map<bigint, Entry>();
-    lane.set(entry.nonce, entry);
-    this.#bySigner.set(entry.signer, lane);
+  #put(entry: PoolEntry): void {
+    const queue = this.#bySigner.get(entry.signer) ?? new Map<bigint, PoolEntry>();
+    queue.set(entry.nonce, entry);
+    this.#bySigner.set(entry.signer, queue);
     this.#byHash.set(entry.tx.hash, entry);
     this.#claims.add(entry, 1);
     if (entry.kind === "wrapper") {
@@ -102,12 +102,12 @@ export class Pool {
     throw new RefusedError("ALREADY_KNOWN", `already known: ${hash} is in the pool`, { hash });
   }
 
-  remove(entry: Entry): void {
+  remove(entry: PoolEntry): void {
     if (!this.#byHash.delete(entry.tx.hash)) return;
     this.#heldSince.delete(entry);
-    const lane = this.#bySigner.get(entry.signer);
-    lane?.delete(entry.nonce);
-    if (lane?.size === 0) this.#bySigner.delete(entry.signer);
+    const queue = this.#bySigner.get(entry.signer);
+    queue?.delete(entry.nonce);
+    if (queue?.size === 0) this.#bySigner.delete(entry.signer);
     this.#claims.add(entry, -1);
     if (entry.kind === "wrapper") {
       const carriers = this.#byInnerHash.get(entry.inner.hash);
@@ -116,42 +116,42 @@ export class Pool {
     }
   }
 
-  drop(entry: Entry, reason: string, message: string): void {
+  drop(entry: PoolEntry, reason: string, message: string): void {
     this.remove(entry);
     const innerHash = entry.kind === "wrapper" ? entry.inner.hash : undefined;
     this.#drops.push({ hash: entry.tx.hash, innerHash, reason, message });
     if (this.#drops.length > DROPS_REMEMBERED) this.#drops.shift();
   }
 
-  /** Notes that a block passes an entry over. @returns how many blocks have done so before. */
-  hold(entry: Entry, block: bigint): bigint {
+  /** Records that a block passes an entry over. @returns the number of blocks since the first that did. */
+  hold(entry: PoolEntry, block: bigint): bigint {
     const since = this.#heldSince.get(entry) ?? block;
     this.#heldSince.set(entry, since);
     return block - since;
   }
 
-  /** All that waits, in the order in which it came. */
-  entries(): Entry[] {
+  /** All entries, oldest first. */
+  entries(): PoolEntry[] {
     return [...this.#byHash.values()];
   }
 
-  /** Lets go of everything and takes these instead, as they are. */
-  replaceAll(entries: readonly Entry[]): void {
+  /** Replaces all entries, without checks. */
+  replaceAll(entries: readonly PoolEntry[]): void {
     for (const entry of this.entries()) this.remove(entry);
     for (const entry of entries) this.#put(entry);
   }
 
-  /** Signers with something in the pool, in the order in which they first came. */
+  /** The signers with entries, in the order of their first entry. */
   signers(): Hex[] {
     return [...this.#bySigner.keys()];
   }
 
-  get(signer: Hex, nonce: bigint): Entry | undefined {
+  get(signer: Hex, nonce: bigint): PoolEntry | undefined {
     return this.#bySigner.get(signer)?.get(nonce);
   }
 
-  /** A waiting transaction by its own hash, inners included. */
-  find(hash: Hex): { readonly entry: Entry; readonly tx: ChainTransaction } | undefined {
+  /** Finds a waiting transaction by its own hash. Finds inner transactions too. */
+  find(hash: Hex): { readonly entry: PoolEntry; readonly tx: ChainTransaction } | undefined {
     const entry = this.#byHash.get(hash);
     if (entry !== undefined) return { entry, tx: entry.tx };
     for (const carrier of this.#byInnerHash.get(hash) ?? []) {
@@ -160,12 +160,12 @@ export class Pool {
     return undefined;
   }
 
-  /** The first nonce from `next` on that nothing in the pool would use. */
+  /** The lowest nonce from `next` on that no entry would use. */
   nextNonce(account: Hex, next: bigint): bigint {
     return this.#claims.nextFree(account, next);
   }
 
-  /** Drops what a signer's nonce has passed. */
+  /** Drops the entries of a signer below its next nonce. */
   prune(signer: Hex, next: bigint): void {
     for (const entry of [...(this.#bySigner.get(signer)?.values() ?? [])]) {
       if (entry.nonce < next)
@@ -174,8 +174,8 @@ export class Pool {
   }
 
   /**
-   * Checks what waits once more, in the order in which it came, and drops what is no longer the very next of its
-   * signer and its inner's sender: so an eviction takes with it what came after.
+   * Checks all entries again, oldest first, and drops those whose nonce no longer directly follows, for the signer or
+   * for the inner's sender. An eviction thus also removes the entries that came after it.
    */
   recheckSequence(nonceOf: (account: Hex) => bigint): void {
     const expected = new Map<Hex, bigint>();
@@ -184,7 +184,7 @@ export class Pool {
       const { signer, nonce } = entry;
       const inner =
         entry.kind === "wrapper" ? { sender: entry.inner.sender, nonce: entry.innerNonce } : undefined;
-      // A waiver's own wrapper raises its nonce just before the inner runs.
+      // If a waiver wraps its own transaction, the wrapper raises its nonce before the inner runs.
       const own = inner?.sender === signer ? 1n : 0n;
       if (nonce !== expectedOf(signer)) {
         const prefix = inner ? "WRAPPER_" : "";
@@ -203,7 +203,7 @@ export class Pool {
     }
   }
 
-  #assertRoom({ signer, nonce }: Entry, next: bigint): void {
+  #assertRoom({ signer, nonce }: PoolEntry, next: bigint): void {
     const { poolLimit, accountPoolLimit, accountQueueLimit } = this.#limits;
     if (this.size >= poolLimit) {
       throw full(`it holds ${this.size} transactions`, { limit: poolLimit });
@@ -223,8 +223,8 @@ export class Pool {
   }
 }
 
-/** As geth's: both fees have to rise by a tenth. A price of 0 never does, so nothing of a waiver is replaced. */
-function assertReplaces(entry: Entry, holder: Entry): void {
+/** Both fees have to rise by a tenth, as in geth. A wrapper's price is 0, so wrappers are never replaced. */
+function assertReplaces(entry: PoolEntry, holder: PoolEntry): void {
   const [[tip, cap], [oldTip, oldCap]] = [feesOf(entry), feesOf(holder)];
   const raised = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n;
   if (raised(tip, oldTip) && raised(cap, oldCap)) return;
@@ -235,8 +235,8 @@ function assertReplaces(entry: Entry, holder: Entry): void {
   );
 }
 
-/** The tip and the cap, in wei per gas; the same for a transaction that has one price. */
-function feesOf(entry: Entry): readonly [bigint, bigint] {
+/** The tip and the fee cap in wei per gas. They are equal for a transaction with a single price. */
+function feesOf(entry: PoolEntry): readonly [bigint, bigint] {
   if (entry.kind === "wrapper") return [0n, 0n];
   const { evm } = entry;
   return "maxFeePerGas" in evm ? [evm.maxPriorityFeePerGas, evm.maxFeePerGas] : [evm.gasPrice, evm.gasPrice];

@@ -1,26 +1,26 @@
 import { type ErrorValues, ProtocolError } from "@gas-waiver/protocol";
 import type { ChainTransaction } from "../block/transaction.js";
 import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
-import { type AdmissionRules, admit, admitImpersonated, type Entry } from "./admission.js";
+import { type AdmissionRules, admit, admitImpersonated, type PoolEntry } from "./admission.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusedError.js";
 
 /**
- * How a pool takes nonces.
+ * The rules of nonces in a pool.
  *
- * - `queued`, as in geth: a transaction ahead of its turn waits; one that pays more replaces another.
- * - `strict`, as on CometBFT chains: a transaction must be the very next after what waits already, for its
- *   signer and for the sender of its inner. Any other is refused at once, so nothing is ever replaced.
- *   After each block what waits is checked once more: what an eviction left behind a gap is dropped.
+ * - `queued`, as in geth: a transaction ahead of its turn waits, and one that pays more replaces another.
+ * - `strict`, as on CometBFT chains: the nonce must directly follow the transactions that wait, for the signer and for
+ *   the sender of the inner. Any other nonce is refused, so nothing is ever replaced. After each block the pool is
+ *   checked again, and transactions that an eviction left behind a gap are dropped.
  */
 export const POOL_KINDS = ["queued", "strict"] as const;
 export type PoolKind = (typeof POOL_KINDS)[number];
 
 /**
- * Checks signed bytes, or a transaction of an impersonated sender, and takes it into the pool.
- * @throws ProtocolError or RefusedError for the first check that fails, in the words of such pools.
+ * Checks signed bytes, or a transaction of an impersonated sender, and adds it to the pool.
+ * @throws ProtocolError or RefusedError for the first check that fails. The message words nonce errors as such pools do.
  */
-export async function admitTo(
+export async function admitToPool(
   pool: Pool,
   kind: PoolKind,
   tx: Uint8Array | ChainTransaction,
@@ -28,22 +28,22 @@ export async function admitTo(
   rules: AdmissionRules,
 ): Promise<void> {
   try {
-    const view = kind === "strict" ? afterPool(state, pool) : state;
+    const view = kind === "strict" ? stateAfterPool(state, pool) : state;
     const nonces = kind === "strict" ? "exact" : "gaps";
     const entry =
       tx instanceof Uint8Array
         ? await admit(tx, view, nonces, rules)
         : admitImpersonated(tx, view, nonces, rules);
-    addTo(pool, kind, entry, state);
+    addToPool(pool, kind, entry, state);
   } catch (error) {
-    throw reworded(error, kind);
+    throw rewordNonceError(error, kind);
   }
 }
 
-function addTo(pool: Pool, kind: PoolKind, entry: Entry, state: StateReader): void {
+function addToPool(pool: Pool, kind: PoolKind, entry: PoolEntry, state: StateReader): void {
   const next = state.account(entry.signer)?.nonce ?? 0n;
   const expected = pool.nextNonce(entry.signer, next);
-  // Two requests may have been checked against the same pool a moment ago.
+  // Two concurrent requests may have been checked against the same pool.
   if (kind === "strict" && entry.nonce !== expected) {
     const low = entry.nonce < expected;
     const prefix = entry.kind === "wrapper" ? "WRAPPER_" : "";
@@ -55,8 +55,8 @@ function addTo(pool: Pool, kind: PoolKind, entry: Entry, state: StateReader): vo
   pool.add(entry, next);
 }
 
-/** The state as it will be when everything in the pool has run, as far as nonces go. */
-function afterPool(state: StateReader, pool: Pool): StateReader {
+/** The state with the nonces that it will have after everything in the pool has run. */
+function stateAfterPool(state: StateReader, pool: Pool): StateReader {
   return {
     account(address) {
       const record = state.account(address);
@@ -71,8 +71,8 @@ function afterPool(state: StateReader, pool: Pool): StateReader {
 
 const NONCE_REASONS = new Set(["WRAPPER_NONCE_TOO_LOW", "WRAPPER_NONCE_GAP", "NONCE_TOO_LOW", "NONCE_GAP"]);
 
-/** What clients read is the wording, so each kind speaks as its model does; reason and values stay. */
-function reworded(error: unknown, kind: PoolKind): unknown {
+/** Clients match the text of nonce errors, so each kind uses the text of its model. Reason and values stay. */
+function rewordNonceError(error: unknown, kind: PoolKind): unknown {
   if (!(error instanceof ProtocolError || error instanceof RefusedError)) return error;
   const { reason, values } = error;
   if (!NONCE_REASONS.has(reason)) return error;
@@ -85,7 +85,7 @@ function reworded(error: unknown, kind: PoolKind): unknown {
 
 function wording(kind: PoolKind, reason: string, { nonce, expected }: ErrorValues): string | undefined {
   if (kind === "strict") return `invalid nonce; got ${nonce}, expected ${expected}: invalid sequence`;
-  // The inner's own nonce keeps its own words, or a relay would take the wrapper's for used.
+  // An inner's nonce error keeps its own text, or a relay would take the wrapper's nonce for used.
   return reason === "WRAPPER_NONCE_TOO_LOW"
     ? `nonce too low: next nonce ${expected}, tx nonce ${nonce}`
     : undefined;

@@ -1,8 +1,7 @@
 import type { ErrorValues, Reason } from "@gas-waiver/protocol";
 
 /**
- * Why the node does not take a transaction that is no wrapper, or any transaction that is well-formed and
- * not welcome. Refusals of wrappers carry the protocol's own reasons beside these.
+ * The reasons of the node's own refusals. Wrappers and encodings are refused with the reasons of the protocol package.
  */
 export const NODE_REASONS = [
   "ALREADY_KNOWN",
@@ -18,7 +17,7 @@ export const NODE_REASONS = [
 
 export type NodeReason = (typeof NODE_REASONS)[number];
 
-/** A transaction that the node does not take. It has changed nothing. */
+/** Thrown for a transaction, or a timestamp, that the node refuses. Nothing has changed. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
 

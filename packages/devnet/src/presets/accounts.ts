@@ -1,23 +1,22 @@
 import type { Hex } from "@gas-waiver/protocol";
 
-/** Public, and so for local development only: everybody has these keys. */
+/** The mnemonic is public, so its keys are for local development only. */
 export const DEVNET_MNEMONIC = "test test test test test test test test test test test junk";
 
-/** What genesis makes of an account. */
+/** The role of an account in genesis. */
 export type AccountRole = "user" | "waiver" | "unregisteredWaiver" | "funded" | "validator";
 
 export interface DevnetAccount {
   /** The i of the derivation path m/44'/60'/0'/0/i. */
   readonly index: number;
-  /** With the upper and lower case of EIP-55. */
+  /** With an EIP-55 checksum. */
   readonly address: Hex;
   /** 32 bytes. */
   readonly privateKey: Hex;
   readonly role: AccountRole;
 }
 
-// A table rather than a derivation, because 18 constants need no key derivation library at run time;
-// a test derives them again from the mnemonic.
+// A table spares a key derivation library at run time. A test derives the 18 accounts from the mnemonic again.
 const TABLE: readonly (readonly [index: number, address: Hex, privateKey: Hex])[] = [
   [
     0,
@@ -111,7 +110,7 @@ const TABLE: readonly (readonly [index: number, address: Hex, privateKey: Hex])[
   ],
 ];
 
-/** Every account that genesis knows, by ascending index. */
+/** Every account of genesis, by ascending index. */
 export const devnetAccounts: readonly DevnetAccount[] = TABLE.map(([index, address, privateKey]) => ({
   index,
   address,
@@ -119,18 +118,32 @@ export const devnetAccounts: readonly DevnetAccount[] = TABLE.map(([index, addre
   role: roleOf(index),
 }));
 
-/** The accounts of one role, by ascending index. */
+/**
+ * The accounts of one role, by ascending index.
+ * @example
+ * ```ts
+ * const [waiver] = accountsOf("waiver");
+ * ```
+ */
 export function accountsOf(role: AccountRole): readonly DevnetAccount[] {
   return devnetAccounts.filter((account) => account.role === role);
 }
 
-/** @throws {@link UnknownAccountError} for an index that genesis does not use. */
+/**
+ * The account with an index of the derivation path.
+ * @throws {@link UnknownAccountError} for an index without an account in genesis.
+ * @example
+ * ```ts
+ * const { address, privateKey } = devnetAccount(0);
+ * ```
+ */
 export function devnetAccount(index: number): DevnetAccount {
   const account = devnetAccounts.find((candidate) => candidate.index === index);
   if (account === undefined) throw new UnknownAccountError(index);
   return account;
 }
 
+/** Thrown for an index without an account in genesis. */
 export class UnknownAccountError extends Error {
   override readonly name = "UnknownAccountError";
   constructor(readonly index: number) {

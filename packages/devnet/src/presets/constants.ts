@@ -1,6 +1,6 @@
 import { type AllowedTarget, CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
 
-// The devnet's fixed points: what samples for the public testnet need to run here by changing two URLs.
+// Constants that every devnet has. A sample for the public testnet runs here after a change of two URLs.
 
 export const DEVNET_CHAIN_ID = CHAIN_IDS.testnet;
 
@@ -13,15 +13,15 @@ export const GENESIS_TARGETS: readonly AllowedTarget[] = [
   { address: TEST_TOKEN, selectors: ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"].map(hexToBytes) },
 ];
 
-/** What each user holds in genesis, in the token's smallest unit: 1,000,000 tokens. */
+/** Test tokens of each user in genesis, in the smallest unit: 1,000,000 tokens. */
 export const USER_TOKENS: bigint = 1_000_000n * 10n ** 18n;
 
-/** What the funded account and each validator hold in genesis, in wei: they pay for what they send. */
+/** Balance in wei of the funded account and of each validator in genesis. They pay for their transactions. */
 export const FUNDED_BALANCE: bigint = 10_000n * 10n ** 18n;
 
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_RPC_PORT = 8545;
 export const DEFAULT_SERVICE_PORT = 8080;
 
-/** The key of the development service; it works on a loopback address only. */
+/** The API key of the development service, which accepts it on a loopback address only. */
 export const DEV_API_KEY = "gw_dev_local";

@@ -1,6 +1,6 @@
 import { bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 
-// Where Solidity puts state variables (docs.soliditylang.org, "Layout of State Variables in Storage").
+// Computes the slots of Solidity's state variables (docs.soliditylang.org, "Layout of State Variables in Storage").
 
 /** 32 big-endian bytes. */
 export function word(value: bigint | Uint8Array): Uint8Array {
@@ -10,17 +10,17 @@ export function word(value: bigint | Uint8Array): Uint8Array {
   return out;
 }
 
-/** The slot of a mapping's entry; a nested mapping takes the outer entry's slot as its position. */
+/** The slot of a mapping's entry. For a nested mapping, `position` is the slot of the outer entry. */
 export function mappingSlot(key: bigint | Uint8Array, position: bigint | Uint8Array): Uint8Array {
   return crypto.keccak256(concatBytes(word(key), word(position)));
 }
 
-/** The slot of a dynamic array's element that takes `size` slots. Its length is at the position itself. */
+/** The slot of a dynamic array's element, if each takes `size` slots. The array's length is at `position`. */
 export function elementSlot(position: bigint | Uint8Array, index: number, size = 1): bigint {
   return BigInt(bytesToHex(crypto.keccak256(word(position)))) + BigInt(index * size);
 }
 
-/** A slot as state readers want it. */
+/** The hex form of a slot that state readers take. */
 export function slotHex(slot: bigint | Uint8Array): Hex {
   return bytesToHex(word(slot));
 }

@@ -1,7 +1,7 @@
-/** A connection that can be told things, which HTTP cannot. Methods that push get it beside their parameters. */
+/** A connection that takes notifications: a WebSocket. Methods get it beside their parameters. */
 export interface Connection {
-  /** Sends a notification, after the answer that is being made, if one is. */
+  /** Sends a notification. If a response is being made, the notification follows it. */
   notify(method: string, params: object): void;
-  /** What ends with the connection, by the id that the client knows it by. */
+  /** The functions that end each subscription, by the id that the client has. */
   readonly subscriptions: Map<string, () => void>;
 }

@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.js";
 import { RPC_CODES, RpcError, toRpcError } from "./errors.js";
 import type { Methods, Params } from "./method.js";
-import { show } from "./params.js";
+import { shortJson } from "./params.js";
 
 export type RpcId = string | number | null;
 
@@ -13,9 +13,9 @@ export type RpcResponse = { readonly jsonrpc: "2.0"; readonly id: RpcId } & (
 const MAX_BATCH = 5_000;
 
 /**
- * Answers a JSON-RPC 2.0 request or batch, given as text. Never throws: whatever comes in, an answer goes out.
- * The requests of a batch run one after the other, so that transactions keep their order.
- * @returns undefined when there is nothing to say, because all were notifications.
+ * Answers a JSON-RPC 2.0 request or batch, given as text. It never throws. The requests of a batch run one after the
+ * other, so that transactions keep their order.
+ * @returns undefined if all requests were notifications, which get no response.
  */
 export async function answer(
   methods: Methods,
@@ -61,7 +61,7 @@ async function answerOne(
   }
 }
 
-/** Runs one method. @throws whatever the method throws, and {@link RpcError} for one that is not there. */
+/** Runs one method. @throws the method's error, or {@link RpcError} if there is no such method. */
 export async function call(
   methods: Methods,
   method: string,
@@ -70,24 +70,24 @@ export async function call(
 ): Promise<unknown> {
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (run === undefined) {
-    throw new RpcError(RPC_CODES.methodNotFound, `the method ${show(method)} does not exist`);
+    throw new RpcError(RPC_CODES.methodNotFound, `the method ${shortJson(method)} does not exist`);
   }
   return run(params, connection);
 }
 
 function readRequest(request: unknown): { id: RpcId | undefined; method: string; params: Params } {
   if (typeof request !== "object" || request === null || Array.isArray(request)) {
-    throw new RpcError(RPC_CODES.invalidRequest, `a request is an object, not ${show(request)}`);
+    throw new RpcError(RPC_CODES.invalidRequest, `a request is an object, not ${shortJson(request)}`);
   }
   const { id, method, params } = request as { id?: unknown; method?: unknown; params?: unknown };
   if (typeof method !== "string") {
-    throw new RpcError(RPC_CODES.invalidRequest, `method is ${show(method)}, not a string`);
+    throw new RpcError(RPC_CODES.invalidRequest, `method is ${shortJson(method)}, not a string`);
   }
   if (id !== undefined && idOf(request) === undefined) {
-    throw new RpcError(RPC_CODES.invalidRequest, `id is ${show(id)}, not a string, number or null`);
+    throw new RpcError(RPC_CODES.invalidRequest, `id is ${shortJson(id)}, not a string, number or null`);
   }
   if (params !== undefined && params !== null && !Array.isArray(params)) {
-    throw new RpcError(RPC_CODES.invalidParams, `params is ${show(params)}, not a list`);
+    throw new RpcError(RPC_CODES.invalidParams, `params is ${shortJson(params)}, not a list`);
   }
   return { id: idOf(request), method, params: Array.isArray(params) ? params : [] };
 }
@@ -98,6 +98,7 @@ function idOf(request: unknown): RpcId | undefined {
   return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
 }
 
+/** A response with an error. */
 export function failure(id: RpcId, { code, message, data }: RpcError): RpcResponse {
   return { jsonrpc: "2.0", id, error: { code, message, ...(data !== undefined && { data }) } };
 }

@@ -1,22 +1,22 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { RefusedError } from "../pool/refusedError.js";
 
-/** The codes of JSON-RPC 2.0, and those that Ethereum nodes add. */
+/** The error codes of JSON-RPC 2.0, and those that Ethereum nodes add. */
 export const RPC_CODES = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** The node refuses: a transaction that breaks a rule, a state that is not kept. */
+  /** A refusal: a transaction breaks a rule, or a state is not kept. */
   refused: -32000,
-  /** More than a node gives or keeps for one client. */
+  /** A request exceeds a limit of the node. */
   limitExceeded: -32005,
-  /** A call that reverted; `data` is what it returned. */
+  /** A call reverted; `data` is the returned data. */
   reverted: 3,
 } as const;
 
-/** What becomes the `error` member of a response. */
+/** An error that is sent as the `error` member of a response. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
 
@@ -34,8 +34,8 @@ export function invalidParams(message: string): RpcError {
 }
 
 /**
- * Any error as a JSON-RPC error. A refused transaction keeps its stable reason and its values in `data`, and
- * names the check that failed in front of the message.
+ * Turns any error into a JSON-RPC error. For a refused transaction, `data` has the stable reason and the values, and
+ * the message begins with the check that failed.
  */
 export function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error;

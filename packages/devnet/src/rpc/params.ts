@@ -1,23 +1,23 @@
 import { bytesToHex, type Hex, hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
 import { invalidParams } from "./errors.js";
 
-// Readers of parameters. Each takes the value and what to call it, and throws "invalid params" naming both.
+// Functions that read parameters. Each takes a value and its name, and throws an "invalid params" error that has both.
 
 const UINT64 = 2n ** 64n;
 const UINT256 = 2n ** 256n;
 
-/** An object's members, unknown in type. */
+/** The unchecked members of an object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 export function object(value: unknown, what: string): Members {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalidParams(`${what} is ${show(value)}, not an object`);
+    throw invalidParams(`${what} is ${shortJson(value)}, not an object`);
   }
   return value as Members;
 }
 
 export function bytes(value: unknown, what: string, length?: number): Uint8Array {
-  if (typeof value !== "string") throw invalidParams(`${what} is ${show(value)}, not 0x hex`);
+  if (typeof value !== "string") throw invalidParams(`${what} is ${shortJson(value)}, not 0x hex`);
   let read: Uint8Array;
   try {
     read = hexToBytes(value);
@@ -40,10 +40,10 @@ export function hash(value: unknown, what = "hash"): Hex {
   return bytesToHex(bytes(value, what, 32));
 }
 
-/** An unsigned integer in 0x hex. Leading zeros are taken: wallets send them. */
+/** Reads an unsigned integer in 0x hex. Leading zeros are accepted, because wallets send them. */
 export function quantity(value: unknown, what: string, below = UINT256): bigint {
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
-    throw invalidParams(`${what} is ${show(value)}, not an integer in 0x hex`);
+    throw invalidParams(`${what} is ${shortJson(value)}, not an integer in 0x hex`);
   }
   const read = BigInt(value);
   if (read >= below) throw invalidParams(`${what} is ${value}, which is too large`);
@@ -55,17 +55,17 @@ export function uint64(value: unknown, what: string): bigint {
 }
 
 export function boolean(value: unknown, what: string): boolean {
-  if (typeof value !== "boolean") throw invalidParams(`${what} is ${show(value)}, not true or false`);
+  if (typeof value !== "boolean") throw invalidParams(`${what} is ${shortJson(value)}, not true or false`);
   return value;
 }
 
-/** The reader's result, or a default where nothing was given. */
+/** Reads a value, or returns the fallback if the value is missing or null. */
 export function optional<T, D>(value: unknown, fallback: D, read: (value: unknown) => T): T | D {
   return value === undefined || value === null ? fallback : read(value);
 }
 
-/** The value shortened for a message. */
-export function show(value: unknown): string {
+/** The value as JSON for a message, at most 80 characters. */
+export function shortJson(value: unknown): string {
   if (value === undefined) return "missing";
   const text = toText(value);
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
@@ -75,7 +75,7 @@ function toText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    // Nested deeper than the stack reaches: parsing is not recursive, writing is.
+    // JSON.stringify is recursive and overflows the stack on deep nesting. JSON.parse is not.
     return Array.isArray(value) ? "a list nested too deeply" : "an object nested too deeply";
   }
 }

@@ -2,25 +2,26 @@ import { isIP } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Faults } from "../faults/faults.js";
-import { type Delivery, exchange } from "../faults/faultyExchange.js";
+import { type Delivery, faultyExchange } from "../faults/faultyExchange.js";
 import type { Connection } from "../rpc/connection.js";
 import { answer } from "../rpc/dispatch.js";
 import { RPC_CODES } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
 import { RpcSocket } from "./rpcSocket.js";
 
-/** Of a request's body and of a WebSocket message: room for a batch of the largest transactions in hex. */
+/** The most bytes of a request's body and of a WebSocket message. A batch of the largest transactions fits. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
 /** JSON-RPC over HTTP and WebSocket, on one port. */
 export interface RpcServer {
-  /** @param port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
+  /** Starts listening; port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
   listen(at: { readonly host: string; readonly port: number }): Promise<ListeningAt>;
-  /** Cuts every WebSocket without a word. @returns how many there were. */
+  /** Breaks every WebSocket without a close frame. @returns how many there were. */
   cutSockets(): number;
   close(): Promise<void>;
 }
 
+/** The address that the devnet serves on. */
 export interface ListeningAt {
   readonly url: string;
   readonly host: string;
@@ -28,46 +29,20 @@ export interface ListeningAt {
 }
 
 /**
- * @param afterRequest runs after each request or batch and before its answer goes out.
- * @param faults may spoil what clients ask for; while none is set, nothing of them is in the way.
+ * Creates the server; it accepts connections after `listen`.
+ * @param afterRequest runs after each request or batch, before its response is sent.
+ * @param faults may strike requests. While none is set, requests bypass it.
  */
 export function createRpcServer(
   methods: Methods,
   afterRequest: () => Promise<void>,
   faults: Faults,
 ): RpcServer {
+  const deliver = deliveryOf(methods, afterRequest, faults);
   const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
   allowBrowsers(app);
-  // Everything is taken as text: what is not JSON gets a JSON-RPC error, whatever type it claims to be.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
-  const spoiled = faults.around(methods);
-  const respond = async (text: string, connection?: Connection) => {
-    const response = await answer(faults.active ? spoiled : methods, text, connection);
-    await afterRequest();
-    return response;
-  };
-  const deliver = async (text: string, connection?: Connection): Promise<Delivery> =>
-    faults.active
-      ? exchange(faults, text, (whole) => respond(whole, connection))
-      : { kind: "answer", response: await respond(text, connection) };
+  servePosts(app, deliver);
   const sockets = acceptSockets(app, deliver);
-  app.post("/", async (request, reply) => {
-    const delivery = await deliver(typeof request.body === "string" ? request.body : "");
-    if (delivery.kind !== "answer") return spoil(delivery, request, reply);
-    const { response } = delivery;
-    if (response === undefined) return reply.code(204).send();
-    return reply.type("application/json").send(JSON.stringify(response));
-  });
-  app.get("/", async (_request, reply) => {
-    return reply
-      .code(405)
-      .header("allow", "POST, OPTIONS")
-      .send(refusal("send JSON-RPC requests by POST, or open a WebSocket"));
-  });
-  app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
-    return reply.code(error.statusCode ?? 500).send(refusal(error.message));
-  });
   return {
     async listen({ host, port }) {
       await app.listen({ host, port });
@@ -86,8 +61,46 @@ export function createRpcServer(
   };
 }
 
-/** A bad day over HTTP. A client that gets silence waits until it gives up, or until the server closes. */
-function spoil(
+/** Answers the text of a request or batch, or strikes it with a fault. */
+type Deliver = (text: string, connection?: Connection) => Promise<Delivery>;
+
+function deliveryOf(methods: Methods, afterRequest: () => Promise<void>, faults: Faults): Deliver {
+  const faultyMethods = faults.wrap(methods);
+  const respond = async (text: string, connection?: Connection) => {
+    const response = await answer(faults.active ? faultyMethods : methods, text, connection);
+    await afterRequest();
+    return response;
+  };
+  return async (text, connection) =>
+    faults.active
+      ? faultyExchange(faults, text, (whole) => respond(whole, connection))
+      : { kind: "answer", response: await respond(text, connection) };
+}
+
+function servePosts(app: FastifyInstance, deliver: Deliver): void {
+  // Every body is read as text, so that one that is not JSON gets a JSON-RPC error, whatever its content type.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.post("/", async (request, reply) => {
+    const delivery = await deliver(typeof request.body === "string" ? request.body : "");
+    if (delivery.kind !== "answer") return sendFault(delivery, request, reply);
+    const { response } = delivery;
+    if (response === undefined) return reply.code(204).send();
+    return reply.type("application/json").send(JSON.stringify(response));
+  });
+  app.get("/", async (_request, reply) => {
+    return reply
+      .code(405)
+      .header("allow", "POST, OPTIONS")
+      .send(invalidRequest("send JSON-RPC requests by POST, or open a WebSocket"));
+  });
+  app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
+    return reply.code(error.statusCode ?? 500).send(invalidRequest(error.message));
+  });
+}
+
+/** Sends a fault over HTTP. Without a response, the client waits until it gives up or the server closes. */
+function sendFault(
   delivery: Exclude<Delivery, { kind: "answer" }>,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -98,11 +111,8 @@ function spoil(
   return reply;
 }
 
-/** Takes upgrades on the HTTP server. @returns the open sockets, of which those that end take leave themselves. */
-function acceptSockets(
-  app: FastifyInstance,
-  deliver: (text: string, connection: Connection) => Promise<Delivery>,
-): ReadonlySet<RpcSocket> {
+/** Upgrades requests on the HTTP server to WebSockets. @returns the open sockets; closed ones are removed. */
+function acceptSockets(app: FastifyInstance, deliver: Deliver): ReadonlySet<RpcSocket> {
   const sockets = new Set<RpcSocket>();
   const upgrades = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: BODY_LIMIT });
   app.server.on("upgrade", (request, stream, head) => {
@@ -111,7 +121,7 @@ function acceptSockets(
         async answer(text) {
           const delivery = await deliver(text, socket);
           if (delivery.kind === "answer") return delivery.response;
-          // A WebSocket has no status: what HTTP would answer with one breaks the connection.
+          // A WebSocket has no status codes, so faults with one break the connection.
           if (delivery.kind === "reset" || delivery.kind === "other") socket.cut();
           return undefined;
         },
@@ -123,7 +133,7 @@ function acceptSockets(
   return sockets;
 }
 
-/** A local tool: pages from any origin may use it. */
+/** Lets pages from any origin use the node, which is a local tool. */
 function allowBrowsers(app: FastifyInstance): void {
   app.addHook("onRequest", async (_request, reply) => {
     reply.header("access-control-allow-origin", "*");
@@ -138,6 +148,6 @@ function allowBrowsers(app: FastifyInstance): void {
   });
 }
 
-function refusal(message: string) {
+function invalidRequest(message: string) {
   return { jsonrpc: "2.0", id: null, error: { code: RPC_CODES.invalidRequest, message } };
 }

@@ -4,7 +4,7 @@ import { createDevnet, type Devnet } from "../createDevnet.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import { addressOf, hashOf, signInner, transferData, wrap } from "../testing/node.js";
 import { TestSocket } from "../testing/socket.js";
-import { MAX_UNREAD_BYTES, SLOW_READER_CODE } from "./rpcSocket.js";
+import { MAX_UNREAD_BYTES, TRY_AGAIN_LATER } from "./rpcSocket.js";
 
 let devnet: Devnet;
 let url: string;
@@ -157,7 +157,7 @@ describe("subscriptions", () => {
     const closed = client.closed();
     client.socket.resume();
     expect(await closed).toEqual({
-      code: SLOW_READER_CODE,
+      code: TRY_AGAIN_LATER,
       reason: `more than ${MAX_UNREAD_BYTES} bytes wait to be read`,
     });
     const fine = await TestSocket.open(url);

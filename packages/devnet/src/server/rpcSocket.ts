@@ -3,27 +3,27 @@ import type { Connection } from "../rpc/connection.js";
 import { failure, type RpcResponse } from "../rpc/dispatch.js";
 import { RPC_CODES, RpcError } from "../rpc/errors.js";
 
-/** What waits to be read by a client at most. Past it, the connection is closed rather than memory filled. */
+/** The most bytes that may wait to be read by a client. Above that the connection is closed. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
-/** Messages, and their bytes, that wait for their turn before the socket is no longer read. */
+/** Above this many waiting messages, or bytes of them, the socket is paused. */
 const MAX_WAITING = 64;
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/** 1013, "try again later", is what the client sees when it reads again. */
-export const SLOW_READER_CODE = 1013;
-const CLOSING_CODE = 1001;
+/** RFC 6455 and the IANA registry call 1013 "try again later". */
+export const TRY_AGAIN_LATER = 1013;
+const GOING_AWAY = 1001;
 
 export interface SocketDependencies {
-  /** The answer to a request or batch; undefined where nothing is to be said. */
+  /** Answers a request or batch; undefined if there is no response. */
   answer(text: string, connection: Connection): Promise<RpcResponse | readonly RpcResponse[] | undefined>;
 }
 
 /**
- * JSON-RPC over one WebSocket. Messages are answered one after the other, in their order.
+ * Serves JSON-RPC over one WebSocket. Messages are answered one after the other, in their order.
  *
- * A client that does not read is not read from either: the next message is taken when the answer to the one
- * before has left. Notifications cannot wait like that, so a client that lets {@link MAX_UNREAD_BYTES} of them
- * pile up is closed.
+ * The next message is handled when the response to the one before has been sent, so a client that does not read its
+ * responses is not served further. Notifications do not wait, so a client with {@link MAX_UNREAD_BYTES} of unread
+ * notifications is disconnected.
  */
 export class RpcSocket implements Connection {
   readonly subscriptions = new Map<string, () => void>();
@@ -31,7 +31,7 @@ export class RpcSocket implements Connection {
   readonly #answer: SocketDependencies["answer"];
   readonly #waiting: (string | undefined)[] = [];
   #waitingBytes = 0;
-  /** Notifications that came up while an answer is made: they go out after it. */
+  /** Notifications that came up while a response is being made. They are sent after it. */
   #held: string[] = [];
   #heldBytes = 0;
   #busy = false;
@@ -41,7 +41,7 @@ export class RpcSocket implements Connection {
     this.#answer = answer;
     socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     socket.on("close", () => this.#end());
-    // "close" follows, and there is nobody to tell: what arrived was no WebSocket, or the peer is gone.
+    // "close" follows. The peer sent malformed frames or is gone, so there is nobody to answer.
     socket.on("error", () => {});
   }
 
@@ -50,21 +50,21 @@ export class RpcSocket implements Connection {
     const text = JSON.stringify({ jsonrpc: "2.0", method, params });
     if (this.#socket.bufferedAmount + this.#heldBytes + text.length > MAX_UNREAD_BYTES) {
       this.#end();
-      this.#socket.close(SLOW_READER_CODE, `more than ${MAX_UNREAD_BYTES} bytes wait to be read`);
+      this.#socket.close(TRY_AGAIN_LATER, `more than ${MAX_UNREAD_BYTES} bytes wait to be read`);
     } else if (this.#busy) {
       this.#held.push(text);
       this.#heldBytes += text.length;
     } else this.#socket.send(text);
   }
 
-  /** Says goodbye, and does not wait for an answer to that. */
+  /** Sends a close frame and does not wait for the client's. */
   close(): void {
     this.#end();
-    this.#socket.close(CLOSING_CODE, "the devnet is closing");
+    this.#socket.close(GOING_AWAY, "the devnet is closing");
     this.#socket.terminate();
   }
 
-  /** Cuts the connection without a word, as a network does. */
+  /** Breaks the connection without a close frame, as a network failure does. */
   cut(): void {
     this.#socket.terminate();
   }
@@ -82,31 +82,31 @@ export class RpcSocket implements Connection {
     this.#waiting.push(text);
     this.#waitingBytes += text?.length ?? 0;
     if (this.#isFull) this.#socket.pause();
-    if (!this.#busy) void this.#work();
+    if (!this.#busy) void this.#answerWaiting();
   }
 
-  /** Never rejects: whatever a message asks for, the answer says how it went. */
-  async #work(): Promise<void> {
+  /** Answers the waiting messages. It never rejects, because errors become responses. */
+  async #answerWaiting(): Promise<void> {
     this.#busy = true;
     while (this.#waiting.length > 0 && this.#isOpen) {
       const text = this.#waiting.shift();
       this.#waitingBytes -= text?.length ?? 0;
       const response = text === undefined ? NOT_TEXT : await this.#answer(text, this);
       if (response !== undefined) await this.#send(JSON.stringify(response));
-      await this.#release();
+      await this.#sendHeld();
       if (!this.#isFull && this.#socket.isPaused) this.#socket.resume();
     }
     this.#busy = false;
   }
 
-  async #release(): Promise<void> {
+  async #sendHeld(): Promise<void> {
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
     await Promise.all(held.map((text) => this.#send(text)));
   }
 
-  /** Waits until the text has left, or the connection is gone. */
+  /** Resolves when the text has been sent or the connection is closed. */
   #send(text: string): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isOpen) this.#socket.send(text, () => resolve());

@@ -3,21 +3,21 @@ import { Account, type Address } from "@ethereumjs/util";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type AccountRecord, EMPTY_ACCOUNT, EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "./reader.js";
 
-/** The changes that an overlay holds over its base. `undefined` is an account that is gone. */
+/** The changes of an overlay against its base. A deleted account maps to `undefined`. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Hex, AccountRecord | undefined>;
-  /** Addresses whose storage in the base counts for nothing any more. */
+  /** Addresses whose storage in the base is deleted. */
   readonly wiped: ReadonlySet<Hex>;
   readonly slots: ReadonlyMap<Hex, ReadonlyMap<Hex, Uint8Array>>;
   readonly codes: ReadonlyMap<Hex, Uint8Array>;
 }
 
 /**
- * Changes over a base state, with checkpoints: what a block in the making or a call writes into.
+ * A writable state over a base, with checkpoints. A block under construction and a call each write into one.
  *
- * Each write notes how to take itself back, so a checkpoint is a position in that list and costs nothing,
- * where a manager that copies its maps pays for every account at every call. Merkle roots are none of its
- * business: they are computed once per block from the changes.
+ * Each write appends its undo step to a list, and a checkpoint is a position in that list. EthereumJS' own state
+ * manager copies its maps instead, which costs time for every account at every call. An overlay has no Merkle
+ * root: the world state computes one per block from the changes.
  */
 export class Overlay implements StateManagerInterface, StateReader {
   readonly originalStorageCache = new OriginalValues(this);
@@ -27,7 +27,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   readonly #wiped = new Set<Hex>();
   readonly #codes = new Map<Hex, Uint8Array>();
   #undo: (() => void)[] = [];
-  readonly #marks: number[] = [];
+  readonly #checkpoints: number[] = [];
   #contractSender: Hex | undefined;
 
   constructor(base: StateReader) {
@@ -57,7 +57,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   setAccount(address: Hex, record: AccountRecord | undefined): void {
     const had = this.#accounts.has(address);
     const before = this.#accounts.get(address);
-    this.#note(() => {
+    this.#recordUndo(() => {
       if (had) this.#accounts.set(address, before);
       else this.#accounts.delete(address);
     });
@@ -67,7 +67,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   setSlot(address: Hex, slot: Hex, value: Uint8Array): void {
     const slots = this.#slotsOf(address);
     const before = slots.get(slot);
-    this.#note(() => {
+    this.#recordUndo(() => {
       if (before === undefined) slots.delete(slot);
       else slots.set(slot, before);
     });
@@ -76,7 +76,7 @@ export class Overlay implements StateManagerInterface, StateReader {
 
   setCode(address: Hex, code: Uint8Array): void {
     const codeHash = code.length === 0 ? EMPTY_CODE_HASH : bytesToHex(crypto.keccak256(code));
-    // Codes are found by their hash only, so one that a revert leaves behind is never seen.
+    // A revert leaves the code here. Nothing finds it then, because codes are looked up by an account's hash.
     if (code.length > 0) this.#codes.set(codeHash, code);
     this.setAccount(address, { ...(this.account(address) ?? EMPTY_ACCOUNT), codeHash });
   }
@@ -84,7 +84,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   wipeSlots(address: Hex): void {
     const before = this.#slots.get(address);
     const wasWiped = this.#wiped.has(address);
-    this.#note(() => {
+    this.#recordUndo(() => {
       if (before === undefined) this.#slots.delete(address);
       else this.#slots.set(address, before);
       if (!wasWiped) this.#wiped.delete(address);
@@ -94,8 +94,8 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   /**
-   * Lets a contract send the next transaction, as an impersonated account may. EthereumJS asks for a sender's
-   * code to refuse contracts (EIP-3607), before anything else does: that one time it gets a delegation.
+   * Lets a contract send the next transaction, as an impersonated account may. EthereumJS first reads the
+   * sender's code, to refuse contracts (EIP-3607). That one read returns a delegation (EIP-7702) instead.
    */
   allowContractSender(address: Hex): void {
     const codeHash = this.account(address)?.codeHash ?? EMPTY_CODE_HASH;
@@ -106,7 +106,7 @@ export class Overlay implements StateManagerInterface, StateReader {
 
   async getAccount(address: Address): Promise<Account | undefined> {
     const record = this.account(hexOf(address));
-    // A fresh object each time, because the EVM changes what it gets before it puts it back.
+    // The EVM changes the account before it puts it back, so each read needs a new object.
     return record && new Account(record.nonce, record.balance, undefined, hexToBytes(record.codeHash));
   }
 
@@ -160,18 +160,18 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   async checkpoint(): Promise<void> {
-    this.#marks.push(this.#undo.length);
+    this.#checkpoints.push(this.#undo.length);
   }
 
   async commit(): Promise<void> {
-    this.#marks.pop();
-    // Without an open checkpoint nobody can ask to go back.
-    if (this.#marks.length === 0) this.#undo = [];
+    this.#checkpoints.pop();
+    // Without an open checkpoint there is nothing to revert to.
+    if (this.#checkpoints.length === 0) this.#undo = [];
   }
 
   async revert(): Promise<void> {
-    const mark = this.#marks.pop() ?? 0;
-    while (this.#undo.length > mark) this.#undo.pop()?.();
+    const start = this.#checkpoints.pop() ?? 0;
+    while (this.#undo.length > start) this.#undo.pop()?.();
   }
 
   clearCaches(): void {}
@@ -201,12 +201,12 @@ export class Overlay implements StateManagerInterface, StateReader {
     return slots;
   }
 
-  #note(undo: () => void): void {
-    if (this.#marks.length > 0) this.#undo.push(undo);
+  #recordUndo(undo: () => void): void {
+    if (this.#checkpoints.length > 0) this.#undo.push(undo);
   }
 }
 
-/** The value a slot had when the transaction began: SSTORE's gas depends on it (EIP-2200). */
+/** Remembers the values of slots before the transaction. The gas of SSTORE depends on them (EIP-2200). */
 class OriginalValues {
   readonly #values = new Map<string, Uint8Array>();
   readonly #reader: StateReader;
@@ -215,7 +215,7 @@ class OriginalValues {
     this.#reader = reader;
   }
 
-  // The EVM asks before its first write to a slot, so the first answer is the value before the transaction.
+  // The EVM reads a slot here before its first write to it, so the first read sees the value before the transaction.
   async get(address: Address, key: Uint8Array): Promise<Uint8Array> {
     const addressHex = hexOf(address);
     const slot = bytesToHex(key);
@@ -233,7 +233,7 @@ class OriginalValues {
   }
 }
 
-/** Roots belong to sealed blocks; an overlay is by definition something not sealed. */
+/** Thrown when EthereumJS asks an overlay for a state root. */
 export class StateRootUnavailableError extends Error {
   override readonly name = "StateRootUnavailableError";
   constructor() {
@@ -241,7 +241,7 @@ export class StateRootUnavailableError extends Error {
   }
 }
 
-/** How the code of a delegated account begins (EIP-7702). */
+/** The first bytes of a delegated account's code (EIP-7702). */
 const DELEGATION = Uint8Array.of(0xef, 0x01, 0x00);
 
 function toRecord(account: Account): AccountRecord {

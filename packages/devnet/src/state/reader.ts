@@ -3,7 +3,7 @@ import type { Hex } from "@gas-waiver/protocol";
 /** keccak256 of no bytes: the code hash of an account without code. */
 export const EMPTY_CODE_HASH: Hex = "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470";
 
-/** What the state holds for one address. Never changed in place. */
+/** An account in the state. A change makes a new record. */
 export interface AccountRecord {
   readonly nonce: bigint;
   readonly balance: bigint;
@@ -14,8 +14,8 @@ export interface AccountRecord {
 export const EMPTY_ACCOUNT: AccountRecord = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 
 /**
- * Synchronous reads of one state. Addresses, slots and code hashes are lower-case 0x hex (20, 32 and 32 bytes).
- * Slot values come without leading zeros; an unset slot is empty.
+ * Reads one state synchronously. Addresses, slots and code hashes are lower-case 0x hex of 20, 32 and 32 bytes.
+ * Slot values have no leading zeros; an unset slot is empty.
  */
 export interface StateReader {
   account(address: Hex): AccountRecord | undefined;

@@ -1,8 +1,8 @@
 import { bytesToHex, crypto, encodeRlp, type Hex } from "@gas-waiver/protocol";
 
-// A Merkle Patricia trie in memory, synchronous, that keeps only the nodes in use and remembers each node's
-// reference until something below it changes. A block that touches 1,000 of 50,000 accounts so hashes only
-// the paths to those. Specification: Ethereum yellow paper, appendix D.
+// A synchronous Merkle Patricia trie in memory (Ethereum yellow paper, appendix D). It keeps only the nodes in use, and
+// each node's reference until something below the node changes. A block that touches 1,000 of 50,000 accounts
+// therefore hashes only the paths to those 1,000.
 
 type Nibbles = Uint8Array;
 type Encoded = Uint8Array | Encoded[];
@@ -32,7 +32,7 @@ const EMPTY = new Uint8Array(0);
 /** The root of a trie without entries: keccak256(RLP("")). */
 export const EMPTY_ROOT: Hex = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
 
-/** Keys are used as they are: callers of a secure trie hash them first. */
+/** A Merkle Patricia trie. It does not hash keys: callers that need a secure trie do. */
 export class Trie {
   #root: Node | undefined;
 
@@ -47,7 +47,7 @@ export class Trie {
     return bytesToHex(crypto.keccak256(encodeRlp(encodeNode(this.#root))));
   }
 
-  /** The nodes from the root towards a key, as RLP: they prove its value, or that it has none. */
+  /** The nodes from the root towards a key, as RLP. They prove the key's value, or its absence. */
   prove(key: Uint8Array): Uint8Array[] {
     const proof: Uint8Array[] = [];
     let path = toNibbles(key);
@@ -60,16 +60,16 @@ export class Trie {
         node = node.children[path[0] ?? -1];
         path = path.subarray(1);
       } else {
-        const onTheWay = sharedLength(node.path, path) === node.path.length;
+        const matches = sharedLength(node.path, path) === node.path.length;
         path = path.subarray(node.path.length);
-        node = onTheWay ? node.child : undefined;
+        node = matches ? node.child : undefined;
       }
     }
     return proof;
   }
 }
 
-/** The root over items keyed by the RLP of their index, as in a block's transactions and receipts. */
+/** The root of a trie whose keys are RLP of the item's index: the tries of a block's transactions and receipts. */
 export function listRoot(items: readonly Uint8Array[]): Hex {
   const trie = new Trie();
   items.forEach((item, index) => {
@@ -93,7 +93,7 @@ function insert(node: Node | undefined, path: Nibbles, value: Uint8Array): Node 
   return shared === 0 ? fork : extension(path.subarray(0, shared), fork);
 }
 
-/** Hangs what is left of a split leaf or extension below the new branch. */
+/** Puts the remainder of a split leaf or extension below the new branch. */
 function placeInFork(fork: Branch, node: Leaf | Extension, shared: number): void {
   const rest = node.path.subarray(shared);
   const first = rest[0];
@@ -131,7 +131,7 @@ function removeFromBranch(node: Branch, path: Nibbles): Node | undefined {
   return collapse(node);
 }
 
-/** A branch with one thing left becomes that thing. */
+/** Replaces a branch that has only one child or only a value left. */
 function collapse(node: Branch): Node | undefined {
   let only = -1;
   for (let i = 0; i < 16; i++) {
@@ -144,7 +144,7 @@ function collapse(node: Branch): Node | undefined {
   return child === undefined ? undefined : prefix(Uint8Array.of(only), child);
 }
 
-/** Puts nibbles in front of a node, merging with its own path where it has one. */
+/** Prepends nibbles to a node, and merges them with the path of a leaf or extension. */
 function prefix(path: Nibbles, child: Node): Node {
   if (child.kind === "branch") return extension(path, child);
   const joined = new Uint8Array(path.length + child.path.length);
@@ -167,7 +167,7 @@ function branch(): Branch {
   return { kind: "branch", children: new Array(16).fill(undefined), value: undefined, reference: undefined };
 }
 
-/** How a parent names this node: by its hash, or by itself when that is shorter than a hash. */
+/** The reference that a parent node holds: the hash, or the node itself if its RLP is shorter than a hash. */
 function referenceOf(node: Node): Encoded {
   if (node.reference !== undefined) return node.reference;
   const encoded = encodeNode(node);

@@ -4,33 +4,36 @@ import type { StateChanges } from "./overlay.js";
 import { type AccountRecord, NO_BYTES, type StateReader } from "./reader.js";
 import { EMPTY_ROOT, Trie } from "./trie.js";
 
-/** What a block, or a change between blocks, overwrote: enough to read, and to return to, the state before it. */
+/**
+ * The values that a block, or a state change between blocks, overwrote. They are enough to read the state before
+ * it, and to go back to it.
+ */
 interface Diff {
   readonly accounts: Map<Hex, AccountRecord | undefined>;
   readonly slots: Map<Hex, Map<Hex, Uint8Array>>;
 }
 
-/** Nodes of the tries as RLP, each list from the root on. */
+/** A Merkle proof: trie nodes as RLP, each list ordered from the root. */
 export interface StateProof {
   readonly account: readonly Uint8Array[];
   readonly storageRoot: Hex;
-  /** For each slot that was asked for. */
+  /** One list for each requested slot. */
   readonly slots: readonly (readonly Uint8Array[])[];
 }
 
-/** A place in the state's past to come back to. */
+/** A point in the state's history, to roll back to. */
 export interface StateMark {
   readonly block: number;
-  /** How many diffs were ever made before it. */
+  /** The number of diffs made before it, since genesis. */
   readonly position: number;
 }
 
 /**
- * The state after the latest block, its Merkle root, and the way back.
+ * Holds the state after the latest block, its Merkle root, and its recent history.
  *
- * The latest state is plain maps. Each applied block leaves a diff of what it overwrote, and so does each change
- * between blocks; a state of the past is the latest one read through the diffs since then. The tries serve the
- * root alone, and what was written reaches them only when the root is asked for.
+ * The latest state is plain maps. Each block, and each state change between blocks, leaves a diff with the values
+ * that it overwrote. A past state is the latest one, read through the diffs made since. The tries only produce roots
+ * and proofs; writes reach them when a root is computed.
  */
 export class WorldState implements StateReader {
   readonly #accounts = new Map<Hex, AccountRecord>();
@@ -38,7 +41,7 @@ export class WorldState implements StateReader {
   readonly #codes = new Map<Hex, Uint8Array>();
   readonly #trie = new Trie();
   readonly #storageTries = new Map<Hex, Trie>();
-  /** Accounts and slots that were written since the tries were last brought up to date. */
+  /** Accounts and slots written since the tries were last updated. */
   readonly #stale = new Map<Hex, Set<Hex>>();
   /** `#diffs[i]` leads from position `#dropped + i + 1` back to position `#dropped + i`. */
   readonly #diffs: Diff[] = [];
@@ -46,11 +49,11 @@ export class WorldState implements StateReader {
   /** `#ends[i]` is the position right after the diff of block `#oldest + i`. */
   readonly #ends: number[] = [0];
   #oldest = 0;
-  /** Marks that somebody may come back to: what leads there is kept. */
+  /** Marks that a caller may roll back to. The diffs that lead there are kept. */
   readonly #pins = new Set<StateMark>();
   readonly #historyBlocks: number;
 
-  /** @param historyBlocks how many states before the latest one stay readable. */
+  /** @param historyBlocks the number of past states that stay readable. */
   constructor(historyBlocks: number) {
     this.#historyBlocks = historyBlocks;
   }
@@ -88,22 +91,22 @@ export class WorldState implements StateReader {
   }
 
   /**
-   * The state after a block, which stays right while later blocks are applied. The latest block's includes
-   * what was changed since; an older one's is what its root says.
-   * @returns undefined when the block is older than what is kept.
+   * The state after a block. It stays valid while later blocks are applied. The latest block's state includes
+   * changes made since that block; an older block's state is the one that its state root commits to.
+   * @returns undefined for a block that is older than the kept history.
    */
   at(block: number): StateReader | undefined {
     const end = block === this.#head ? this.#position : this.#ends[block - this.#oldest];
     return end === undefined ? undefined : new StateAtPosition(this, end);
   }
 
-  /** The state on which a block was built: after its parent, and after what was changed between the two. */
+  /** The state on which a block was built: its parent's, with the state changes made between the two. */
   before(block: number): StateReader | undefined {
     const end = this.#ends[block - this.#oldest];
     return end === undefined || block === this.#oldest ? undefined : new StateAtPosition(this, end - 1);
   }
 
-  /** The first diff from `position` on that tells of the account. Used by states of the past. */
+  /** The account as the first diff at or after `position` overwrote it. Past states read through this. */
   accountBefore(position: number, address: Hex): { readonly record: AccountRecord | undefined } | undefined {
     for (let i = Math.max(0, position - this.#dropped); i < this.#diffs.length; i++) {
       const accounts = this.#diffs[i]?.accounts;
@@ -112,7 +115,7 @@ export class WorldState implements StateReader {
     return undefined;
   }
 
-  /** The first diff from `position` on that tells of the slot. Used by states of the past. */
+  /** The slot as the first diff at or after `position` overwrote it. Past states read through this. */
   slotBefore(position: number, address: Hex, slot: Hex): Uint8Array | undefined {
     for (let i = Math.max(0, position - this.#dropped); i < this.#diffs.length; i++) {
       const value = this.#diffs[i]?.slots.get(address)?.get(slot);
@@ -121,12 +124,12 @@ export class WorldState implements StateReader {
     return undefined;
   }
 
-  /** Whether the latest state is the latest block's, so that its root is in a header. */
+  /** True while nothing has changed since the latest block, whose header then has this state's root. */
   get isSealed(): boolean {
     return this.#position === (this.#ends[this.#ends.length - 1] ?? 0);
   }
 
-  /** Proves an account of the latest state, and slots of it, against {@link root}. */
+  /** Proves an account of the latest state, and slots of its storage, against {@link root}. */
   prove(address: Hex, slots: readonly Hex[]): StateProof {
     const storage = this.#storageTries.get(address);
     return {
@@ -136,7 +139,7 @@ export class WorldState implements StateReader {
     };
   }
 
-  /** Applies genesis: like a block, but with no state before it. */
+  /** Applies genesis, which has no state before it. */
   applyGenesis(changes: StateChanges): Hex {
     this.#write(changes);
     return this.root();
@@ -148,19 +151,19 @@ export class WorldState implements StateReader {
     return this.root();
   }
 
-  /** Applies a block's changes and leaves the root for later: of many blocks in a row, one needs it. */
+  /** Applies a block's changes without computing the root. A restart applies many blocks and checks one root. */
   applyUnrooted(changes: StateChanges): void {
     this.#diffs.push(this.#write(changes));
     this.#ends.push(this.#position);
     this.#forgetOld();
   }
 
-  /** Changes the latest state between two blocks: seen at once, and part of the next block's root. */
+  /** Changes the state between two blocks. Reads see it at once, and the next block's root commits to it. */
   patch(changes: StateChanges): void {
     this.#diffs.push(this.#write(changes));
   }
 
-  /** Marks the latest state, and keeps the way back to it until {@link unpin}. */
+  /** Marks the latest state, and keeps the diffs that lead back to it until {@link unpin}. */
   pin(): StateMark {
     const mark = { block: this.#head, position: this.#position };
     this.#pins.add(mark);
@@ -234,7 +237,7 @@ export class WorldState implements StateReader {
       old = new Map();
       diff.slots.set(address, old);
     }
-    // A slot wiped and written again in one block passes here twice: the first value is the block's past.
+    // A slot that one block wipes and writes again comes here twice. The first value is the one before the block.
     if (!old.has(slot)) old.set(slot, before);
     if (slots === undefined) {
       slots = new Map();

@@ -8,18 +8,18 @@ import {
   hexToBytes,
 } from "@gas-waiver/protocol";
 import { SealedBlock } from "../block/block.js";
-import type { Packed } from "../block/packing.js";
+import type { RlpFields } from "../block/packing.js";
 import type { JournalEntry } from "../chain/journal.js";
 import type { StateChanges } from "../state/overlay.js";
 import { type AccountRecord, NO_BYTES } from "../state/reader.js";
 
-// How the records of the log are written: a byte for the kind, then RLP.
+// Encodes and decodes the records of the log. A record is one byte for its kind, then RLP.
 
 export const KIND = { genesis: 0, block: 1, patch: 2, rollBack: 3 } as const;
 
 const HASH_BYTES = 32;
 
-/** Items of a decoded list; what is of the wrong shape counts as empty, since a checksum stands for the rest. */
+/** An item of a decoded list. An item of the wrong shape is read as empty, because checksums detect damage. */
 type Item = Uint8Array | NestedUint8Array | undefined;
 
 export function encodeGenesis(chainId: bigint, genesis: SealedBlock): Uint8Array {
@@ -35,7 +35,7 @@ export function encodeBlock(block: SealedBlock, changes: StateChanges): Uint8Arr
   const hashes = block.transactions.map(({ tx }) => hexToBytes(tx.hash));
   return record(KIND.block, [
     block.headerBytes,
-    // Packed, so that a restart need not look into them; the hashes are all that the ledger wants.
+    // A restart does not decode the packed transactions. The ledger only needs their hashes.
     block.packed(),
     concatBytes(...hashes),
     encodeChanges(changes),
@@ -46,7 +46,7 @@ export function encodePatch(changes: StateChanges): Uint8Array {
   return record(KIND.patch, [encodeChanges(changes)]);
 }
 
-/** @param position how many blocks and patches stay in force. */
+/** @param position the number of blocks and patches that stay in force. */
 export function encodeRollBack(position: number): Uint8Array {
   return record(KIND.rollBack, [bigIntToBytes(BigInt(position))]);
 }
@@ -78,7 +78,7 @@ class ShortRecordError extends Error {
   }
 }
 
-function record(kind: number, fields: Packed): Uint8Array {
+function record(kind: number, fields: RlpFields): Uint8Array {
   const body = RLP.encode(fields as Parameters<typeof RLP.encode>[0]);
   const payload = new Uint8Array(1 + body.length);
   payload[0] = kind;
@@ -90,7 +90,7 @@ function fieldsOf(payload: Uint8Array): NestedUint8Array {
   return list(RLP.decode(payload.subarray(1)));
 }
 
-function encodeChanges({ accounts, wiped, slots, codes }: StateChanges): Packed {
+function encodeChanges({ accounts, wiped, slots, codes }: StateChanges): RlpFields {
   return [
     [...accounts].map(([address, account]) => [
       hexToBytes(address),

@@ -5,14 +5,14 @@ import { StateFolderError } from "./stateFolderError.js";
 
 const LOCK_FILE = "lock";
 
-/** Folders that this process holds: a lock of an earlier process may carry our own id. */
+/** The folders that this process holds. The lock file does not tell, because an earlier process may have had our id. */
 const held = new Set<string>();
 
 /**
- * Makes this process the only one that uses the folder. A lock whose process has ended, killed or not, is
- * taken over. A process id alone would not do: containers start with the same ones each time.
- * @returns how to give it back.
- * @throws {@link StateFolderError} when another process has it.
+ * Locks the folder for this process. A lock whose process has ended is taken over. The lock has the start time of its
+ * process beside the id, because containers use the same ids at every start.
+ * @returns the function that releases the lock.
+ * @throws {@link StateFolderError} if another process holds the lock.
  */
 export function lockFolder(folder: string): () => void {
   if (held.has(folder)) throw inUse(folder, process.pid);
@@ -31,7 +31,7 @@ export function lockFolder(folder: string): () => void {
   };
 }
 
-/** Puts the draft in the lock's place, unless a living process has that. */
+/** Makes the draft the lock, unless a living process holds the lock. */
 function takeOver(folder: string, path: string, draft: string): void {
   for (;;) {
     try {
@@ -48,20 +48,20 @@ function takeOver(folder: string, path: string, draft: string): void {
   }
 }
 
-/** Unlike a rename, this does not replace what is there. */
+/** Unlike a rename, this does not replace an existing file. */
 function place(draft: string, path: string): void {
   try {
-    // Unlike a file that is created and then written, a link comes with its content.
+    // A link has its content from the start, unlike a file that is created and then written.
     linkSync(draft, path);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    // File systems without links: between its creation and its content the lock would count as stale.
+    // Some file systems have no links. Copying is second best: an empty lock would count as stale.
     if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) throw error;
     copyFileSync(draft, path, constants.COPYFILE_EXCL);
   }
 }
 
-/** Removes a lock that nobody holds. If another process was faster and locked anew, its lock is put back. */
+/** Removes a stale lock. If another process has replaced it meanwhile, that process' lock is put back. */
 function removeStale(path: string, stale: string): void {
   const aside = `${path}.stale.${process.pid}`;
   try {
@@ -75,7 +75,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** The process that holds the lock, if it still lives. */
+/** The id of the process that holds the lock; undefined if that process has ended. */
 function ownerOf(lock: string): number | undefined {
   const [, id = "", start = ""] = /^(\d+) (.*)\n$/.exec(lock) ?? [];
   const pid = Number(id);
@@ -88,11 +88,11 @@ function ownerOf(lock: string): number | undefined {
   return startOf(pid) === start ? pid : undefined;
 }
 
-/** When a process began, in a form that is only compared; empty where the system does not tell. */
+/** The start time of a process, as text to compare; empty if the system does not provide it. */
 function startOf(pid: number): string {
   try {
     if (process.platform === "linux") {
-      // The 22nd field; the second, the name, may hold spaces and parentheses.
+      // The start time is the 22nd field. The second, the name, may contain spaces and parentheses.
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
       return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
     }

@@ -1,22 +1,22 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 
-// A file of records that only grows. Each record is
+// An append-only file of records. Each record is
 //
 //   length of the payload (4 bytes) | CRC-32 of those 4 bytes | CRC-32 of the payload | payload
 //
-// with big-endian integers. The length has a checksum of its own, so that a damaged length in the middle is
-// not taken for a record that the end of the file cuts off.
+// with big-endian integers. The length has its own checksum, so that a damaged length in the middle is not mistaken
+// for an unfinished record at the end.
 
 const HEADER_BYTES = 12;
 
-/** Where a record's payload lies in the file. */
+/** The place of a record's payload in the file, in bytes. */
 export interface RecordPlace {
   readonly offset: number;
   readonly length: number;
 }
 
-/** Bytes that are no record, although more comes after them: nothing that an interrupted write leaves behind. */
+/** Thrown for bytes that are no record but have more bytes behind them, which an interrupted write cannot cause. */
 export class DamagedLogError extends Error {
   override readonly name = "DamagedLogError";
 
@@ -28,13 +28,13 @@ export class DamagedLogError extends Error {
   }
 }
 
-/** A log that is open for reading and appending. One process at a time: the caller holds a lock. */
+/** A log that is open for reading and appending. The caller makes sure that only one process has it open. */
 export class RecordLog {
   readonly #fd: number;
   #end: number;
 
   /**
-   * @param start where the first record begins.
+   * @param start the offset of the first record in bytes.
    * @throws {@link DamagedLogError}, or the system's error.
    */
   constructor(path: string, start: number) {
@@ -42,14 +42,14 @@ export class RecordLog {
     this.#end = start;
   }
 
-  /** How many bytes the file has that are whole records. */
+  /** The end of the last whole record in bytes. */
   get size(): number {
     return this.#end;
   }
 
   /**
-   * Finds the records, and cuts off an unfinished one at the end: it was never told to anybody.
-   * @returns how many bytes were cut.
+   * Reads all records. It cuts off an unfinished record at the end, whose block was never announced.
+   * @returns the number of bytes cut off.
    */
   scan(found: (place: RecordPlace, payload: Uint8Array) => void): number {
     const fileSize = fstatSync(this.#fd).size;
@@ -68,13 +68,13 @@ export class RecordLog {
   }
 
   read({ offset, length }: RecordPlace): Uint8Array {
-    // Not a Buffer: what is sliced out of one would keep all of it in memory.
+    // A slice of a Buffer can keep a larger pool of memory alive; a Uint8Array does not.
     const payload = new Uint8Array(length);
     readFully(this.#fd, payload, offset);
     return payload;
   }
 
-  /** Adds a record. When this returns, it is on the disk; when it throws, the log is as before. */
+  /** Appends a record and syncs it to the disk. If it throws, the log is unchanged. */
   append(payload: Uint8Array): void {
     const record = frame(payload);
     try {
@@ -93,7 +93,7 @@ export class RecordLog {
     closeSync(this.#fd);
   }
 
-  /** The record at the end of what has been read; undefined for one that was not written to its end. */
+  /** Reads the next record; undefined if it is unfinished. */
   #readRecord(fileSize: number): Uint8Array | undefined {
     const left = fileSize - this.#end;
     if (left < HEADER_BYTES) return undefined;
@@ -101,7 +101,7 @@ export class RecordLog {
     readFully(this.#fd, header, this.#end);
     const length = header.readUInt32BE(0);
     if (crc32(header.subarray(0, 4)) !== header.readUInt32BE(4)) {
-      // A file system may make a file longer before it has its bytes.
+      // After a crash, a file system may leave zeros where the file was extended but not written.
       if (this.#isZero(this.#end, fileSize)) return undefined;
       throw new DamagedLogError(this.#end, left);
     }
@@ -124,7 +124,7 @@ export class RecordLog {
   }
 }
 
-/** A payload as the log has it. */
+/** Puts the header of a record before its payload. */
 export function frame(payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
   record.writeUInt32BE(payload.length, 0);

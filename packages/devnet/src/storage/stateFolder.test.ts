@@ -292,7 +292,7 @@ describe("a block that cannot be kept", () => {
     }
     await expect(chain.mine()).rejects.toThrow("no room");
     const balance = { kind: "setBalance", address: addressOf(0), balance: 1n } as const;
-    await expect(chain.change(balance)).rejects.toThrow("no room");
+    await expect(chain.patch(balance)).rejects.toThrow("no room");
     expect([chain.head.number, chain.pool.size, announced]).toEqual([0, 2, []]);
     expect(chain.state.account(addressOf(0))).toBeUndefined();
 

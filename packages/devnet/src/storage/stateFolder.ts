@@ -36,27 +36,27 @@ const FORMAT = 1;
 /** The first line of the log, which people and other programs can read. */
 const TITLE = `gas-waiver chain log ${FORMAT}\n`;
 
-/** What was found in the folder at the start. */
-export interface Restored {
-  /** Blocks after genesis. */
+/** The chain that the folder held at the start. */
+export interface RestoredChain {
+  /** The number of blocks after genesis. */
   readonly blocks: number;
-  /** Bytes of an unfinished record that were cut off the end of the log. */
+  /** The bytes of an unfinished record that were cut off the end of the log. */
   readonly cutBytes: number;
 }
 
 /**
- * A folder that keeps a chain: `chain.log` with every block and every change between blocks, each synced
- * before anybody hears of it, and `lock`.
+ * Keeps a chain in a folder. `chain.log` has every block and every state patch, each synced before it is announced.
+ * `lock` names the process that uses the folder.
  */
 export class StateFolder implements Journal {
   readonly folder: string;
   readonly #unlock: () => void;
   #log: RecordLog | undefined;
   #places: RecordPlace[] = [];
-  #restored: Restored = { blocks: 0, cutBytes: 0 };
+  #restored: RestoredChain = { blocks: 0, cutBytes: 0 };
 
   /**
-   * Creates the folder if it is not there, and takes its lock.
+   * Creates the folder if it is missing, and locks it.
    * @throws {@link StateFolderError}
    */
   constructor(folder: string) {
@@ -69,7 +69,7 @@ export class StateFolder implements Journal {
     }
   }
 
-  get restored(): Restored {
+  get restored(): RestoredChain {
     return this.#restored;
   }
 
@@ -98,12 +98,12 @@ export class StateFolder implements Journal {
     this.#append(encodeRollBack(position));
   }
 
-  /** An error of the folder's content, or of the system, as a sentence about this folder. */
+  /** Turns an error about the folder's content, or of the system, into a {@link StateFolderError}. */
   explain(error: unknown): unknown {
     return explained(this.folder, error);
   }
 
-  /** Gives the folder back. */
+  /** Closes the log and releases the lock. */
   close(): void {
     this.#log?.close();
     this.#log = undefined;
@@ -149,7 +149,7 @@ export class StateFolder implements Journal {
     return kept;
   }
 
-  /** The genesis that is kept, if it is this program's: only its time and gas limit may differ. */
+  /** The genesis in the log. Its state must be this version's; its time and gas limit may differ. */
   #genesisOf(payload: Uint8Array, own: SealedBlock): SealedBlock {
     const { chainId, genesis } = decodeGenesis(payload);
     if (chainId !== DEVNET_CHAIN_ID) {
@@ -164,7 +164,7 @@ export class StateFolder implements Journal {
   }
 }
 
-/** Writes the log's beginning under another name first, so that it is whole as soon as it is there. */
+/** Writes the start of the log under another name and renames it, so that the log never exists incomplete. */
 function createLog(folder: string, path: string, genesis: SealedBlock): void {
   const draft = `${path}.new`;
   const beginning = Buffer.concat([Buffer.from(TITLE), frame(encodeGenesis(DEVNET_CHAIN_ID, genesis))]);
@@ -174,7 +174,7 @@ function createLog(folder: string, path: string, genesis: SealedBlock): void {
 }
 
 function sync(folder: string): void {
-  // Windows has no handle of a folder to sync.
+  // Windows cannot sync a folder.
   if (process.platform === "win32") return;
   const fd = openSync(folder, "r");
   fsyncSync(fd);

@@ -1,4 +1,4 @@
-/** Why a state folder cannot be used, in one sentence for the person who named it. */
+/** Thrown if a state folder cannot be used. The message is one sentence for the person who named the folder. */
 export class StateFolderError extends Error {
   override readonly name = "StateFolderError";
 

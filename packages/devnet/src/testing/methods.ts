@@ -1,15 +1,15 @@
 import { Chain } from "../chain/chain.js";
-import { startMiner } from "../chain/miner.js";
+import { Miner } from "../chain/miner.js";
 import { ethereumJsExecutor } from "../evm/executor.js";
 import { installFaults } from "../faults/installFaults.js";
 import { createMethods } from "../methods/createMethods.js";
 import { resolveOptions } from "../options.js";
 
-/** The names of all that the node answers. */
+/** The names of all methods of the node. */
 export function methodNames(): string[] {
   const options = resolveOptions({ blockTimeMs: 0 });
   const chain = new Chain(options, ethereumJsExecutor);
-  const miner = startMiner(chain, { ...options, onError: () => {} });
+  const miner = new Miner(chain, { ...options, onError: () => {} });
   const { methods: faultMethods } = installFaults({
     chain,
     miner,

@@ -4,27 +4,27 @@ import type { Method, Methods } from "../rpc/method.js";
 import { address, bytes, quantity, uint64 } from "../rpc/params.js";
 
 /**
- * Changes of the state that no transaction makes. Reads of the latest block see them at once; the next block's
- * root commits to them.
+ * Methods that change the state without a transaction. Reads of the latest block see the change at once, and the next
+ * block's state root commits to it.
  */
-export function stateChangeMethods(chain: Chain): Methods {
+export function statePatchMethods(chain: Chain): Methods {
   const account = (value: unknown) => bytesToHex(address(value));
   const setBalance: Method = async ([who, wei]) => {
-    await chain.change({ kind: "setBalance", address: account(who), balance: quantity(wei, "balance") });
+    await chain.patch({ kind: "setBalance", address: account(who), balance: quantity(wei, "balance") });
     return null;
   };
   const setNonce: Method = async ([who, nonce]) => {
-    await chain.change({ kind: "setNonce", address: account(who), nonce: uint64(nonce, "nonce") });
+    await chain.patch({ kind: "setNonce", address: account(who), nonce: uint64(nonce, "nonce") });
     return null;
   };
   const setCode: Method = async ([who, code]) => {
-    await chain.change({ kind: "setCode", address: account(who), code: bytes(code, "code") });
+    await chain.patch({ kind: "setCode", address: account(who), code: bytes(code, "code") });
     return null;
   };
   const setStorageAt: Method = async ([who, slot, value]) => {
     const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
     const word = bytes(value, "value", 32);
-    await chain.change({ kind: "setSlot", address: account(who), slot: key, value: word });
+    await chain.patch({ kind: "setSlot", address: account(who), slot: key, value: word });
     return true;
   };
   return {

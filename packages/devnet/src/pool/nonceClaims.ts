@@ -1,24 +1,24 @@
 import type { Hex } from "@gas-waiver/protocol";
-import type { Entry } from "./admission.js";
+import type { PoolEntry } from "./admission.js";
 
 interface Run {
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** Which nonces of an account transactions in the pool would use, as signer or as inner sender. */
-export class Claims {
+/** Counts which nonces of each account the pool's transactions would use, as signer or as sender of an inner. */
+export class NonceClaims {
   readonly #byAccount = new Map<Hex, Map<bigint, number>>();
-  /** Nonces known to be claimed one after the other, `to` excluded, so that nobody counts through them again. */
+  /** A range of nonces that are all claimed, `to` excluded. It spares {@link nextFree} to search from the start. */
   readonly #runs = new Map<Hex, Run>();
 
-  /** @param by 1 when the entry comes, -1 when it goes. */
-  add(entry: Entry, by: 1 | -1): void {
+  /** @param by 1 for an entry that is added, -1 for one that is removed. */
+  add(entry: PoolEntry, by: 1 | -1): void {
     this.#count(entry.signer, entry.nonce, by);
     if (entry.kind === "wrapper") this.#count(entry.inner.sender, entry.innerNonce, by);
   }
 
-  /** The first nonce from `next` on that is not claimed. */
+  /** The lowest unclaimed nonce that is at least `next`. */
   nextFree(account: Hex, next: bigint): bigint {
     const claims = this.#byAccount.get(account);
     if (claims === undefined) return next;
@@ -46,7 +46,7 @@ export class Claims {
     claims.delete(nonce);
     const run = this.#runs.get(account);
     if (run === undefined || nonce < run.from || nonce >= run.to) return;
-    // Blocks take the lowest first, so the rest of the run stays known.
+    // Blocks use the lowest nonce first, so the rest of the run stays valid.
     this.#runs.set(
       account,
       nonce === run.from ? { from: nonce + 1n, to: run.to } : { from: run.from, to: nonce },

@@ -1,0 +1,27 @@
+import type { Hex } from "@gas-waiver/protocol";
+import type { Overlay } from "../state/overlay.js";
+import { EMPTY_ACCOUNT } from "../state/reader.js";
+
+/**
+ * A change to the state that no transaction makes, such as anvil_setBalance. It happens between two blocks, and the
+ * state root of the later block commits to it. Addresses and slots are lower-case hex.
+ */
+export type StatePatch =
+  | { readonly kind: "setBalance"; readonly address: Hex; readonly balance: bigint }
+  | { readonly kind: "setNonce"; readonly address: Hex; readonly nonce: bigint }
+  | { readonly kind: "setCode"; readonly address: Hex; readonly code: Uint8Array }
+  | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array };
+
+/** Writes the patch into an overlay over the latest state. */
+export function applyPatch(patch: StatePatch, state: Overlay): void {
+  const { address } = patch;
+  const record = state.account(address) ?? EMPTY_ACCOUNT;
+  if (patch.kind === "setBalance") state.setAccount(address, { ...record, balance: patch.balance });
+  else if (patch.kind === "setNonce") state.setAccount(address, { ...record, nonce: patch.nonce });
+  else if (patch.kind === "setCode") state.setCode(address, patch.code);
+  else {
+    // A state root commits to storage through its account, so there has to be one.
+    if (state.account(address) === undefined) state.setAccount(address, record);
+    state.setSlot(address, patch.slot, patch.value);
+  }
+}

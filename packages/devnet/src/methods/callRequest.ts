@@ -1,0 +1,109 @@
+import { type AccessList, createTx, getCalldataFloorGas } from "@ethereumjs/tx";
+import { Address } from "@ethereumjs/util";
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { Chain } from "../chain/chain.js";
+import { common } from "../evm/common.js";
+import type { AccessedAccount, Call } from "../evm/executor.js";
+import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
+import { address, bytes, hash, object, optional, quantity, shortJson, uint64 } from "../rpc/params.js";
+import { NO_BYTES, type StateReader } from "../state/reader.js";
+
+/** The parameters of a call, as eth_call and eth_estimateGas take them. */
+export interface CallRequest {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array | undefined;
+  readonly data: Uint8Array;
+  readonly value: bigint;
+  readonly gasPrice: bigint;
+  readonly gas: bigint | undefined;
+  readonly accessList: readonly AccessedAccount[] | undefined;
+}
+
+/** The most gas of a call, whatever it asks for. Without a cap an endless loop would hold the node for a minute. */
+export const CALL_GAS_CAP = 100_000_000n;
+
+export function readCallRequest(param: unknown): CallRequest {
+  const call = object(param, "the call");
+  const { input, data } = call;
+  if (input !== undefined && data !== undefined && input !== data) {
+    throw invalidParams("the call has both input and data, and they differ");
+  }
+  return {
+    from: optional(call.from, new Uint8Array(20), (value) => address(value, "from")),
+    to: optional(call.to, undefined, (value) => address(value, "to")),
+    data: optional(input ?? data, NO_BYTES, (value) => bytes(value, "data")),
+    value: optional(call.value, 0n, (value) => quantity(value, "value")),
+    gasPrice: optional(call.gasPrice ?? call.maxFeePerGas, 0n, (value) => quantity(value, "gasPrice")),
+    gas: optional(call.gas, undefined, (value) => uint64(value, "gas")),
+    accessList: optional(call.accessList, undefined, readAccessList),
+  };
+}
+
+function readAccessList(value: unknown): AccessedAccount[] {
+  if (!Array.isArray(value)) throw invalidParams(`accessList is ${shortJson(value)}, not a list`);
+  return value.map((item: unknown) => {
+    const entry = object(item, "an entry of accessList");
+    const keys = entry.storageKeys ?? [];
+    if (!Array.isArray(keys)) throw invalidParams(`storageKeys is ${shortJson(keys)}, not a list`);
+    return {
+      address: bytesToHex(address(entry.address, "an address of accessList")),
+      storageKeys: keys.map((key: unknown) => hash(key, "a storage key")),
+    };
+  });
+}
+
+export function toCall(
+  { from, to, data, value, gasPrice, accessList }: CallRequest,
+  executionGas: bigint,
+): Call {
+  return { from, to, data, value, gasPrice, executionGas, accessList };
+}
+
+/** The gas limit of a call: the requested one, or the cap of the block and of the node if that is lower. */
+export function callGas(chain: Chain, { gas }: CallRequest): bigint {
+  const { blockGasLimit } = chain.options;
+  const most = blockGasLimit < CALL_GAS_CAP ? blockGasLimit : CALL_GAS_CAP;
+  return gas !== undefined && gas < most ? gas : most;
+}
+
+/**
+ * The intrinsic gas of the transaction that the request would become, its calldata floor (EIP-7623), and the higher of
+ * the two, below which no gas limit can be.
+ */
+export function leastGas(request: CallRequest) {
+  const from = new Address(request.from);
+  const fields = {
+    type: request.accessList === undefined ? 0 : 1,
+    data: request.data,
+    gasLimit: 2n ** 53n,
+    ...(request.to && { to: new Address(request.to) }),
+    ...(request.accessList && { accessList: toEvmAccessList(request.accessList) }),
+  };
+  const tx = createTx(fields, { common, freeze: false });
+  tx.getSenderAddress = () => from;
+  const intrinsic = tx.getIntrinsicGas();
+  const floor = getCalldataFloorGas(tx, from);
+  return { intrinsic, floor, least: intrinsic > floor ? intrinsic : floor };
+}
+
+/** @throws {@link RpcError} if the sender cannot pay the value that the call carries. */
+export function assertValueCovered({ from, value }: CallRequest, state: StateReader): void {
+  const balance = balanceOf(from, state);
+  if (balance >= value) return;
+  throw new RpcError(
+    RPC_CODES.refused,
+    `insufficient funds for transfer: ${bytesToHex(from)} has ${balance} wei, the call carries ${value}`,
+    { reason: "INSUFFICIENT_FUNDS", balance: balance.toString(), value: value.toString() },
+  );
+}
+
+export function balanceOf(account: Uint8Array, state: StateReader): bigint {
+  return state.account(bytesToHex(account))?.balance ?? 0n;
+}
+
+export function toEvmAccessList(list: readonly AccessedAccount[]): AccessList {
+  return list.map(({ address: account, storageKeys }) => ({
+    address: account,
+    storageKeys: [...storageKeys],
+  }));
+}
