@@ -9,7 +9,7 @@ import { createChecker } from "./check/check.js";
 import { createReadiness } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
 import { listen } from "./http/listen.js";
-import { createMetricsApp } from "./http/routes/metrics.js";
+import { createMetricsApp } from "./http/metricsApp.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";

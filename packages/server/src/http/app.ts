@@ -1,85 +1,57 @@
-import { type Health, ROUTES } from "@gas-waiver/protocol";
+import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
-import type { Checker } from "../check/check.js";
-import type { ReadinessProbe } from "../health/readiness.js";
-import type { Intake } from "../intake/intake.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import type { BroadcastBuffer } from "../lane/broadcastBuffer.js";
 import { limitsOfService } from "../model/caller.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
-import type { KeyPolicyDependencies } from "../policy/keyPolicy.js";
-import type { Store } from "../store/store.js";
 import { createTokenStore } from "../store/tokenStore.js";
-import { createAuthenticator } from "./auth.js";
+import { createAuthenticator } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { registerCors } from "./cors.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { limitConnections } from "./limits/connections.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
-import { registerCheck } from "./routes/check.js";
-import { registerDescriptions } from "./routes/descriptions.js";
-import { registerHealth } from "./routes/health.js";
-import { registerPolicy } from "./routes/policy.js";
-import { registerReady } from "./routes/ready.js";
-import { registerSubmissions } from "./routes/submissions.js";
-import { registerSubmit } from "./routes/submit.js";
-import { registerSocket } from "./socket/socket.js";
+import { registerRoutes } from "./routes/index.js";
+import type { RouteServices } from "./routes/routeHandler.js";
 
-export interface AppDependencies {
-  readonly store: Store;
-  readonly chainRef: number;
-  readonly intake: Intake;
-  readonly options: ResolvedOptions;
-  readonly health: Health;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly readiness: ReadinessProbe;
+export interface AppDependencies extends Omit<RouteServices, "authenticator" | "limiter" | "bodyMemory"> {
   readonly keys: KeyDirectory;
-  readonly policy: KeyPolicyDependencies;
-  readonly checker: Checker;
-  readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
 }
 
-/** The HTTP side: routes, and every failure as the document's error (D21). */
-export function createApp({
-  store,
-  chainRef,
-  intake,
-  options,
-  health,
-  log,
-  metrics,
-  readiness,
-  keys,
-  policy,
-  checker,
-  broadcastBuffer,
-}: AppDependencies): FastifyInstance {
-  const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, options.maxBodyBytes);
-  const app = createBaseApp({
-    log,
-    metrics,
-    maxBodyBytes: options.maxBodyBytes,
-    bodyMemory,
-    timeouts: options,
-    routes: Object.values(ROUTES),
-  });
+/**
+ * Builds the public HTTP interface. The life of a request, each step of which may refuse it:
+ *
+ * ```
+ *  connection   limits/connections    closes one connection too many without a word
+ *      │        socket/socket         takes a WebSocket's handshake; that request is over here
+ *      ▼
+ *  head         Node's parser         bytes that are no HTTP get a 400 from errors.ts
+ *      │        missingHost           refuses HTTP/1.1 without Host
+ *      │        cors                  answers preflights; adds the fields that browsers look for
+ *      │        base                  404 for an unknown path, 405 for a method that the path does not take
+ *      │        authenticator         finds the API key: one hook for all routes that need one (401)
+ *      │        routes/<route>        refuses by other header fields, before any of the body is read
+ *      ▼
+ *  body         body/jsonBody         reads and parses JSON, counted against limits/bodyMemoryBudget
+ *      ▼
+ *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter (429),
+ *      │                              and calls intake, checker, store or policy
+ *      ▼
+ *  response     body/sendChunks       streams NDJSON lines at the client's pace; other answers leave in one piece
+ * ```
+ *
+ * A step refuses by throwing a `ProtocolError`. The error handler in errors.ts turns it, and any failure of the
+ * framework, into the one shape of errors (D21).
+ */
+export function createApp(dependencies: AppDependencies): FastifyInstance {
+  const { store, options, log, metrics, keys } = dependencies;
+  const { maxBodyBytes } = options;
+  const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
+  const routes = Object.values(ROUTES);
+  const app = createBaseApp({ log, metrics, maxBodyBytes, bodyMemory, timeouts: options, routes });
   limitConnections(app, options, metrics);
-  app.decorateRequest("caller");
-  app.decorateRequest("grant");
   registerCors(app, options);
-  registerHealth(app, health);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
   const limiter = createRateLimiter({ tokenStore: createTokenStore(store), log });
   app.addHook("onClose", () => limiter.close());
-  registerReady(app, { readiness, authenticator });
-  registerDescriptions(app, { authenticator, version: health.version });
-  registerSubmit(app, { intake, authenticator, limiter });
-  registerSocket(app, { intake, options, authenticator, limiter, memory: bodyMemory, log, metrics });
-  registerCheck(app, { checker, authenticator, limiter });
-  registerPolicy(app, { authenticator, policy });
-  registerSubmissions(app, { store, chainRef, authenticator, broadcastBuffer });
+  registerRoutes(app, { ...dependencies, authenticator, limiter, bodyMemory });
   return app;
 }

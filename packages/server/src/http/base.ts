@@ -1,5 +1,4 @@
-import { ProtocolError } from "@gas-waiver/protocol";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type FastifyInstance, fastify } from "fastify";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import { DEFAULTS } from "../model/options.js";
@@ -9,24 +8,26 @@ import { answerMalformedRequest, createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { closeUnusedConnections } from "./limits/unusedConnections.js";
 import { refuseMissingHost } from "./missingHost.js";
-import { allowedMethods, pathOf, type RoutePattern } from "./paths.js";
+import { refuseUnknownPaths } from "./notFound.js";
+import type { RoutePattern } from "./paths.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "refused">;
   readonly maxBodyBytes: number;
-  /** Bounds the bodies of callers; without it each body is bounded by itself alone. */
+  /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
   readonly timeouts?: RequestTimeouts;
-  /** What there is, for who asks for something else. */
+  /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
 }
 
 export interface RequestTimeouts {
-  /** A head that takes longer than this, or a whole request (a slow 32 MiB body), is cut off. */
+  /** For the request line and the header fields to arrive. */
   readonly headTimeoutMs: number;
+  /** For a whole request to arrive, such as a slow 32 MiB body. */
   readonly bodyTimeoutMs: number;
-  /** The longest silence before an answer. */
+  /** The longest wait for a response. */
   readonly requestTimeoutMs: number;
 }
 
@@ -36,57 +37,42 @@ const DEFAULT_TIMEOUTS: RequestTimeouts = {
   requestTimeoutMs: DEFAULTS.requestTimeoutMs,
 };
 
-/** Of all header fields together, and so of a path: Node's default. */
-export const MAX_HEAD_BYTES = 16_384;
-/** How often Node looks for slow requests; by itself every 30 seconds, so that 10 could become 40. */
+/** All header fields together, and so the length of a path: Node's default. */
+const MAX_HEAD_BYTES = 16_384;
+/** Node's default is 30 seconds, which would turn a time-out of 10 seconds into 40. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** A client that takes nothing of its answer for so long, beyond the time it may wait for one, is cut off. */
-export const STALLED_CLIENT_MS = 90_000;
+/** A client that reads nothing for this long, beyond the longest wait for a response, is disconnected. */
+const STALLED_CLIENT_MS = 90_000;
 
-/** A listener of the service without its routes: every failure is the document's error (D21). */
+/** Builds a listener without routes. It answers every failure in the one shape of errors (D21). */
 export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   const { log, metrics, maxBodyBytes, bodyMemory, routes, timeouts = DEFAULT_TIMEOUTS } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
-  const answerError = createErrorHandler(log, metrics);
-  const answers = new PendingResponses();
+  const handleError = createErrorHandler(log, metrics);
+  const pendingResponses = new PendingResponses();
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: bodyTimeoutMs,
     connectionTimeout: STALLED_CLIENT_MS + requestTimeoutMs,
-    // Keep-alive connections do not hold up the end: requests under way are answered, idle ones are closed.
+    // `close` answers the requests in flight and closes idle keep-alive connections at once.
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // What is no id is told so by its route, however long it is.
+    // The route refuses an id of any length that is none.
     routerOptions: { maxParamLength: MAX_HEAD_BYTES },
     http: {
       requireHostHeader: false,
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, headTimeoutMs),
     },
-    clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, answers),
-    // A URL that is none reaches no route, and so no error handler.
-    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
+    clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, pendingResponses),
+    // A malformed URL reaches no route, and so not the error handler either.
+    frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
-  answers.track(app.server);
+  pendingResponses.track(app.server);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);
-  app.setErrorHandler(answerError);
-  const notFound = (request: FastifyRequest, reply: FastifyReply): ProtocolError => {
-    const path = pathOf(request.url);
-    const methods = allowedMethods(path, routes);
-    if (methods.length === 0) return new ProtocolError("NO_SUCH_PATH", `there is no ${path}`);
-    reply.header("allow", methods.join(", "));
-    const message = `${path} takes ${methods.join(", ")}, not ${request.method}`;
-    return new ProtocolError("NO_SUCH_METHOD", message);
-  };
-  app.setNotFoundHandler((request, reply) => {
-    throw notFound(request, reply);
-  });
-  // Before the body is looked at: where nothing is, it is not worth the memory, and it does not matter what it is.
-  app.addHook("preParsing", (request, reply, payload, done) => {
-    if (request.is404) done(notFound(request, reply));
-    else done(null, payload);
-  });
+  app.setErrorHandler(handleError);
+  refuseUnknownPaths(app, routes);
   return app;
 }

@@ -2,7 +2,10 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { StartError } from "../model/errors.js";
 
-/** Opens a port; 0 takes a free one. @throws {@link StartError} with one sentence if it cannot be had. */
+/**
+ * Opens a port. Port 0 takes a free one.
+ * @throws {@link StartError} with one sentence if the port cannot be opened.
+ */
 export async function listen(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },

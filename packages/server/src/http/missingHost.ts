@@ -3,8 +3,9 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 
 /**
- * Answers by ourselves what Node would answer without a body (D21); it must not ask for `Host` by itself. A request without `Host` is refused (RFC 9112, 3.2). An
- * expectation that nobody knows is left out of account, which a server is free to do (RFC 9110, 10.1.1).
+ * Refuses HTTP/1.1 requests without `Host` (RFC 9112, 3.2). Node would answer them with an empty body, so its own check
+ * is off and this hook sends the error of D21. Node would also answer an unknown `Expect` with an empty 417; the
+ * service ignores the field instead, as a server may (RFC 9110, 10.1.1).
  */
 export function refuseMissingHost(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {

@@ -2,11 +2,11 @@ import { ROUTES } from "@gas-waiver/protocol";
 
 export interface RoutePattern {
   readonly method: string;
-  /** A segment with a colon in front stands for any. */
+  /** A segment that begins with a colon stands for any segment. */
   readonly path: string;
 }
 
-/** What the routes of this path take; none if there is no such path. */
+/** @returns the methods of all routes with this path; none if there is no such path. */
 export function allowedMethods(
   path: string,
   routes: readonly RoutePattern[] = Object.values(ROUTES),
@@ -22,7 +22,7 @@ export function allowedMethods(
   return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
-/** The path without its query, which may hold what is not ours to repeat. */
+/** @returns the path without its query, which may hold secrets that an answer must not repeat. */
 export function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
+import { requireApiKey } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { sendChunks } from "./body/sendChunks.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
@@ -34,10 +35,8 @@ async function start() {
     bodyMemory,
     routes: [],
   });
-  app.decorateRequest("caller");
-  app.addHook("onRequest", async (request) => {
-    request.caller = callerOf("a");
-  });
+  const grant = { caller: callerOf("a"), signal: new AbortController().signal };
+  requireApiKey(app, { authenticate: () => grant });
   const [first, second, read, left] = [signal(), signal(), signal<Socket>(), signal()];
   app.get("/slow", (_request, reply) =>
     sendChunks(

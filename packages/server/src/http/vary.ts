@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 
-/** Says that the answer depends on this field of the request too (RFC 9110, 12.5.5). */
+/** Adds a request field to `Vary`: the response depends on it (RFC 9110, 12.5.5). */
 export function addVary(reply: FastifyReply, field: string): void {
   const before = reply.getHeader("vary");
   reply.header("vary", before === undefined ? field : `${before}, ${field}`);

@@ -31,7 +31,7 @@ const held = (changes: Partial<StoredKey> = {}) => new CachedKey(keyWith(changes
 
 function outcome(key: CachedKey, hash: Buffer, seconds: number): string {
   try {
-    key.admit(hash, at(seconds));
+    key.authenticate(hash, at(seconds));
     return "admitted";
   } catch (error) {
     return (error as ProtocolError).reason;
@@ -68,8 +68,8 @@ describe("what a key has let in", () => {
 
   it("sees the key's limits as they are now", () => {
     const key = held();
-    const grant = key.admit(OLD, at(1));
-    expect(key.admit(OLD, at(1))).toBe(grant);
+    const grant = key.authenticate(OLD, at(1));
+    expect(key.authenticate(OLD, at(1))).toBe(grant);
     const changed = { ...caller, limits: { ...caller.limits, maxBatchSize: 1 } };
     key.update(keyWith({ version: 2n }), changed, at(2));
     expect(grant.caller).toBe(changed);
@@ -83,14 +83,14 @@ describe("what a key has let in", () => {
     ["UNKNOWN_KEY", { hash: NEW }],
   ])("ends with %s by a change of the key", (reason, changes) => {
     const key = held();
-    const grant = key.admit(OLD, at(1));
+    const grant = key.authenticate(OLD, at(1));
     key.update(keyWith(changes), caller, at(2));
     expect(whyEnded(grant.signal)).toBe(reason);
   });
 
   it("ends by itself when the key expires, or the overlap of its secret is over", () => {
     const key = held({ hash: NEW, previous: { hash: OLD, until: at(100) }, expiresAt: at(200) });
-    const [before, after] = [key.admit(OLD, at(1)), key.admit(NEW, at(1))];
+    const [before, after] = [key.authenticate(OLD, at(1)), key.authenticate(NEW, at(1))];
     key.endInvalidGrants(at(99));
     expect([before, after].map(({ signal }) => whyEnded(signal))).toEqual(["no", "no"]);
     key.endInvalidGrants(at(100));
@@ -101,10 +101,10 @@ describe("what a key has let in", () => {
 
   it("stays ended when the key is good again: who comes back gets a new grant", () => {
     const key = held();
-    const grant = key.admit(OLD, at(1));
+    const grant = key.authenticate(OLD, at(1));
     key.update(keyWith({ disabledAt: at(2) }), caller, at(2));
     key.update(keyWith(), caller, at(3));
-    expect(key.admit(OLD, at(3))).not.toBe(grant);
-    expect(whyEnded(key.admit(OLD, at(3)).signal)).toBe("no");
+    expect(key.authenticate(OLD, at(3))).not.toBe(grant);
+    expect(whyEnded(key.authenticate(OLD, at(3)).signal)).toBe("no");
   });
 });

@@ -56,7 +56,7 @@ export class CachedKey {
    * Lets in whoever has a good secret of this key.
    * @throws {@link ProtocolError} of code `UNAUTHORIZED`.
    */
-  admit(hash: Buffer, now: Date): Grant {
+  authenticate(hash: Buffer, now: Date): Grant {
     const refusal = this.#refusal(hash, now);
     if (refusal) throw refusal;
     const name = hash.toString("hex");

@@ -13,7 +13,7 @@ export interface KeyDirectory {
    * @param text the whole key; `hash` is its SHA-256.
    * @throws ProtocolError of code `UNAUTHORIZED`; the message never repeats the key.
    */
-  admit(text: string, hash: Buffer): Grant;
+  authenticate(text: string, hash: Buffer): Grant;
   /**
    * Reads what has changed in the store; or all of it, if `anew`: it may be another store than before, a backup that
    * was restored. Two looks at once are one, and one more if the first began too early.
@@ -91,9 +91,9 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
     });
   }, REFRESH_MS);
   return {
-    admit(text, hash) {
+    authenticate(text, hash) {
       const key = held.get(keyIdIn(text) ?? "");
-      if (key) return key.admit(hash, storeTime());
+      if (key) return key.authenticate(hash, storeTime());
       // What a known id with a wrong secret costs.
       timingSafeEqual(HASH_OF_NO_KEY, hash);
       timingSafeEqual(HASH_OF_NO_KEY, hash);

@@ -36,7 +36,7 @@ async function directory(now?: () => number): Promise<KeyDirectory> {
 /** `admitted`, or why not. */
 function outcome(keys: KeyDirectory, key: string): string {
   try {
-    keys.admit(key, hashOfKey(key));
+    keys.authenticate(key, hashOfKey(key));
     return "admitted";
   } catch (error) {
     return (error as ProtocolError).reason;
@@ -85,7 +85,7 @@ describe("a key that is created", () => {
     const { key, record } = await admin.create("tests", { label: "narrow", ...terms });
     expect(record).toMatchObject(terms);
     const keys = await directory();
-    const { caller } = keys.admit(key, hashOfKey(key));
+    const { caller } = keys.authenticate(key, hashOfKey(key));
     expect(caller).toMatchObject({ keyId: record.id, allowedTargets: undefined, caps: { gas: 5n } });
     expect(caller.limits).toEqual({
       ...LIMITS,
@@ -97,7 +97,7 @@ describe("a key that is created", () => {
     });
     await admin.update("tests", record.id, { limits: { queueShare: 0.002 } });
     await keys.refresh();
-    expect(keys.admit(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
+    expect(keys.authenticate(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
   });
 
   it.each([
@@ -161,7 +161,7 @@ describe("a change of a key", () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { key } = await admin.create("tests", { label: "k", expiresAt });
     const keys = await directory(() => clock.ms);
-    const { signal } = keys.admit(key, hashOfKey(key));
+    const { signal } = keys.authenticate(key, hashOfKey(key));
     clock.ms += 3_500_000;
     vi.advanceTimersByTime(500);
     expect(signal.aborted).toBe(false);
@@ -173,7 +173,7 @@ describe("a change of a key", () => {
   it("is found by who only looks now and then", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { key, record } = await admin.create("tests", { label: "k" });
-    const { signal } = (await directory()).admit(key, hashOfKey(key));
+    const { signal } = (await directory()).authenticate(key, hashOfKey(key));
     await admin.revoke("tests", record.id);
     expect(signal.aborted).toBe(false);
     const told = once(signal, "abort");
@@ -227,7 +227,7 @@ describe("a backup that is restored", () => {
     await admin.update("tests", record.id, { label: "after" });
     const { key: lost } = await admin.create("tests", { label: "after" });
     const keys = await directory();
-    const { signal } = keys.admit(lost, hashOfKey(lost));
+    const { signal } = keys.authenticate(lost, hashOfKey(lost));
     const restore = `delete from api_keys where id not in (select id from backup);
       update api_keys k set label = b.label, version = b.version from backup b where b.id = k.id`;
     const audit = "alter table key_audit disable trigger all; delete from key_audit";
@@ -271,7 +271,7 @@ describe("a key with terms that this version does not understand", () => {
     const { odd, other, write } = await withLater();
     const errors = vi.spyOn(silent, "error");
     const keys = await directory();
-    const { signal } = keys.admit(odd.key, hashOfKey(odd.key));
+    const { signal } = keys.authenticate(odd.key, hashOfKey(odd.key));
     await write();
     await keys.refresh();
     expect((signal.reason as ProtocolError).reason).toBe("KEY_DISABLED");

@@ -13,9 +13,9 @@ export function callerOf(keyId: string, changes: Partial<Caller> = {}): Caller {
   return { keyId, limits: LIMITS, allowedTargets: undefined, caps: undefined, ...changes };
 }
 
-/** A store without keys. */
+/** A key directory without keys. */
 export const NO_KEYS = {
-  admit(): never {
+  authenticate(): never {
     throw unknownKey();
   },
 };

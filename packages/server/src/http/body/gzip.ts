@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
-/** Does the request name gzip as an encoding that it takes (RFC 9110, 12.5.3)? `*` asks for nothing. */
+/** @returns whether `Accept-Encoding` names gzip (RFC 9110, 12.5.3). `*` does not count. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   return String(acceptEncoding ?? "")
     .split(",")
@@ -11,12 +11,12 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
     });
 }
 
-/** Method deflate, no name, no time, unknown system (RFC 1952, 2.3). */
+/** Method deflate, no file name, no time, unknown system (RFC 1952, 2.3). */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-/** The last block, an empty one (RFC 1951, 3.2.6). */
+/** An empty block that is marked as the last one (RFC 1951, 3.2.6). */
 const LAST_BLOCK = Buffer.from([3, 0]);
-/** What the next chunk may repeat: a line looks much like the one before. */
-const WINDOW_BYTES = 1_024;
+/** The next chunk refers back to these bytes, because a line looks much like the one before it. */
+const DICTIONARY_BYTES = 1_024;
 const DEFLATE_OPTIONS = {
   finishFlush: constants.Z_SYNC_FLUSH,
   level: 1,
@@ -26,26 +26,26 @@ const DEFLATE_OPTIONS = {
 };
 
 /**
- * The chunks as one gzip stream, each decodable as soon as it is there. Each is deflated by itself, with the one before
- * as its dictionary: a stream that waits for its next line costs one line of memory. zlib's own streams keep 80 to
- * 235 kB each for as long as they are open, which thousands of waiting requests would add up; a line takes 16 µs
- * either way.
+ * Compresses chunks into one gzip stream, of which each chunk can be decoded as soon as it arrives. Each chunk is
+ * deflated by itself, with the chunk before it as the dictionary, so a stream that waits for its next line holds one
+ * line in memory. A stream of zlib holds 80 to 235 kB as long as it is open, which adds up over thousands of waiting
+ * requests. A line takes 16 µs either way.
  */
 export async function* gzipChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let before: Uint8Array = Buffer.alloc(0);
+  let previous: Uint8Array = Buffer.alloc(0);
   let checksum = 0;
   let length = 0;
   let head = HEADER;
   for await (const chunk of chunks) {
-    const dictionary = before.length > 0 && { dictionary: before };
+    const dictionary = previous.length > 0 && { dictionary: previous };
     checksum = crc32(chunk, checksum);
     length += chunk.length;
-    before = chunk.subarray(-WINDOW_BYTES);
+    previous = chunk.subarray(-DICTIONARY_BYTES);
     yield Buffer.concat([head, deflateRawSync(chunk, { ...DEFLATE_OPTIONS, ...dictionary })]);
     head = Buffer.alloc(0);
   }
-  const sums = Buffer.alloc(8);
-  sums.writeUInt32LE(checksum, 0);
-  sums.writeUInt32LE(length % 2 ** 32, 4);
-  yield Buffer.concat([head, LAST_BLOCK, sums]);
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(checksum, 0);
+  trailer.writeUInt32LE(length % 2 ** 32, 4);
+  yield Buffer.concat([head, LAST_BLOCK, trailer]);
 }

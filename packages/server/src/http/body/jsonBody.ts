@@ -1,37 +1,40 @@
 import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
-import type { Caller } from "../../model/caller.js";
+import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
+import { GrowingBuffer } from "./growingBuffer.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 
 export interface JsonBodyOptions {
-  /** Of any body; a key may have a narrower limit. */
+  /** The limit of every body. A key may have a narrower one. */
   readonly maxBodyBytes: number;
-  /** Where the bodies of callers count; none on a listener without callers. */
+  /** Counts the bodies of callers. Undefined on a listener whose requests have no caller. */
   readonly memory: BodyMemoryBudget | undefined;
 }
 
-/** What a body begins with that does not say how long it is, or says that it is longer. */
-const FIRST_BYTES = 65_536;
-/** A body in more pieces than this has so many bytes in each on average, or costs more than it can be worth. */
-export const FREE_PIECES = 16_384;
-export const LEAST_BYTES_OF_PIECE = 64;
+/** A request with a body, of which only authenticated ones have a caller and a reservation. */
+type BodyRequest = FastifyRequest &
+  Partial<Pick<AuthenticatedRequest, "caller">> & {
+    bodyMemory?: MemoryReservation | undefined;
+  };
+
+/** The first block for a body that does not declare its length, or declares a larger one. */
+const INITIAL_BYTES = 65_536;
 
 /**
- * Reads bodies of JSON, and no others, into one block of bytes that grows. The framework would keep each piece as it
- * arrives, and a body that comes a byte a piece would take a hundred times its size.
+ * Replaces the framework's body parsers by one for JSON, which reads the body into one block of memory that grows. The
+ * framework would keep each chunk as it arrives, and a body of one-byte chunks would take a hundred times its size.
  */
 export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
-  app.decorateRequest("held");
-  app.addHook("preParsing", (request, reply, payload, done) => {
-    const { caller } = request as { readonly caller?: Caller };
-    if (memory !== undefined && caller !== undefined && request.method === "POST") {
-      const held = memory.openReservation(caller);
-      request.held = held;
-      // The request's texts are as large as its body, and are there until it is answered.
-      onResponseClosed(request.raw, reply.raw, () => held.release());
+  app.decorateRequest("bodyMemory");
+  app.addHook("preParsing", (request: BodyRequest, reply, payload, done) => {
+    if (memory !== undefined && request.caller !== undefined && request.method === "POST") {
+      const reservation = memory.openReservation(request.caller);
+      request.bodyMemory = reservation;
+      // The parsed texts are as large as the body, and live until the response is sent.
+      onResponseClosed(request.raw, reply.raw, () => reservation.release());
     }
     done(null, payload);
   });
@@ -44,88 +47,36 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
   });
 }
 
-/** @throws {@link ProtocolError} `BODY_TOO_LARGE` or `BODIES_AT_CAPACITY`; the rest of the body is thrown away. */
+/** @throws {@link ProtocolError} `BODY_TOO_LARGE` or `BODIES_AT_CAPACITY`; the rest of the body is dropped. */
 async function readText(
-  { headers, caller, held }: FastifyRequest & { caller?: Caller },
+  { headers, caller, bodyMemory }: BodyRequest,
   payload: RequestPayload,
   maxBodyBytes: number,
 ): Promise<string> {
-  const ofKey = caller?.limits.maxBodyBytes ?? maxBodyBytes;
-  const limit = Math.min(ofKey, maxBodyBytes);
-  const whose = limit < maxBodyBytes ? "of this key" : "that are taken";
+  const limit = Math.min(caller?.limits.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
+  const limitedBy = limit < maxBodyBytes ? "of this key" : "that are taken";
   const declared = headers["content-length"];
-  if (Number(declared ?? 0) > limit) throw tooLarge(limit, whose);
-  const block = new GrowingBuffer(Math.min(Number(declared ?? limit), FIRST_BYTES), limit, held);
+  if (Number(declared ?? 0) > limit) throw tooLarge(limit, limitedBy);
+  const buffer = new GrowingBuffer(Math.min(Number(declared ?? limit), INITIAL_BYTES), limit, bodyMemory);
   return await new Promise((resolve, reject) => {
-    // Once one does not fit, the rest is read and thrown away.
+    // After the first chunk that does not fit, the rest is read and dropped.
     let fits = true;
-    payload.on("data", (piece: Buffer) => {
+    payload.on("data", (chunk: Buffer) => {
       if (!fits) return;
       try {
-        fits = block.add(piece);
-        if (!fits) reject(tooLarge(limit, whose));
+        fits = buffer.add(chunk);
+        if (!fits) reject(tooLarge(limit, limitedBy));
       } catch (error) {
         fits = false;
         reject(error);
       }
     });
-    payload.once("end", () => resolve(block.text()));
+    payload.once("end", () => resolve(buffer.text()));
     payload.once("error", reject);
   });
 }
 
-/** Bytes that come in pieces of any size. */
-class GrowingBuffer {
-  readonly #limit: number;
-  readonly #held: MemoryReservation | undefined;
-  #bytes: Buffer;
-  #length = 0;
-  #pieces = 0;
-
-  constructor(first: number, limit: number, held: MemoryReservation | undefined) {
-    held?.grow(first);
-    this.#bytes = Buffer.allocUnsafe(first);
-    this.#limit = limit;
-    this.#held = held;
-  }
-
-  /**
-   * Is there room for it?
-   * @throws {@link ProtocolError} for a body of very many small pieces.
-   */
-  add(piece: Buffer): boolean {
-    const length = this.#length + piece.length;
-    if (++this.#pieces > FREE_PIECES + length / LEAST_BYTES_OF_PIECE) {
-      throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small pieces");
-    }
-    if (length > this.#limit) return false;
-    if (length > this.#bytes.length) this.#grow(length);
-    piece.copy(this.#bytes, this.#length);
-    this.#length = length;
-    return true;
-  }
-
-  text(): string {
-    return this.#bytes.toString("utf8", 0, this.#length);
-  }
-
-  #grow(least: number): void {
-    const size = Math.min(this.#limit, Math.max(least, this.#bytes.length * 2));
-    this.#held?.grow(size - this.#bytes.length);
-    const larger = Buffer.allocUnsafe(size);
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
-  }
-}
-
-function tooLarge(maxBodyBytes: number, whose: string): ProtocolError {
-  const message = `the body is larger than the ${maxBodyBytes} bytes ${whose}`;
+function tooLarge(maxBodyBytes: number, limitedBy: string): ProtocolError {
+  const message = `the body is larger than the ${maxBodyBytes} bytes ${limitedBy}`;
   return new ProtocolError("BODY_TOO_LARGE", message, { maxBodyBytes });
-}
-
-declare module "fastify" {
-  interface FastifyRequest {
-    /** What the body holds, on listeners that bound it. */
-    held: MemoryReservation | undefined;
-  }
 }

@@ -2,25 +2,26 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Calls once when the answer is out or its client has left; at once, if the client has left already. The answer alone
- * does not tell: one that waits behind another on its connection never closes when the connection does.
+ * Calls back once, when the response is sent or its client has left; at once if the client has left already. The
+ * response's own `close` is not enough: a response that waits behind another one on its connection never emits it when
+ * the connection closes.
  */
 export function onResponseClosed(
   { socket }: IncomingMessage,
   response: ServerResponse,
-  then: () => void,
+  callback: () => void,
 ): void {
   if (socket.closed) {
-    then();
+    callback();
     return;
   }
-  const over = () => {
-    socket.off("close", over);
-    response.off("close", over);
-    then();
+  const onClose = () => {
+    socket.off("close", onClose);
+    response.off("close", onClose);
+    callback();
   };
-  // As many as the requests that the client sends without waiting.
+  // A client may send any number of requests without waiting for their responses.
   setMaxListeners(0, socket);
-  socket.once("close", over);
-  response.once("close", over);
+  socket.once("close", onClose);
+  response.once("close", onClose);
 }

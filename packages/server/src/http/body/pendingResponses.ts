@@ -6,38 +6,38 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The answers of each connection that are not out yet: a client may send the next request without waiting for them. */
+/** Knows the unsent responses of each connection. A client may send requests without waiting for responses. */
 export class PendingResponses {
   readonly #exchanges = new WeakMap<Socket, Set<Exchange>>();
   readonly #ending = new WeakSet<Socket>();
 
-  /** Begins to hear of the server's requests. */
+  /** Starts to follow the server's requests. */
   track(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
       const exchange = { request, response };
-      const ofSocket = this.#exchanges.get(socket) ?? new Set();
-      this.#exchanges.set(socket, ofSocket.add(exchange));
+      const exchanges = this.#exchanges.get(socket) ?? new Set();
+      this.#exchanges.set(socket, exchanges.add(exchange));
       response.once("close", () => {
-        ofSocket.delete(exchange);
-        if (this.#ending.has(socket) && !this.#isAnswering(socket)) socket.end();
+        exchanges.delete(exchange);
+        if (this.#ending.has(socket) && !this.#isPending(socket)) socket.end();
       });
     });
   }
 
   /**
-   * Closes a connection on which nothing more can be understood behind the last answer to what was understood.
-   * @returns false, and does nothing, if no such answer is under way.
+   * Closes a connection after its last pending response. For connections whose further bytes make no sense.
+   * @returns false, and does nothing, if no response is pending.
    */
   endAfterPending(socket: Socket): boolean {
-    if (!this.#isAnswering(socket)) return false;
+    if (!this.#isPending(socket)) return false;
     this.#ending.add(socket);
     return true;
   }
 
-  /** The request that broke off has no answer, unless it was refused before. */
-  #isAnswering(socket: Socket): boolean {
-    const ofSocket = [...(this.#exchanges.get(socket) ?? [])];
-    return ofSocket.some(({ request, response }) => request.complete || response.headersSent);
+  /** A request that broke off gets no response, unless it was refused before. */
+  #isPending(socket: Socket): boolean {
+    const exchanges = [...(this.#exchanges.get(socket) ?? [])];
+    return exchanges.some(({ request, response }) => request.complete || response.headersSent);
   }
 }

@@ -1,19 +1,16 @@
-/**
- * The items until the signal is aborted: then whoever makes them is told to stop, and the rest does not come. Nothing
- * that was begun is cancelled by it (D19).
- */
-export async function* takeUntilAborted<T>(items: AsyncIterable<T>, ended: AbortSignal): AsyncGenerator<T> {
+/** Yields items until the signal is aborted, then tells the source to stop. It cancels no work behind the items (D19). */
+export async function* takeUntilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   const stop = () => void iterator.return?.();
-  ended.addEventListener("abort", stop);
+  signal.addEventListener("abort", stop);
   try {
-    while (!ended.aborted) {
+    while (!signal.aborted) {
       const next = await iterator.next();
-      if (next.done || ended.aborted) return;
+      if (next.done || signal.aborted) return;
       yield next.value;
     }
   } finally {
-    ended.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stop);
     await iterator.return?.();
   }
 }

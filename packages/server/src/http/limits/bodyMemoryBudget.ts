@@ -1,71 +1,71 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../../model/caller.js";
 
-/** What one body or frame holds. */
+/** The memory of one body or WebSocket message. */
 export interface MemoryReservation {
-  /** @throws {@link ProtocolError} `BODIES_AT_CAPACITY`, and holds no more than before. */
+  /** @throws {@link ProtocolError} `BODIES_AT_CAPACITY`. Then the reservation stays as large as before. */
   grow(bytes: number): void;
-  /** Gives everything back; may be called again. */
+  /** Frees the whole reservation. May be called more than once. */
   release(): void;
 }
 
 export type BudgetOwner = Pick<Caller, "keyId"> & { readonly limits: Pick<Caller["limits"], "queueShare"> };
 
 /**
- * Bounds the bytes of all bodies and frames that are held at once, from their first byte until their request is over
- * (a frame: until it is in the store), in all and for each key, which may hold as large a share of it as of the queue,
- * and one of the largest bodies in any case.
+ * Bounds the memory of all bodies and WebSocket messages together. A body counts from its first byte until its response
+ * is sent; a message until its transactions are in the store. Each key may hold the same share of the memory as of the
+ * queue, and in any case one body of the largest size.
  */
 export class BodyMemoryBudget {
   readonly #capacity: number;
-  readonly #largest: number;
-  readonly #ofKey = new Map<string, number>();
-  #all = 0;
+  readonly #maxBodyBytes: number;
+  readonly #bytesByKey = new Map<string, number>();
+  #bytes = 0;
 
   /**
-   * @param capacity in bytes.
-   * @param largest a body or frame, in bytes.
+   * @param capacity in bytes, for all keys together.
+   * @param maxBodyBytes the size of the largest body or message.
    */
-  constructor(capacity: number, largest: number) {
+  constructor(capacity: number, maxBodyBytes: number) {
     this.#capacity = capacity;
-    this.#largest = largest;
+    this.#maxBodyBytes = maxBodyBytes;
   }
 
-  /** Bytes held now. */
   get reservedBytes(): number {
-    return this.#all;
+    return this.#bytes;
   }
 
+  /** Opens a reservation of no bytes, which grows as the body arrives. */
   openReservation(owner: BudgetOwner): MemoryReservation {
-    let held = 0;
+    let reserved = 0;
     return {
       grow: (bytes) => {
-        this.#take(owner, bytes);
-        held += bytes;
+        this.#reserve(owner, bytes);
+        reserved += bytes;
       },
       release: () => {
-        this.#add(owner.keyId, -held);
-        held = 0;
+        this.#add(owner.keyId, -reserved);
+        reserved = 0;
       },
     };
   }
 
-  #take({ keyId, limits }: BudgetOwner, bytes: number): void {
-    const share = Math.max(this.#largest, Math.floor(this.#capacity * limits.queueShare));
-    if (this.#all + bytes > this.#capacity) throw full("the service holds", this.#capacity);
-    if ((this.#ofKey.get(keyId) ?? 0) + bytes > share) throw full("this key holds", share);
+  #reserve({ keyId, limits }: BudgetOwner, bytes: number): void {
+    const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * limits.queueShare));
+    if (this.#bytes + bytes > this.#capacity) throw atCapacity("the service holds", this.#capacity);
+    if ((this.#bytesByKey.get(keyId) ?? 0) + bytes > share) throw atCapacity("this key holds", share);
     this.#add(keyId, bytes);
   }
 
   #add(keyId: string, bytes: number): void {
-    this.#all += bytes;
-    const ofKey = (this.#ofKey.get(keyId) ?? 0) + bytes;
-    if (ofKey === 0) this.#ofKey.delete(keyId);
-    else this.#ofKey.set(keyId, ofKey);
+    this.#bytes += bytes;
+    const ofKey = (this.#bytesByKey.get(keyId) ?? 0) + bytes;
+    if (ofKey === 0) this.#bytesByKey.delete(keyId);
+    else this.#bytesByKey.set(keyId, ofKey);
   }
 }
 
-function full(who: string, capacity: number): ProtocolError {
-  const message = `${who} nearly ${capacity} bytes of bodies and frames, as many as it may at once`;
+function atCapacity(holder: string, capacity: number): ProtocolError {
+  const message = `${holder} nearly ${capacity} bytes of bodies and frames, as many as it may at once`;
   return new ProtocolError("BODIES_AT_CAPACITY", message, { capacity });
 }

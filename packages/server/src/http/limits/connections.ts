@@ -3,11 +3,11 @@ import type { FastifyInstance } from "fastify";
 import type { Metrics } from "../../model/metrics.js";
 
 export interface ConnectionLimits {
-  /** Of all kinds, WebSockets and silent ones too; undefined: as many as the system gives. */
+  /** Connections of all kinds, WebSockets and idle ones included. Undefined: no limit but the system's. */
   readonly maxConnections?: number;
 }
 
-/** Bounds the open connections: one too many is closed at once, unheard, since any answer would need room as well. */
+/** Bounds the open connections. One too many is closed without an answer, since an answer would need room as well. */
 export function limitConnections(
   { server }: FastifyInstance,
   { maxConnections }: ConnectionLimits,

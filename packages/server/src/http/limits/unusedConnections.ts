@@ -2,25 +2,25 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 /**
- * Closes, when the service ends, the connections that have asked for nothing yet: clients open some in advance, and
- * Node, which waits for them, does not count them as idle.
+ * Closes the connections without any request when the service shuts down. Clients open some in advance. Node waits for
+ * them, because it does not count them as idle.
  */
 export function closeUnusedConnections(app: FastifyInstance): void {
-  const silent = new Set<Socket>();
-  let closing = false;
+  const unused = new Set<Socket>();
+  let isClosing = false;
   app.server.on("connection", (socket: Socket) => {
-    if (closing) {
+    if (isClosing) {
       socket.destroy();
       return;
     }
-    silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
   });
-  app.server.on("request", ({ socket }) => silent.delete(socket));
-  // A WebSocket has its own goodbye.
-  app.server.on("upgrade", ({ socket }) => silent.delete(socket));
+  app.server.on("request", ({ socket }) => unused.delete(socket));
+  // WebSockets are closed by their own close frames.
+  app.server.on("upgrade", ({ socket }) => unused.delete(socket));
   app.addHook("preClose", async () => {
-    closing = true;
-    for (const socket of silent) socket.destroy();
+    isClosing = true;
+    for (const socket of unused) socket.destroy();
   });
 }

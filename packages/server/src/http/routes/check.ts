@@ -1,46 +1,32 @@
-import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest, ROUTES } from "@gas-waiver/protocol";
-import type { FastifyInstance } from "fastify";
-import type { Checker } from "../../check/check.js";
-import type { Authenticator } from "../auth.js";
-import { setRateLimit, setRateLimitPolicy } from "../errors.js";
-import type { RateLimiter } from "../limits/rateLimiter.js";
-import { assertPlainBody } from "./submit.js";
-
-export interface CheckRouteDependencies {
-  readonly checker: Checker;
-  readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
-}
+import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest } from "@gas-waiver/protocol";
+import type { FastifyReply } from "fastify";
+import type { AuthenticatedRequest } from "../authenticator.js";
+import { refuseEncodedBody } from "../body/encodedBody.js";
+import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
+import type { RouteServices } from "./routeHandler.js";
 
 /**
- * `POST /v1/check`: one NDJSON line a transaction, all of them together: what they say is known at the same time. It costs
- * the node as much as a submit, so it has a rate, the same as that of submits; and it counts for nothing, so that rate
- * is one of its own.
+ * `POST /v1/check`: the dry run of a submit, one NDJSON line for each transaction. All lines leave together, because all
+ * become known at the same time. A check costs the node as much as a submit, so it has the same rate limit; it has
+ * tokens of its own, because it submits nothing.
  */
-export function registerCheck(app: FastifyInstance, dependencies: CheckRouteDependencies): void {
-  const { checker, authenticator, limiter } = dependencies;
-  app.route<{ Querystring: Record<string, unknown> }>({
-    method: ROUTES.check.method,
-    url: ROUTES.check.path,
-    // Before the body is read: a stranger's body is not worth the memory.
-    onRequest: async (request) => {
-      request.caller = authenticator.authenticate(request.headers.authorization);
-      assertPlainBody(request.headers["content-encoding"]);
-    },
-    handler: async (request, reply) => {
+export function serveCheck({ checker, limiter }: Pick<RouteServices, "checker" | "limiter">) {
+  return {
+    onRequest: refuseEncodedBody,
+    async handler(request: AuthenticatedRequest, reply: FastifyReply): Promise<string> {
       const simulated = parseSimulate(request.query.simulate);
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       const checks = { keyId: `check ${caller.keyId}`, limits: caller.limits };
-      const taken = await limiter.take(checks, transactions.length);
-      setRateLimit(reply, taken.state);
+      const tokens = await limiter.take(checks, transactions.length);
+      setRateLimit(reply, tokens.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
-        taken.refund();
+        tokens.refund();
         throw error;
       });
       reply.type(NDJSON).header("cache-control", "no-store");
       return lines.map((line) => `${encodeCheckLine(line)}\n`).join("");
     },
-  });
+  };
 }

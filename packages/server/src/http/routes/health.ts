@@ -1,7 +1,7 @@
-import { type Health, ROUTES } from "@gas-waiver/protocol";
-import type { FastifyInstance } from "fastify";
+import type { Health } from "@gas-waiver/protocol";
+import type { RouteServices } from "./routeHandler.js";
 
-/** D24: liveness, nothing else. It asks neither the store nor the node. */
-export function registerHealth(app: FastifyInstance, health: Health): void {
-  app.route({ method: ROUTES.health.method, url: ROUTES.health.path, handler: () => health });
+/** `GET /v1/health`: liveness and nothing else (D24). It queries neither the store nor the node. */
+export function serveHealth({ health }: Pick<RouteServices, "health">) {
+  return { handler: (): Health => health };
 }

@@ -1,24 +1,15 @@
-import { ROUTES } from "@gas-waiver/protocol";
-import type { FastifyInstance } from "fastify";
-import { type KeyPolicyDependencies, keyPolicyOf } from "../../policy/keyPolicy.js";
-import type { Authenticator } from "../auth.js";
+import type { KeyPolicy } from "@gas-waiver/protocol";
+import type { FastifyReply } from "fastify";
+import { keyPolicyOf } from "../../policy/keyPolicy.js";
+import type { AuthenticatedRequest } from "../authenticator.js";
+import type { RouteServices } from "./routeHandler.js";
 
-export interface PolicyDependencies {
-  readonly authenticator: Authenticator;
-  readonly policy: KeyPolicyDependencies;
-}
-
-/** `GET /v1/policy`: what this key may send. */
-export function registerPolicy(app: FastifyInstance, { authenticator, policy }: PolicyDependencies): void {
-  app.route({
-    method: ROUTES.policy.method,
-    url: ROUTES.policy.path,
-    onRequest: async (request) => {
-      request.caller = authenticator.authenticate(request.headers.authorization);
-    },
-    handler: async (request, reply) => {
+/** `GET /v1/policy`: the calls that this key may send, its limits and its caps. */
+export function servePolicy({ policy }: Pick<RouteServices, "policy">) {
+  return {
+    async handler({ caller }: AuthenticatedRequest, reply: FastifyReply): Promise<KeyPolicy> {
       reply.header("cache-control", "no-store");
-      return keyPolicyOf(request.caller, policy);
+      return keyPolicyOf(caller, policy);
     },
-  });
+  };
 }

@@ -27,75 +27,80 @@ export interface SocketDependencies {
   readonly metrics: Metrics;
 }
 
-/** Answers that may wait for a client that does not read, in bytes, before no more of its frames are read. */
-export const MAX_UNREAD_BYTES = 65_536;
-/** How long a client that is sent away has to say goodbye. */
-const GOODBYE_MS = 500;
+/** The service stops reading a client's frames while more bytes than this wait for the client to read them. */
+const MAX_UNREAD_BYTES = 65_536;
+/** A client whose key stopped being valid has this long to close. */
+const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * One WebSocket (D23). Each request has a loop of its own that pulls a line, sends it, and pulls the next when the
- * bytes have left: a client that does not read has one line a request in memory, and lines that nobody pulls cost
- * nothing. Frames are not read any further while answers, or requests that are not in the store yet, pile up.
+ * One WebSocket (D23). Each request runs a loop that pulls a line, sends it, and pulls the next one when the bytes have
+ * left. A client that does not read therefore holds one line for each request in memory, and lines that nobody pulls
+ * cost nothing. The connection stops reading frames while lines wait for the client, or requests for the store.
  */
 export class SocketConnection {
-  readonly #grant: Grant;
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   readonly guard: FrameGuard;
+  readonly #grant: Grant;
   readonly #socket: WebSocket;
   readonly #dependencies: SocketDependencies;
-  readonly #underWay = new Set<RequestId>();
-  readonly #serving = new Set<Promise<void>>();
+  readonly #inFlight = new Set<RequestId>();
+  readonly #responses = new Set<Promise<void>>();
   readonly #streams = new Set<AsyncIterator<ResultLine>>();
-  /** Bytes of frames that are not in the store yet. */
-  #entering = 0;
-  /** Has anything moved since the last ping? */
-  #alive = true;
+  /** Bytes of frames whose transactions are not in the store yet. */
+  #unstoredBytes = 0;
+  /** Set by any sign of life of the client since the last ping. */
+  #isAlive = true;
 
   constructor(socket: WebSocket, grant: Grant, guard: FrameGuard, dependencies: SocketDependencies) {
     this.guard = guard;
     this.#socket = socket;
     this.#grant = grant;
     this.#dependencies = dependencies;
-    const end = () => this.#end();
-    grant.signal.addEventListener("abort", end);
-    // Messages come as one Buffer, the library's default.
-    socket.on("message", (data, isBinary) => this.#receive(data as Buffer, isBinary));
-    socket.on("pong", () => {
-      this.#alive = true;
-    });
-    socket.on("ping", (data) => {
-      this.#alive = true;
-      // A client that asks and does not read is not answered either.
-      if (socket.bufferedAmount <= MAX_UNREAD_BYTES) socket.pong(data, false, () => {});
-    });
-    // The library has closed the connection by itself: 1009 for a frame too large, 1007 for bad UTF-8.
-    socket.on("error", () => {});
-    // A client that goes away ends the listening, and cancels nothing (D19).
+    const onKeyEnded = () => this.#closeForKey();
+    grant.signal.addEventListener("abort", onKeyEnded);
+    this.#listen();
+    // A client that leaves ends the streams of its lines, and cancels no submission (D19).
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
-        grant.signal.removeEventListener("abort", end);
-        for (const stream of this.#streams) void stream.return?.();
+        grant.signal.removeEventListener("abort", onKeyEnded);
+        this.#endStreams();
         resolve();
       });
     });
   }
 
-  /** Drops a peer that gave no sign since the last call, and asks for the next. */
+  #listen(): void {
+    const socket = this.#socket;
+    // The library emits a message as one Buffer by default.
+    socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
+    socket.on("pong", () => {
+      this.#isAlive = true;
+    });
+    socket.on("ping", (data) => {
+      this.#isAlive = true;
+      // A client that pings and does not read gets no pongs.
+      if (socket.bufferedAmount <= MAX_UNREAD_BYTES) socket.pong(data, false, () => {});
+    });
+    // The library has closed the connection by itself: 1009 for a message too large, 1007 for bad UTF-8.
+    socket.on("error", () => {});
+  }
+
+  /** Pings the client. Drops a client that gave no sign of life since the last ping. */
   ping(): void {
-    // What is not read on purpose says nothing of the peer.
-    if (!this.#alive && !this.#holdsBack()) {
+    // A connection that reads nothing on purpose hears no sign of life either.
+    if (!this.#isAlive && !this.#hasUnstoredBacklog()) {
       this.#socket.terminate();
       return;
     }
-    this.#alive = false;
+    this.#isAlive = false;
     this.guard.resetControlFrames();
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping(undefined, undefined, () => {});
   }
 
-  /** Resolves when the answers under way are out. */
+  /** Resolves when the responses in flight are sent. */
   async drained(): Promise<void> {
-    await Promise.all(this.#serving);
+    await Promise.all(this.#responses);
   }
 
   close(code: number, why: string): void {
@@ -106,65 +111,72 @@ export class SocketConnection {
     this.#socket.terminate();
   }
 
-  /** The key is no longer good: what was accepted goes on, and nobody is told of it here (D19, D25). */
-  #end(): void {
-    for (const stream of this.#streams) void stream.return?.();
+  /** Closes because the key is no longer valid. Accepted submissions go on, without lines (D19, D25). */
+  #closeForKey(): void {
+    this.#endStreams();
     const { message } = this.#grant.signal.reason as ProtocolError;
     this.#socket.close(CLOSE_CODES.policyViolation, message);
-    // Also one that does not say goodbye, or does not read.
-    setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+    // For clients that do not answer the close, or do not read.
+    setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }
 
-  #receive(data: Buffer, isBinary: boolean): void {
-    const held = this.guard.completeFrame();
-    // Frames may still come from a client that is being sent away.
+  #endStreams(): void {
+    for (const stream of this.#streams) void stream.return?.();
+  }
+
+  #onMessage(data: Buffer, isBinary: boolean): void {
+    const reservation = this.guard.completeMessage();
+    // Frames may still arrive from a client that is being disconnected.
     if (this.#socket.readyState !== WebSocket.OPEN) {
-      held.release();
+      reservation.release();
       return;
     }
     const { maxBodyBytes } = this.#grant.caller.limits;
     if (maxBodyBytes !== undefined && data.length > maxBodyBytes) {
       this.#socket.close(CLOSE_CODES.messageTooBig, "the frame is larger than this key may send");
-      held.release();
+      reservation.release();
       return;
     }
-    this.#alive = true;
-    this.#entering += data.length;
-    const entered = () => {
-      this.#entering -= data.length;
-      held.release();
-      this.#breathe();
+    this.#isAlive = true;
+    this.#unstoredBytes += data.length;
+    const onStored = () => {
+      this.#unstoredBytes -= data.length;
+      reservation.release();
+      this.#applyBackpressure();
     };
-    const serving = this.#serve(isBinary ? binary() : readClientFrame(data.toString()), entered);
-    this.#serving.add(serving);
-    void serving.finally(() => this.#serving.delete(serving));
-    this.#breathe();
+    const response = this.#respond(isBinary ? binaryFrame() : readClientFrame(data.toString()), onStored);
+    this.#responses.add(response);
+    void response.finally(() => this.#responses.delete(response));
+    this.#applyBackpressure();
   }
 
-  /** Answers one frame, with lines or an error. Never rejects. */
-  async #serve(received: ReceivedFrame, entered: () => void): Promise<void> {
+  /**
+   * Answers one frame, with lines or an error. Never rejects.
+   * @param onStored called once, when the frame's transactions are in the store or refused.
+   */
+  async #respond(received: ReceivedFrame, onStored: () => void): Promise<void> {
     let request = received.request;
     let stream: AsyncIterator<ResultLine> | undefined;
     try {
-      // Named to both, an answer could not be told from the other's.
-      if (request !== null && this.#underWay.has(request)) {
+      if (request !== null && this.#inFlight.has(request)) {
         const name = request;
+        // An error under this id would look like an answer to the request that has it.
         request = null;
-        entered();
-        throw inUse(name);
+        onStored();
+        throw duplicateId(name);
       }
-      const lines = await this.#admit(received, entered);
+      const lines = await this.#admit(received, onStored);
       if (request === null) return;
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
       for (let next = await stream.next(); !next.done; next = await stream.next()) {
         await this.#send(encodeLineFrame(request, next.value));
       }
-      // Before it is told: the client may use the id again at once.
-      this.#underWay.delete(request);
+      // Before the client is told, because it may use the id again at once.
+      this.#inFlight.delete(request);
       await this.#send(encodeDoneFrame(request));
     } catch (error) {
-      if (request !== null) this.#underWay.delete(request);
+      if (request !== null) this.#inFlight.delete(request);
       await this.#refuse(request, error);
     } finally {
       if (stream) {
@@ -174,16 +186,16 @@ export class SocketConnection {
     }
   }
 
-  /** Takes a request whole, or throws why not. */
-  async #admit({ request, parse }: ReceivedFrame, entered: () => void): Promise<AsyncIterable<ResultLine>> {
-    const { options } = this.#dependencies;
+  /** Accepts a request as a whole. @throws why the request is refused. */
+  async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<ResultLine>> {
+    const { maxSocketRequests } = this.#dependencies.options;
     try {
       const frame = parse(this.#grant.caller.limits.maxBatchSize);
-      if (this.#underWay.size >= options.maxSocketRequests) throw full(options.maxSocketRequests);
-      if (request !== null) this.#underWay.add(request);
+      if (this.#inFlight.size >= maxSocketRequests) throw connectionFull(maxSocketRequests);
+      if (request !== null) this.#inFlight.add(request);
       return await this.#start(frame);
     } finally {
-      entered();
+      onStored();
     }
   }
 
@@ -193,9 +205,9 @@ export class SocketConnection {
     const { caller } = this.#grant;
     if ("watch" in frame) return intake.watch(caller, frame.watch, wait);
     const { transactions } = frame;
-    const taken = await limiter.take(caller, transactions.length);
+    const tokens = await limiter.take(caller, transactions.length);
     return await intake.submit(caller, transactions, wait).catch((error: unknown) => {
-      taken.refund();
+      tokens.refund();
       throw error;
     });
   }
@@ -203,39 +215,39 @@ export class SocketConnection {
   async #refuse(request: RequestId | null, error: unknown): Promise<void> {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     const { log, metrics } = this.#dependencies;
-    const refusal = error instanceof ProtocolError ? error : failed();
+    const refusal = error instanceof ProtocolError ? error : internalError();
     if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
     metrics.refused(refusal.reason);
     await this.#send(encodeErrorFrame(request, refusal)).catch(() => {});
   }
 
-  /** Resolves when the bytes have left; rejects if the connection is gone. */
+  /** Resolves when the bytes have left. Rejects if the connection is gone. */
   #send(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#socket.send(text, (error) => {
         if (error) return reject(error);
-        this.#alive = true;
-        this.#breathe();
+        this.#isAlive = true;
+        this.#applyBackpressure();
         resolve();
       });
-      this.#breathe();
+      this.#applyBackpressure();
     });
   }
 
-  /** Reads on, or does not for now. */
-  #breathe(): void {
-    const wait = this.#holdsBack() || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
-    if (wait === this.#socket.isPaused) return;
-    if (wait) this.#socket.pause();
+  /** Stops or resumes the reading of frames. */
+  #applyBackpressure(): void {
+    const mustPause = this.#hasUnstoredBacklog() || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
+    if (mustPause === this.#socket.isPaused) return;
+    if (mustPause) this.#socket.pause();
     else this.#socket.resume();
   }
 
-  #holdsBack(): boolean {
-    return this.#entering > this.#dependencies.options.maxBodyBytes;
+  #hasUnstoredBacklog(): boolean {
+    return this.#unstoredBytes > this.#dependencies.options.maxBodyBytes;
   }
 }
 
-function binary(): ReceivedFrame {
+function binaryFrame(): ReceivedFrame {
   return {
     request: null,
     parse() {
@@ -244,16 +256,16 @@ function binary(): ReceivedFrame {
   };
 }
 
-function inUse(request: RequestId): ProtocolError {
-  const message = `a request with the id ${JSON.stringify(request)} is under way on this connection`;
+function duplicateId(request: RequestId): ProtocolError {
+  const message = `a request with the id ${JSON.stringify(request)} is in flight on this connection`;
   return new ProtocolError("DUPLICATE_REQUEST_ID", message);
 }
 
-function full(limit: number): ProtocolError {
-  const message = `this connection has ${limit} requests under way, as many as it may`;
+function connectionFull(limit: number): ProtocolError {
+  const message = `this connection has ${limit} requests in flight, as many as it may`;
   return new ProtocolError("CONNECTION_FULL", message, { limit });
 }
 
-function failed(): ProtocolError {
+function internalError(): ProtocolError {
   return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
 }

@@ -5,104 +5,106 @@ import type { BodyMemoryBudget, BudgetOwner, MemoryReservation } from "../limits
 import { FrameCounter } from "./frameCounter.js";
 
 export interface FrameGuardOptions {
-  readonly memory: BodyMemoryBudget;
+  readonly bodyMemory: BodyMemoryBudget;
   readonly owner: BudgetOwner;
-  /** How long a frame may take to arrive. */
+  /** The longest time that a message may take to arrive. */
   readonly bodyTimeoutMs: number;
 }
 
-/** Pings and pongs of a client between two pings of the service: some times a second is much. */
-export const MAX_SIGNS = 1_000;
-/** Frames of the protocol without a message among them, empty ones too; one packet may have thousands of messages. */
-export const MAX_FRAMES = 16_384;
-/** What a piece takes in memory, however small it is. */
-const PIECE_BYTES = 256;
-/** The head of a ping or pong as clients send it. */
-const SIGN_HEAD_BYTES = 6;
-/** How long a client that is sent away has to take its leave. */
-const GOODBYE_MS = 500;
+/** Pings and pongs of a client between two pings of the service. A well-behaved client sends a few. */
+const MAX_CONTROL_FRAMES = 1_000;
+/** Frames, empty ones too, without a whole message among them. One packet may hold thousands of messages. */
+const MAX_FRAMES = 16_384;
+/** The memory that a chunk takes, however small it is. */
+const MIN_CHUNK_BYTES = 256;
+/** The header of a ping or pong as clients send it. */
+const CONTROL_HEADER_BYTES = 6;
+/** A client that is disconnected has this long to close. */
+const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * Watches what arrives on one WebSocket before it is a whole frame: the library only bounds each frame by itself. A
- * frame counts from its first byte, and must be there in time; a flood of pings ends the connection.
+ * Watches the bytes of one WebSocket before they make a whole message. The `ws` library only bounds each message by
+ * itself. The guard counts a message against the memory budget from its first byte, closes the connection when the
+ * message takes too long, and when the client floods the service with pings.
  */
 export class FrameGuard {
   readonly #socket: WebSocket;
   readonly #options: FrameGuardOptions;
-  #held: MemoryReservation;
-  /** Bytes of the frame under way, as they came. */
-  #arrived = 0;
-  #since = 0;
-  #signs = 0;
-  readonly #heads = new FrameCounter();
+  #reservation: MemoryReservation;
+  /** Bytes of the unfinished message, as they came. */
+  #arrivedBytes = 0;
+  /** The time of the unfinished message's first byte. */
+  #startedAt = 0;
+  #controlFrames = 0;
+  readonly #frameCounter = new FrameCounter();
   #frames = 0;
 
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#held = options.memory.openReservation(options.owner);
-    // Before the library hears of it, and tells of the frames in it.
-    raw.prependListener("data", (piece: Buffer) => this.#hear(piece));
-    const sign = (data: Buffer) => this.#sign(data.length);
-    socket.on("ping", sign);
-    socket.on("pong", sign);
-    socket.once("close", () => this.#held.release());
+    this.#reservation = options.bodyMemory.openReservation(options.owner);
+    // Runs before the library's listener, which emits the messages in the chunk.
+    raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
+    const onControlFrame = (data: Buffer) => this.#onControlFrame(data.length);
+    socket.on("ping", onControlFrame);
+    socket.on("pong", onControlFrame);
+    socket.once("close", () => this.#reservation.release());
   }
 
-  /** A frame is whole: what it holds is given back by whoever called this. */
-  completeFrame(): MemoryReservation {
-    const held = this.#held;
-    this.#held = this.#options.memory.openReservation(this.#options.owner);
-    this.#arrived = 0;
+  /** Starts the next message. @returns the memory of the one that is whole now, for the caller to release. */
+  completeMessage(): MemoryReservation {
+    const reservation = this.#reservation;
+    this.#reservation = this.#options.bodyMemory.openReservation(this.#options.owner);
+    this.#arrivedBytes = 0;
     this.#frames = 0;
-    return held;
+    return reservation;
   }
 
-  /** Ends the connection if a frame takes too long. */
+  /** Closes the connection if the unfinished message takes too long. */
   closeIfSlow(now: number): void {
-    if (this.#arrived > 0 && now - this.#since > this.#options.bodyTimeoutMs) {
+    if (this.#arrivedBytes > 0 && now - this.#startedAt > this.#options.bodyTimeoutMs) {
       const seconds = this.#options.bodyTimeoutMs / 1_000;
-      this.#end(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
+      this.#close(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
     }
   }
 
-  /** The service has sent a ping; the client's are counted anew. */
+  /** Starts a new count of the client's pings and pongs. To be called with each ping of the service. */
   resetControlFrames(): void {
-    this.#signs = 0;
+    this.#controlFrames = 0;
   }
 
-  #hear(piece: Buffer): void {
+  #onChunk(chunk: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#arrived === 0) this.#since = performance.now();
-    this.#arrived += piece.length;
-    this.#frames += this.#heads.count(piece);
+    if (this.#arrivedBytes === 0) this.#startedAt = performance.now();
+    this.#arrivedBytes += chunk.length;
+    this.#frames += this.#frameCounter.count(chunk);
     if (this.#frames > MAX_FRAMES) {
-      this.#end(CLOSE_CODES.policyViolation, "the frame comes in too many pieces");
+      this.#close(CLOSE_CODES.policyViolation, "the frame comes in too many pieces");
       return;
     }
     try {
-      this.#held.grow(Math.max(piece.length, PIECE_BYTES));
+      this.#reservation.grow(Math.max(chunk.length, MIN_CHUNK_BYTES));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      this.#end(CLOSE_CODES.tryAgainLater, error.message);
+      this.#close(CLOSE_CODES.tryAgainLater, error.message);
     }
   }
 
-  #sign(length: number): void {
-    this.#arrived = Math.max(0, this.#arrived - length - SIGN_HEAD_BYTES);
-    if (this.#arrived === 0) {
-      this.#held.release();
+  #onControlFrame(payloadBytes: number): void {
+    this.#arrivedBytes = Math.max(0, this.#arrivedBytes - payloadBytes - CONTROL_HEADER_BYTES);
+    if (this.#arrivedBytes === 0) {
+      this.#reservation.release();
       this.#frames = 0;
     }
-    if (++this.#signs > MAX_SIGNS)
-      this.#end(CLOSE_CODES.policyViolation, "the client floods the service with pings");
+    if (++this.#controlFrames > MAX_CONTROL_FRAMES)
+      this.#close(CLOSE_CODES.policyViolation, "the client floods the service with pings");
   }
 
-  /** Reads no further: what came is in the library's hands until the connection is gone. */
-  #end(code: number, why: string): void {
+  /** Closes, and stops reading. The library keeps the bytes that came until the connection is gone. */
+  #close(code: number, why: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.close(code, why);
     this.#socket.pause();
-    setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+    setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }
 }

@@ -6,47 +6,47 @@ export type SocketLimitOptions = Pick<ResolvedOptions, "maxSockets" | "maxKeySoc
 
 /** Bounds the open WebSockets, in all and for each key. */
 export class SocketLimits {
-  readonly #limits: SocketLimitOptions;
+  readonly #options: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
-  readonly #ofKey = new Map<string, number>();
-  #all = 0;
+  readonly #openByKey = new Map<string, number>();
+  #open = 0;
 
-  constructor(limits: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
-    this.#limits = limits;
+  constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
+    this.#options = options;
     this.#metrics = metrics;
   }
 
   hasRoom(keyId: string): boolean {
-    return this.#all < this.#limits.maxSockets && this.#of(keyId) < this.#limits.maxKeySockets;
+    return this.#open < this.#options.maxSockets && this.#openOf(keyId) < this.#options.maxKeySockets;
   }
 
   /** @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`. */
   assertRoom(keyId: string): void {
-    const { maxSockets, maxKeySockets } = this.#limits;
-    if (this.#of(keyId) >= maxKeySockets) throw full("this key", maxKeySockets);
-    if (this.#all >= maxSockets) throw full("the service", maxSockets);
+    const { maxSockets, maxKeySockets } = this.#options;
+    if (this.#openOf(keyId) >= maxKeySockets) throw atCapacity("this key", maxKeySockets);
+    if (this.#open >= maxSockets) throw atCapacity("the service", maxSockets);
   }
 
-  /** @returns what to call when the connection is gone. */
+  /** Counts a new connection. @returns a function to call when the connection is closed. */
   enter(keyId: string): () => void {
     this.#add(keyId, 1);
     return () => this.#add(keyId, -1);
   }
 
-  #of(keyId: string): number {
-    return this.#ofKey.get(keyId) ?? 0;
+  #openOf(keyId: string): number {
+    return this.#openByKey.get(keyId) ?? 0;
   }
 
   #add(keyId: string, count: 1 | -1): void {
-    this.#all += count;
-    this.#metrics.sockets(this.#all);
-    const ofKey = this.#of(keyId) + count;
-    if (ofKey === 0) this.#ofKey.delete(keyId);
-    else this.#ofKey.set(keyId, ofKey);
+    this.#open += count;
+    this.#metrics.sockets(this.#open);
+    const ofKey = this.#openOf(keyId) + count;
+    if (ofKey === 0) this.#openByKey.delete(keyId);
+    else this.#openByKey.set(keyId, ofKey);
   }
 }
 
-function full(who: string, limit: number): ProtocolError {
-  const message = `${who} has ${limit} WebSockets open, as many as it may`;
+function atCapacity(owner: string, limit: number): ProtocolError {
+  const message = `${owner} has ${limit} WebSockets open, as many as it may`;
   return new ProtocolError("SOCKETS_AT_CAPACITY", message, { limit });
 }

@@ -9,10 +9,10 @@ import { LIMITS, NO_KEYS } from "../../../test/support/callers.js";
 import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/log.js";
 import { createMetrics } from "../../model/metrics.js";
-import { createAuthenticator } from "../auth.js";
+import { createAuthenticator } from "../authenticator.js";
 import { createErrorHandler } from "../errors.js";
 import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
-import { registerSocket } from "./socket.js";
+import { acceptSockets } from "./socket.js";
 
 const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
 const closers: (() => Promise<unknown>)[] = [];
@@ -24,7 +24,6 @@ async function appWith(submit: Intake["submit"]) {
   const log = createLog("silent");
   const metrics = createMetrics(() => []);
   const app = fastify();
-  app.decorateRequest("caller");
   app.setErrorHandler(createErrorHandler(log, metrics));
   const intake: Intake = {
     submit,
@@ -35,11 +34,11 @@ async function appWith(submit: Intake["submit"]) {
   };
   const ending = new AbortController();
   const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
-  const admit = (authorization: string | undefined) => {
-    const grant = known.admit(authorization);
+  const authenticate = (authorization: string | undefined) => {
+    const grant = known.authenticate(authorization);
     return authorization?.endsWith(KEYS[0]) ? { ...grant, signal: ending.signal } : grant;
   };
-  registerSocket(app, {
+  acceptSockets(app, {
     intake,
     log,
     metrics,
@@ -47,8 +46,8 @@ async function appWith(submit: Intake["submit"]) {
       take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, refund: () => {} }),
       close: async () => {},
     },
-    authenticator: { admit, authenticate: (text) => admit(text).caller },
-    memory: new BodyMemoryBudget(1_000_000, 100_000),
+    authenticator: { authenticate },
+    bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
     options: {
       maxBodyBytes: 100_000,
       maxSocketRequests: 100,

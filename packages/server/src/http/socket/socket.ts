@@ -6,146 +6,143 @@ import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { shuttingDown } from "../../model/unavailable.js";
-import type { Authenticator } from "../auth.js";
+import { within } from "../../util/within.js";
+import type { Authenticator } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { SocketConnection, type SocketDependencies } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
 import { type SocketLimitOptions, SocketLimits } from "./limits.js";
 
-export interface SocketRouteDependencies extends SocketDependencies {
+export interface SocketServices extends SocketDependencies {
   readonly authenticator: Authenticator;
-  readonly memory: BodyMemoryBudget;
+  readonly bodyMemory: BodyMemoryBudget;
   readonly options: SocketDependencies["options"] &
     SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs">;
 }
 
-/** How long a client has to read its last answers and to say goodbye. */
-const GOODBYE_MS = 1_000;
-/** How often the service looks for frames that take too long. */
-const LOOK_FOR_SLOW_MS = 1_000;
-/** What the library keeps of a frame that is not whole; its types do not know these. */
-export const PIECES = {
-  // A client that sends 32 MiB in pieces of 16 KiB has 2,048.
+/** Clients have this long to read their last lines and to close. */
+const CLOSE_TIMEOUT_MS = 1_000;
+const SLOW_FRAME_CHECK_MS = 1_000;
+/** Limits of the `ws` library for unfinished messages. Its types do not declare them. */
+const MESSAGE_LIMITS = {
+  // A client that sends 32 MiB in fragments of 16 KiB sends 2,048.
   maxFragments: 4_096,
-  // Packets: the smallest that networks make carry some 500 bytes.
+  // The smallest packets of usual networks carry some 500 bytes, which makes 32 MiB fit.
   maxBufferedChunks: 65_536,
 };
 
 /**
- * `GET /v1/submit` as a WebSocket (D23), on the port of everything else. An upgrade that is not for us, or without a
- * good key, goes the way of an ordinary request, so that its answer is the one of the routes.
+ * Accepts WebSockets (D23) on the port of the HTTP server. An upgrade to something else, or without a valid key, goes
+ * on as a plain request, so that the routes answer it with their usual errors.
  */
-export function registerSocket(app: FastifyInstance, dependencies: SocketRouteDependencies): void {
-  const { authenticator, options, memory } = dependencies;
-  const connections = new Set<SocketConnection>();
-  const room = new SocketLimits(options, dependencies.metrics);
-  let closing = false;
-  const sockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    autoPong: false,
-    maxPayload: options.maxBodyBytes,
-    ...PIECES,
+export function acceptSockets(app: FastifyInstance, services: SocketServices): SocketAcceptor {
+  const acceptor = new SocketAcceptor(app, services);
+  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+    acceptor.upgrade(request, socket, head),
+  );
+  const pings = setInterval(() => acceptor.ping(), services.options.socketPingMs).unref();
+  const slowFrames = setInterval(() => acceptor.closeSlow(), SLOW_FRAME_CHECK_MS).unref();
+  app.addHook("preClose", async () => {
+    clearInterval(pings);
+    clearInterval(slowFrames);
+    await acceptor.close();
   });
-  // What was read behind a handshake that turns out wrong.
-  const heads = new WeakMap<IncomingMessage, Buffer>();
-  const open = (grant: Grant, request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    heads.set(request, head);
-    sockets.handleUpgrade(request, socket, head, (accepted) => {
-      const leave = room.enter(grant.caller.keyId);
+  return acceptor;
+}
+
+export class SocketAcceptor {
+  readonly #app: FastifyInstance;
+  readonly #services: SocketServices;
+  readonly #connections = new Set<SocketConnection>();
+  readonly #limits: SocketLimits;
+  readonly #webSockets: WebSocketServer;
+  /** Bytes that arrived behind a handshake, kept in case the handshake turns out malformed. */
+  readonly #heads = new WeakMap<IncomingMessage, Buffer>();
+  #isClosing = false;
+
+  constructor(app: FastifyInstance, services: SocketServices) {
+    this.#app = app;
+    this.#services = services;
+    this.#limits = new SocketLimits(services.options, services.metrics);
+    this.#webSockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      autoPong: false,
+      maxPayload: services.options.maxBodyBytes,
+      ...MESSAGE_LIMITS,
+    });
+    // The library found the handshake malformed. The route answers that.
+    this.#webSockets.on("wsClientError", (_error, socket, request) => {
+      declineUpgrade(app.server, request, socket, this.#heads.get(request) ?? Buffer.alloc(0));
+    });
+  }
+
+  /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if the key can open no WebSocket now. */
+  assertRoom(keyId: string): void {
+    if (this.#isClosing) throw shuttingDown();
+    this.#limits.assertRoom(keyId);
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const grant = isSocketRequest(request) && !this.#isClosing ? this.#authenticate(request) : undefined;
+    if (grant === undefined || !this.#limits.hasRoom(grant.caller.keyId)) {
+      declineUpgrade(this.#app.server, request, socket, head);
+      return;
+    }
+    this.#heads.set(request, head);
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const leave = this.#limits.enter(grant.caller.keyId);
+      const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
-      const guard = new FrameGuard(socket, accepted, { memory, owner: grant.caller, bodyTimeoutMs });
-      const connection = new SocketConnection(accepted, grant, guard, dependencies);
-      connections.add(connection);
-      accepted.on("close", () => {
-        connections.delete(connection);
+      const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
+      const connection = new SocketConnection(webSocket, grant, guard, this.#services);
+      this.#connections.add(connection);
+      webSocket.on("close", () => {
+        this.#connections.delete(connection);
         leave();
       });
     });
-  };
-  // A handshake that is wrong; the route says so.
-  sockets.on("wsClientError", (_error, socket, request) => {
-    declineUpgrade(app.server, request, socket, heads.get(request) ?? Buffer.alloc(0));
-  });
-  app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const grant = isForUs(request) && !closing ? grantOf(authenticator, request) : undefined;
-    const fits = grant !== undefined && room.hasRoom(grant.caller.keyId);
-    if (!fits) declineUpgrade(app.server, request, socket, head);
-    else open(grant, request, socket, head);
-  });
-  registerRoute(app, authenticator, (keyId) => {
-    if (closing) throw shuttingDown();
-    room.assertRoom(keyId);
-  });
-  const pings = setInterval(() => {
-    for (const connection of connections) connection.ping();
-  }, options.socketPingMs).unref();
-  const looks = setInterval(() => {
+  }
+
+  /** Pings all clients, and drops those that have shown no sign of life since the last call. */
+  ping(): void {
+    for (const connection of this.#connections) connection.ping();
+  }
+
+  /** Closes the connections on which a frame takes too long to arrive. */
+  closeSlow(): void {
     const now = performance.now();
-    for (const connection of connections) connection.guard.closeIfSlow(now);
-  }, LOOK_FOR_SLOW_MS).unref();
-  app.addHook("preClose", async () => {
-    closing = true;
-    clearInterval(pings);
-    clearInterval(looks);
-    await goodbye(connections);
-  });
-}
+    for (const connection of this.#connections) connection.guard.closeIfSlow(now);
+  }
 
-/** What remains of the path without an upgrade: why there was none. */
-function registerRoute(
-  app: FastifyInstance,
-  authenticator: Authenticator,
-  assertOpen: (keyId: string) => void,
-): void {
-  app.route({
-    method: ROUTES.socket.method,
-    url: ROUTES.socket.path,
-    onRequest: async (request) => {
-      request.caller = authenticator.authenticate(request.headers.authorization);
-    },
-    handler: ({ caller }, reply) => {
-      assertOpen(caller.keyId);
-      reply.header("upgrade", "websocket").header("connection", "upgrade");
-      throw new ProtocolError(
-        "UPGRADE_REQUIRED",
-        "this path takes a WebSocket handshake of version 13, or POST",
-      );
-    },
-  });
-}
+  /** Closes each connection with 1012 when its lines are sent, and cuts off those that take too long. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const closing = [...this.#connections].map(async (connection) => {
+      await connection.drained();
+      connection.close(CLOSE_CODES.serviceRestart, "the service is shutting down");
+      await connection.closed;
+    });
+    await within(CLOSE_TIMEOUT_MS, Promise.all(closing)).catch(() => {});
+    for (const connection of this.#connections) connection.terminate();
+  }
 
-function isForUs({ method, url = "", headers }: IncomingMessage): boolean {
-  const { path } = ROUTES.socket;
-  const isPath = url === path || url.startsWith(`${path}?`);
-  return method === ROUTES.socket.method && isPath && headers.upgrade?.toLowerCase() === "websocket";
-}
-
-/** Nobody, if the key is not good: the route tells why. */
-function grantOf(authenticator: Authenticator, { headers }: IncomingMessage): Grant | undefined {
-  try {
-    return authenticator.admit(headers.authorization);
-  } catch (error) {
-    if (error instanceof ProtocolError) return undefined;
-    throw error;
+  /** @returns undefined if the key is not valid. The route answers why. */
+  #authenticate({ headers }: IncomingMessage): Grant | undefined {
+    try {
+      return this.#services.authenticator.authenticate(headers.authorization);
+    } catch (error) {
+      if (error instanceof ProtocolError) return undefined;
+      throw error;
+    }
   }
 }
 
-/** Closes all with 1012 when their answers are out; cuts off those that take too long. */
-async function goodbye(connections: ReadonlySet<SocketConnection>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, GOODBYE_MS);
-  });
-  const leaving = [...connections].map(async (connection) => {
-    await connection.drained();
-    connection.close(CLOSE_CODES.serviceRestart, "the service is shutting down");
-    await connection.closed;
-  });
-  await Promise.race([Promise.all(leaving), late]);
-  clearTimeout(timer);
-  for (const connection of connections) connection.terminate();
+function isSocketRequest({ method, url = "", headers }: IncomingMessage): boolean {
+  const { path } = ROUTES.socket;
+  const isPath = url === path || url.startsWith(`${path}?`);
+  return method === ROUTES.socket.method && isPath && headers.upgrade?.toLowerCase() === "websocket";
 }

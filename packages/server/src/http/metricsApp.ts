@@ -1,7 +1,7 @@
 import { type FastifyInstance, fastify } from "fastify";
-import type { Metrics } from "../../model/metrics.js";
+import type { Metrics } from "../model/metrics.js";
 
-/** `GET /metrics` for Prometheus, on a listener of its own: it is the operator's, not the customers'. */
+/** Serves `GET /metrics` for Prometheus on a listener of its own, which customers do not reach. */
 export function createMetricsApp({ registry }: Metrics): FastifyInstance {
   const app = fastify({ forceCloseConnections: true });
   app.get("/metrics", async (_request, reply) => {

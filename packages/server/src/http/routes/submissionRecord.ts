@@ -1,7 +1,7 @@
 import { bytesToHex, codeOf, type Reason, type SubmissionRecord } from "@gas-waiver/protocol";
 import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../../model/submission.js";
 
-/** The record as the wire has it. */
+/** Converts a submission of the store to its record on the wire (D15). */
 export function toSubmissionRecord(submission: Submission): SubmissionRecord {
   const { id, state, innerHash, sender, senderNonce, target, selector, acceptedAt } = submission;
   return {
@@ -14,13 +14,13 @@ export function toSubmissionRecord(submission: Submission): SubmissionRecord {
     target: bytesToHex(target),
     ...(selector && { selector: bytesToHex(selector) }),
     acceptedAt: acceptedAt.toISOString(),
-    ...wrapperOf(submission),
-    ...outcomeOf(submission),
-    ...timesOf(submission),
+    ...wrapperFields(submission),
+    ...outcomeFields(submission),
+    ...timeFields(submission),
   };
 }
 
-function wrapperOf(submission: Submission): Partial<SubmissionRecord> {
+function wrapperFields(submission: Submission): Partial<SubmissionRecord> {
   if (submission.state === "queued" || submission.wrapperHash === undefined) return {};
   const { wrapperHash, waiver, waiverNonce } = submission;
   return {
@@ -30,8 +30,8 @@ function wrapperOf(submission: Submission): Partial<SubmissionRecord> {
   };
 }
 
-function outcomeOf(submission: Submission): Partial<SubmissionRecord> {
-  if (submission.state === "failed") return { error: errorOf(submission.reason, submission.message) };
+function outcomeFields(submission: Submission): Partial<SubmissionRecord> {
+  if (submission.state === "failed") return { error: errorBodyOf(submission.reason, submission.message) };
   if (submission.state !== "included") return {};
   const { blockNumber, blockHash, gasUsed, reverted } = submission;
   return {
@@ -39,11 +39,11 @@ function outcomeOf(submission: Submission): Partial<SubmissionRecord> {
     blockHash: bytesToHex(blockHash),
     gasUsed: gasUsed.toString(),
     reverted,
-    ...(reverted && { error: errorOf("REVERTED", REVERTED_MESSAGE) }),
+    ...(reverted && { error: errorBodyOf("REVERTED", REVERTED_MESSAGE) }),
   };
 }
 
-function timesOf({ state, steps }: Submission): Partial<SubmissionRecord> {
+function timeFields({ state, steps }: Submission): Partial<SubmissionRecord> {
   const { signedAt, broadcastAt, includedAt, finishedAt } = steps;
   return {
     ...(signedAt && { signedAt: signedAt.toISOString() }),
@@ -53,6 +53,6 @@ function timesOf({ state, steps }: Submission): Partial<SubmissionRecord> {
   };
 }
 
-function errorOf(reason: Reason, message: string) {
+function errorBodyOf(reason: Reason, message: string) {
   return { code: codeOf(reason), message, reason };
 }

@@ -1,0 +1,45 @@
+import { ROUTES } from "@gas-waiver/protocol";
+import type { FastifyInstance, RouteHandlerMethod } from "fastify";
+import { requireApiKey } from "../authenticator.js";
+import { serveCheck } from "./check.js";
+import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
+import { serveHealth } from "./health.js";
+import { servePolicy } from "./policy.js";
+import { serveReady } from "./ready.js";
+import type { CreateRouteHandler, RouteName, RouteServices } from "./routeHandler.js";
+import { serveSocket } from "./socket.js";
+import { serveSubmission } from "./submission.js";
+import { serveSubmissions } from "./submissions.js";
+import { serveSubmit } from "./submit.js";
+
+/** The handler of every route that the protocol defines. A route without one does not compile. */
+const HANDLERS: { readonly [Name in RouteName]: CreateRouteHandler<Name> } = {
+  health: serveHealth,
+  ready: serveReady,
+  submit: serveSubmit,
+  socket: serveSocket,
+  check: serveCheck,
+  policy: servePolicy,
+  submissions: serveSubmissions,
+  submission: serveSubmission,
+  openApi: serveOpenApi,
+  asyncApi: serveAsyncApi,
+  docs: serveDocs,
+};
+
+/** Registers all routes, those that need an API key in one scope with one authentication. */
+export function registerRoutes(app: FastifyInstance, services: RouteServices): void {
+  const names = Object.keys(HANDLERS) as RouteName[];
+  for (const name of names) if (!ROUTES[name].authenticated) registerRoute(app, name, services);
+  app.register(async (scope) => {
+    requireApiKey(scope, services.authenticator);
+    for (const name of names) if (ROUTES[name].authenticated) registerRoute(scope, name, services);
+  });
+}
+
+function registerRoute(scope: FastifyInstance, name: RouteName, services: RouteServices): void {
+  const { method, path } = ROUTES[name];
+  const { handler, onRequest } = HANDLERS[name](services, scope);
+  // The scope's hook makes the request an authenticated one before the handler runs.
+  scope.route({ method, url: path, ...(onRequest && { onRequest }), handler: handler as RouteHandlerMethod });
+}

@@ -1,0 +1,53 @@
+import type { Health, ROUTES } from "@gas-waiver/protocol";
+import type { FastifyInstance, FastifyReply, onRequestHookHandler } from "fastify";
+import type { Checker } from "../../check/check.js";
+import type { ReadinessProbe } from "../../health/readiness.js";
+import type { Intake } from "../../intake/intake.js";
+import type { BroadcastBuffer } from "../../lane/broadcastBuffer.js";
+import type { Logger } from "../../model/log.js";
+import type { Metrics } from "../../model/metrics.js";
+import type { ResolvedOptions } from "../../model/options.js";
+import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
+import type { Store } from "../../store/store.js";
+import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
+import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import type { RateLimiter } from "../limits/rateLimiter.js";
+
+/** Everything that the handlers of the routes work with. Each handler picks what it needs. */
+export interface RouteServices {
+  readonly store: Store;
+  readonly chainRef: number;
+  readonly intake: Intake;
+  readonly checker: Checker;
+  readonly policy: KeyPolicyDependencies;
+  readonly readiness: ReadinessProbe;
+  readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly bodyMemory: BodyMemoryBudget;
+  readonly options: ResolvedOptions;
+  readonly health: Health;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export type RouteName = keyof typeof ROUTES;
+
+/** Serves one route. Its method, its path and its need of an API key stand in the protocol's `ROUTES`. */
+export interface RouteHandler<Request extends ApiRequest> {
+  /** Refuses a request by its header fields. Runs after the authentication, before the body is read. */
+  readonly onRequest?: onRequestHookHandler;
+  /** Returns the answer, or sends it. Throws a `ProtocolError` to refuse the request. */
+  readonly handler: (request: Request, reply: FastifyReply) => unknown;
+}
+
+/** @param scope the part of the server that the route is registered in, for handlers that add hooks of their own. */
+export type CreateRouteHandler<Name extends RouteName> = (
+  services: RouteServices,
+  scope: FastifyInstance,
+) => RouteHandler<RequestOf<Name>>;
+
+/** Only routes that need an API key have a caller. */
+type RequestOf<Name extends RouteName> = (typeof ROUTES)[Name]["authenticated"] extends true
+  ? AuthenticatedRequest
+  : ApiRequest;

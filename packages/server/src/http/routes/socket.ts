@@ -1,0 +1,22 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { AuthenticatedRequest } from "../authenticator.js";
+import { acceptSockets, type SocketServices } from "../socket/socket.js";
+
+/**
+ * `GET /v1/submit`: the WebSocket (D23). A handshake that succeeds leaves HTTP before any route. What reaches this
+ * handler was no handshake, or a refused one, and the handler answers why.
+ */
+export function serveSocket(services: SocketServices, scope: FastifyInstance) {
+  const sockets = acceptSockets(scope, services);
+  return {
+    handler({ caller }: AuthenticatedRequest, reply: FastifyReply): never {
+      sockets.assertRoom(caller.keyId);
+      reply.header("upgrade", "websocket").header("connection", "upgrade");
+      throw new ProtocolError(
+        "UPGRADE_REQUIRED",
+        "this path takes a WebSocket handshake of version 13, or POST",
+      );
+    },
+  };
+}

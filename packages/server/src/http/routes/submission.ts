@@ -1,0 +1,30 @@
+import { ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
+import { validate as isUuid } from "uuid";
+import { storeErrors } from "../../model/unavailable.js";
+import { findSubmissionsOf } from "../../store/readers.js";
+import type { AuthenticatedRequest } from "../authenticator.js";
+import type { RouteServices } from "./routeHandler.js";
+import { toSubmissionRecord } from "./submissionRecord.js";
+
+/** `GET /v1/submissions/:id`: the record of one submission (D15, D17). A key sees only its own. */
+export function serveSubmission({
+  store,
+  broadcastBuffer,
+}: Pick<RouteServices, "store" | "broadcastBuffer">) {
+  return {
+    async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
+      const { id = "" } = params;
+      const find = () => storeErrors(() => findSubmissionsOf(store, caller.keyId, [id]));
+      let [submission] = isUuid(id) ? await find() : [];
+      if (submission?.state === "signed") {
+        // A client that has got the line of a broadcast must find the broadcast in the record.
+        await broadcastBuffer.flush();
+        [submission] = await find();
+      }
+      if (submission === undefined) {
+        throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
+      }
+      return toSubmissionRecord(submission);
+    },
+  };
+}
