@@ -7,7 +7,7 @@ import {
   type SendVerdictKind,
   wasNeverSent,
 } from "@gas-waiver/protocol";
-import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./WaiverClientError.js";
+import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
 
 export interface BroadcastOptions {
   readonly signal?: AbortSignal;

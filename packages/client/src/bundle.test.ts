@@ -59,7 +59,7 @@ describe("a bundle", () => {
   });
 
   it("of the part for waiver keys has the cryptography, which the other shows to be absent", async () => {
-    const { modules } = await bundleOf('export * from "./self-hosted.js";');
+    const { modules } = await bundleOf('export * from "./selfHosted.js";');
     expect(modules.some((id) => HEAVY.test(id))).toBe(true);
   });
 

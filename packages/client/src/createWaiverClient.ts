@@ -7,15 +7,15 @@ import type {
   SubmissionPage,
   SubmissionRecord,
 } from "@gas-waiver/protocol/wire";
-import { type ConnectionOptions, createConnection } from "./Connection.js";
-import { type CheckOptions, check } from "./check.js";
-import { type HealthOptions, health } from "./health.js";
-import { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
-import { type PolicyOptions, policy } from "./policy.js";
-import { type ReadyOptions, ready } from "./ready.js";
-import { type StatusOptions, status } from "./status.js";
-import { type SubmitOptions, submit } from "./submit.js";
-import { type WaitOptions, wait } from "./wait.js";
+import { type CheckOptions, check } from "./actions/check.js";
+import { type HealthOptions, health } from "./actions/health.js";
+import { type ListOptions, type ListPageOptions, list, listPage } from "./actions/list.js";
+import { type PolicyOptions, policy } from "./actions/policy.js";
+import { type ReadyOptions, ready } from "./actions/ready.js";
+import { type StatusOptions, status } from "./actions/status.js";
+import { type SubmitOptions, submit } from "./actions/submit.js";
+import { type WaitOptions, wait } from "./actions/wait.js";
+import { type ConnectionOptions, createConnection } from "./http/connection.js";
 
 export type WaiverClientOptions = ConnectionOptions;
 

@@ -13,8 +13,14 @@ import {
   type TypedDataDomain,
   type TypedDataField,
 } from "ethers";
-import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender, withMargin } from "./gasless.js";
-import { UnusableAccountError } from "./WaiverClientError.js";
+import { UnusableAccountError } from "./errors.js";
+import {
+  Gasless,
+  type GaslessCall,
+  type GaslessOptions,
+  type GaslessSender,
+  withMargin,
+} from "./gasless/gasless.js";
 
 export type GasWaiverSignerOptions = GaslessOptions;
 

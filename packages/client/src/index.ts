@@ -11,23 +11,15 @@ export type {
   SubmissionRecord,
   Wait,
 } from "@gas-waiver/protocol/wire";
-export { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
-export { type CheckOptions, check } from "./check.js";
-export {
-  type ConnectOptions,
-  connect,
-  type SocketClient,
-  type SocketSubmitOptions,
-  type WebSocketConstructor,
-} from "./connect.js";
+export { type CheckOptions, check } from "./actions/check.js";
+export { type HealthOptions, health } from "./actions/health.js";
+export { type ListOptions, type ListPageOptions, list, listPage } from "./actions/list.js";
+export { type PolicyOptions, policy } from "./actions/policy.js";
+export { type ReadyOptions, ready } from "./actions/ready.js";
+export { type StatusOptions, status } from "./actions/status.js";
+export { type SubmitOptions, submit } from "./actions/submit.js";
+export { type WaitOptions, wait } from "./actions/wait.js";
 export { createWaiverClient, type WaiverClient, type WaiverClientOptions } from "./createWaiverClient.js";
-export { type HealthOptions, health } from "./health.js";
-export { type ListOptions, type ListPageOptions, list, listPage } from "./list.js";
-export { type PolicyOptions, policy } from "./policy.js";
-export { type ReadyOptions, ready } from "./ready.js";
-export type { RetryOptions } from "./retry.js";
-export { type StatusOptions, status } from "./status.js";
-export { type SubmitOptions, submit } from "./submit.js";
 export {
   ConnectionFailedError,
   MalformedAnswerError,
@@ -36,5 +28,13 @@ export {
   SubmissionFailedError,
   UnusableAccountError,
   WaiverClientError,
-} from "./WaiverClientError.js";
-export { type WaitOptions, wait } from "./wait.js";
+} from "./errors.js";
+export { type Connection, type ConnectionOptions, createConnection } from "./http/connection.js";
+export type { RetryOptions } from "./http/retry.js";
+export {
+  type ConnectOptions,
+  connect,
+  type SocketClient,
+  type SocketSubmitOptions,
+  type WebSocketConstructor,
+} from "./socket/connect.js";

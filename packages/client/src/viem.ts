@@ -23,8 +23,8 @@ import {
 } from "viem";
 import { parseAccount } from "viem/accounts";
 import { getChainId, getTransactionCount } from "viem/actions";
-import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender } from "./gasless.js";
-import { UnusableAccountError } from "./WaiverClientError.js";
+import { UnusableAccountError } from "./errors.js";
+import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender } from "./gasless/gasless.js";
 
 export type GasWaiverActionsOptions = GaslessOptions;
 

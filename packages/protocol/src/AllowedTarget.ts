@@ -1,6 +1,6 @@
 import { describe } from "./describe.js";
 import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 
 /** One entry of a waiver's policy (D4). */
 export interface AllowedTarget {

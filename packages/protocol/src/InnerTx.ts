@@ -5,7 +5,7 @@ import { decodeTransaction } from "./decodeTransaction.js";
 import { bytesEqual, bytesToHex, hexToBytes, InvalidHexError } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import {
   hashTransaction,
   highestGasPrice,

@@ -1,5 +1,5 @@
 import type { Signature } from "./crypto/cryptoBackend.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import { RlpReader } from "./rlp.js";
 import { type AccessList, type SignedTransaction, TYPE_BYTES } from "./SignedTransaction.js";
 import { assertCanonicalSignature } from "./signature.js";

@@ -1,6 +1,6 @@
 import { privateKeyToAddress } from "./address.js";
 import { hexToBytes } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import { type SignedTransaction, signTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 
 export const USER_KEY = new Uint8Array(32).fill(1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import { codeOf, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason } from "./reasons.js";
 
 const reasons = Object.keys(REASONS) as Reason[];

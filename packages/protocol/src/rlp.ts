@@ -1,5 +1,5 @@
 import { bigIntToBytes, bytesToBigInt } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 
 /** What RLP can encode: bytes, an unsigned integer (shortest form), or a list of these. */
 export type RlpItem = Uint8Array | bigint | readonly RlpItem[];

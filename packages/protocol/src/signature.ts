@@ -2,7 +2,7 @@ import { publicKeyToAddress } from "./address.js";
 import { crypto as defaultCrypto } from "./crypto/crypto.js";
 import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesToBigInt } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 
 /** The order n of the curve secp256k1. */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

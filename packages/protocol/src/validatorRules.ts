@@ -13,7 +13,7 @@ import {
 } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import type { Reason } from "./reasons.js";
 import { highestGasPrice, recoverSender, type SignedTransaction } from "./SignedTransaction.js";
 

@@ -2,7 +2,7 @@ import { privateKeyToAddress } from "./address.js";
 import { crypto as defaultCrypto } from "./crypto/crypto.js";
 import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesEqual, bytesToHex } from "./hex.js";
-import { ProtocolError } from "./ProtocolError.js";
+import { ProtocolError } from "./protocolError.js";
 import { assertCanonicalSignature, recoverAddress } from "./signature.js";
 
 /**

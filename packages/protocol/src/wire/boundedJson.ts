@@ -1,4 +1,4 @@
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 
 /** The most values in one body or frame: a batch of the longest has some hundred. */
 export const MAX_JSON_VALUES = 250_000;

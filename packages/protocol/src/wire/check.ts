@@ -1,5 +1,5 @@
 import { describe } from "../describe.js";
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 import { isLineCode, type LineCode } from "../reasons.js";
 import { type ErrorBody, parseErrorBody } from "./errorBody.js";
 import { isCount, membersOf } from "./members.js";

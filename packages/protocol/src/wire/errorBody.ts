@@ -1,4 +1,4 @@
-import type { ProtocolError } from "../ProtocolError.js";
+import type { ProtocolError } from "../protocolError.js";
 import { codeOf, type ErrorCode, LINE_CODES, REQUEST_ONLY_CODES, type Reason } from "../reasons.js";
 import { WireError } from "./WireError.js";
 

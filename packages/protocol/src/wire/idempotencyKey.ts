@@ -1,5 +1,5 @@
 import { describe } from "../describe.js";
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 
 /** The header of `POST /v1/submit` that names a request, so that it can be replayed (D18). */
 export const IDEMPOTENCY_KEY = "Idempotency-Key";

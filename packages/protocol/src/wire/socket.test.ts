@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 import { parseReadiness } from "./ready.js";
 import {
   type ClientFrame,

@@ -1,5 +1,5 @@
 import { describe } from "../describe.js";
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 import { assertFewValues } from "./boundedJson.js";
 import { type ErrorBody, errorBodyOf, parseErrorBody } from "./errorBody.js";
 import type { ResultLine, Wait } from "./submit.js";

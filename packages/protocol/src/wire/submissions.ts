@@ -1,5 +1,5 @@
 import { describe } from "../describe.js";
-import { ProtocolError } from "../ProtocolError.js";
+import { ProtocolError } from "../protocolError.js";
 import {
   parseSubmissionRecord,
   SUBMISSION_STATES,

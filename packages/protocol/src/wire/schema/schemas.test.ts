@@ -4,7 +4,7 @@ import formats from "ajv-formats";
 import type { FromSchema } from "json-schema-to-ts";
 import { describe, expect, it } from "vitest";
 import { EXAMPLES } from "../../description/examples.js";
-import { ProtocolError } from "../../ProtocolError.js";
+import { ProtocolError } from "../../protocolError.js";
 import type { LineCode } from "../../reasons.js";
 import * as wire from "../index.js";
 import { SCHEMAS, type Schema, type SchemaName } from "./index.js";

@@ -1,7 +1,7 @@
 import { type KeyPolicy, parseKeyPolicy, ROUTES } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { type RetryOptions, retrying } from "./retry.js";
-import { MalformedAnswerError } from "./WaiverClientError.js";
+import { MalformedAnswerError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { type RetryOptions, withRetries } from "../http/retry.js";
 
 export interface PolicyOptions {
   readonly signal?: AbortSignal;
@@ -17,7 +17,7 @@ export function policy(
   connection: Connection,
   { signal, retry = { attempts: 3 } }: PolicyOptions = {},
 ): Promise<KeyPolicy> {
-  return retrying(() => readPolicy(connection, signal), retry, signal);
+  return withRetries(() => readPolicy(connection, signal), retry, signal);
 }
 
 async function readPolicy(connection: Connection, signal: AbortSignal | undefined): Promise<KeyPolicy> {

@@ -1,7 +1,7 @@
 import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
 
 /**
- * Where one transaction of a request stands:
+ * The state of one transaction of a request:
  *
  *     submit ──► sent ──► held ──► (answered, and no longer here)
  *        ▲        │ │       │
@@ -9,30 +9,30 @@ import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
  *        └────────┤◄─ watch ◄┘
  *
  * - `submit`: to be sent, again if the connection broke before anything was known (D18 makes that safe).
- * - `sent`: part of a frame of this connection.
- * - `held`: the service has ended its waiting (D17). That counts only if the service is not just shutting down.
- * - `watch`: its submission's id is known, and its line is to be asked for by that.
+ * - `sent`: in a frame of this connection that is not answered.
+ * - `held`: its line is a time-out (D17). The line counts only once a probe shows that the service is not shutting down.
+ * - `watch`: its submission's id is known; its line is to be asked for by the id.
  */
-type Standing =
+type TransactionState =
   | { readonly at: "submit" }
   | { readonly at: "sent"; readonly id?: string }
   | { readonly at: "held"; readonly line: ResultLine }
   | { readonly at: "watch"; readonly id: string };
 
-/** What to put into a frame: positions in the request, and what the frame says of each. */
-export interface Part {
+/** The content of one frame: positions in the request, and the frame's value for each (a transaction or an id). */
+export interface FramePart {
   readonly kind: "transactions" | "watch";
   readonly indexes: readonly number[];
   readonly values: readonly string[];
 }
 
-/** The transactions of one call of `submit`, over however many connections it takes. */
+/** Tracks the transactions of one call of `submit` across connections. */
 export class SocketRequest {
   readonly wait: Wait | undefined;
-  /** It was sent once, so the caller counts on it. */
+  /** Whether any part was sent: from then on the service may have accepted transactions. */
   wasSent = false;
   readonly #transactions: readonly string[];
-  readonly #open: Map<number, Standing>;
+  readonly #pending: Map<number, TransactionState>;
   readonly #lines: ResultLine[] = [];
   #error: { readonly thrown: unknown } | undefined;
   #wake: () => void = () => {};
@@ -40,15 +40,15 @@ export class SocketRequest {
   constructor(transactions: readonly string[], wait: Wait | undefined) {
     this.#transactions = transactions;
     this.wait = wait;
-    this.#open = new Map(transactions.map((_, index) => [index, { at: "submit" }]));
+    this.#pending = new Map(transactions.map((_, index) => [index, { at: "submit" }]));
   }
 
-  /** The lines to give to the caller, each once; ends with the last, or throws what the request failed with. */
+  /** Yields each line once. Ends after the last one, or throws what the request failed with. */
   async *lines(): AsyncGenerator<ResultLine, void, undefined> {
     for (;;) {
       for (let line = this.#lines.shift(); line; line = this.#lines.shift()) yield line;
       if (this.#error) throw this.#error.thrown;
-      if (this.#open.size === 0) return;
+      if (this.#pending.size === 0) return;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -64,18 +64,18 @@ export class SocketRequest {
     return this.#error !== undefined;
   }
 
-  /** What is to be sent now, marked as sent. */
-  send(): Part[] {
+  /** Returns what is to be sent now, and marks it as sent. */
+  takeParts(): FramePart[] {
     const submit: number[] = [];
     const watch: [number, string][] = [];
-    for (const [index, standing] of this.#open) {
+    for (const [index, standing] of this.#pending) {
       if (standing.at === "submit") submit.push(index);
       if (standing.at === "watch") watch.push([index, standing.id]);
     }
-    for (const index of submit) this.#open.set(index, { at: "sent" });
-    for (const [index, id] of watch) this.#open.set(index, { at: "sent", id });
+    for (const index of submit) this.#pending.set(index, { at: "sent" });
+    for (const [index, id] of watch) this.#pending.set(index, { at: "sent", id });
     const values = submit.map((index) => this.#transactions[index] ?? "");
-    const parts: Part[] = [
+    const parts: FramePart[] = [
       { kind: "transactions", indexes: submit, values },
       { kind: "watch", indexes: watch.map(([index]) => index), values: watch.map(([, id]) => id) },
     ];
@@ -84,55 +84,55 @@ export class SocketRequest {
 
   get hasSomethingToSend(): boolean {
     if (this.#error) return false;
-    return [...this.#open.values()].some(({ at }) => at === "submit" || at === "watch");
+    return [...this.#pending.values()].some(({ at }) => at === "submit" || at === "watch");
   }
 
-  /** A line for a transaction that was sent. False if that was none. */
-  hear(line: ResultLine): boolean {
-    const standing = this.#open.get(line.index);
+  /** Takes in a line. Returns false if no transaction of that index is waiting for one. */
+  receive(line: ResultLine): boolean {
+    const standing = this.#pending.get(line.index);
     if (standing?.at !== "sent") return false;
     if (line.success || line.error.code !== "TIMEOUT") {
       const isLost = !line.success && line.error.reason === "UNKNOWN_SUBMISSION" && standing.id !== undefined;
-      if (isLost) this.#open.set(line.index, { at: "submit" });
+      if (isLost) this.#pending.set(line.index, { at: "submit" });
       else this.#answer(line);
     } else {
-      this.#open.set(line.index, { at: "held", line });
+      this.#pending.set(line.index, { at: "held", line });
     }
     return true;
   }
 
-  /** Of these, is any still without a line? */
-  awaits(indexes: readonly number[]): boolean {
-    return indexes.some((index) => this.#open.get(index)?.at === "sent");
+  /** Tells whether any of these was sent and has no line. */
+  hasUnanswered(indexes: readonly number[]): boolean {
+    return indexes.some((index) => this.#pending.get(index)?.at === "sent");
   }
 
-  /** Of these, does any wait for proof that the service goes on? */
-  holds(indexes: readonly number[]): boolean {
-    return indexes.some((index) => this.#open.get(index)?.at === "held");
+  /** Tells whether any of these has a time-out that a probe must confirm. */
+  hasHeld(indexes: readonly number[]): boolean {
+    return indexes.some((index) => this.#pending.get(index)?.at === "held");
   }
 
-  /** The service goes on: its time-outs are what they say. */
-  release(indexes: readonly number[]): void {
+  /** Passes the held time-outs on to the caller, after a probe has confirmed them. */
+  releaseHeld(indexes: readonly number[]): void {
     for (const index of indexes) {
-      const standing = this.#open.get(index);
+      const standing = this.#pending.get(index);
       if (standing?.at === "held") this.#answer(standing.line);
     }
   }
 
-  /** These were not taken, or nobody knows. */
-  takeBack(indexes: Iterable<number> = this.#open.keys()): void {
+  /** Queues these again: the service has not taken them, or the answer was lost. */
+  requeue(indexes: Iterable<number> = this.#pending.keys()): void {
     for (const index of [...indexes]) {
-      const standing = this.#open.get(index);
-      if (standing?.at === "held") this.#open.set(index, { at: "watch", id: standing.line.id });
+      const standing = this.#pending.get(index);
+      if (standing?.at === "held") this.#pending.set(index, { at: "watch", id: standing.line.id });
       if (standing?.at === "sent") {
         const { id } = standing;
-        this.#open.set(index, id === undefined ? { at: "submit" } : { at: "watch", id });
+        this.#pending.set(index, id === undefined ? { at: "submit" } : { at: "watch", id });
       }
     }
   }
 
   #answer(line: ResultLine): void {
-    this.#open.delete(line.index);
+    this.#pending.delete(line.index);
     this.#lines.push(line);
     this.#wake();
   }

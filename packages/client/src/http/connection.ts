@@ -1,5 +1,5 @@
 import { parseRequestErrorBody, WireError, wasNeverSent } from "@gas-waiver/protocol/wire";
-import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "./WaiverClientError.js";
+import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
 
 /** Where the service is and how to talk to it. Every action takes one. */
 export interface Connection {
@@ -38,7 +38,7 @@ export interface ConnectionOptions {
 
 /** @throws TypeError if the address or the key cannot be used; the key is not in the message. */
 export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Connection {
-  const base = baseOf(url);
+  const base = parseBaseUrl(url);
   // fetch would refuse such a header with a message that quotes it.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError("the API key is empty or holds a character that no key has");
@@ -61,14 +61,14 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
         if (signal?.aborted) throw signal.reason;
         throw new ConnectionFailedError(base, wasNeverSent(cause) ? "not_sent" : "unknown", cause);
       });
-      if (!response.ok && response.status !== alsoAnswers) throw await refusalOf(response, signal);
+      if (!response.ok && response.status !== alsoAnswers) throw await readRefusal(response, signal);
       return response;
     },
   };
 }
 
 /** The service's address without what a path would not go on from. */
-export function baseOf(url: string | URL): string {
+export function parseBaseUrl(url: string | URL): string {
   const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
   if (protocol !== "http:" && protocol !== "https:") {
     throw new TypeError(`the address of the service begins with ${protocol}, not with http: or https:`);
@@ -82,7 +82,7 @@ export function baseOf(url: string | URL): string {
   return origin + pathname.replace(/\/+$/, "");
 }
 
-async function refusalOf(response: Response, signal: AbortSignal | undefined): Promise<Error> {
+async function readRefusal(response: Response, signal: AbortSignal | undefined): Promise<Error> {
   const { status } = response;
   try {
     const { error } = parseRequestErrorBody(await response.json());

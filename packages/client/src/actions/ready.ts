@@ -1,6 +1,6 @@
 import { parseReadiness, type Readiness, ROUTES } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { MalformedAnswerError } from "./WaiverClientError.js";
+import { MalformedAnswerError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
 
 export interface ReadyOptions {
   readonly signal?: AbortSignal;

@@ -1,17 +1,22 @@
-import type { WebSocketConstructor } from "./connect.js";
+/**
+ * A WebSocket class whose second argument takes `{ headers }`: that of the package `ws`, or the platform's own in
+ * Node 22, Deno and Bun. Browsers' WebSockets cannot send headers, and so not the API key, which should not be in a
+ * browser anyway.
+ */
+export type WebSocketConstructor = new (url: string, options: never) => object;
 
-/** What becomes of a link. After `gone` nothing more comes. */
+/** Receives the events of a link. `gone` is the last one. */
 export interface LinkListener {
   open(): void;
   text(text: string): void;
   gone(code: number, wasOpen: boolean): void;
 }
 
-/** The platform's WebSockets differ in this: which ones take headers. */
+/** A WebSocket class that takes headers, as the platform's types do not declare it. */
 type TakesHeaders = new (url: string, options: { headers: Record<string, string> }) => WebSocket;
 
-/** A connection that broke without saying so. */
-const ABNORMAL = 1006;
+/** The close code of a connection that broke without a close frame (RFC 6455, 7.4.1). */
+const ABNORMAL_CLOSURE = 1006;
 
 /** One WebSocket from its beginning to its end. */
 export class SocketLink {
@@ -35,7 +40,7 @@ export class SocketLink {
     this.#socket.onmessage = ({ data }) => {
       this.#listener?.text(typeof data === "string" ? data : "");
     };
-    // What the error was is not told; the closing that follows counts.
+    // The error event tells no cause, and the close event follows it.
     this.#socket.onerror = () => {};
     this.#socket.onclose = ({ code }) => this.#end(code);
   }
@@ -48,20 +53,20 @@ export class SocketLink {
     this.#socket.send(text);
   }
 
-  /** Says goodbye; nothing more is listened to. */
+  /** Closes the WebSocket. The listener hears nothing more. */
   close(): void {
     this.#listener = undefined;
     this.#isOpen = false;
     this.#socket.close();
   }
 
-  /** Gives up a connection whose other side is silent. */
+  /** Drops a connection whose other side is silent; the listener hears `gone` at once. */
   abandon(): void {
-    // Only some can, and the others wait for an answer to their goodbye.
+    // Not every class has terminate(); close() alone waits for the other side's close frame.
     const { terminate } = this.#socket as { terminate?: () => void };
     if (terminate) terminate.call(this.#socket);
     else this.#socket.close();
-    this.#end(ABNORMAL);
+    this.#end(ABNORMAL_CLOSURE);
   }
 
   #end(code: number): void {

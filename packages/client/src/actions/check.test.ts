@@ -1,6 +1,6 @@
 import type { CheckLine, KeyPolicy } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { createWaiverClient } from "./index.js";
+import { createWaiverClient } from "../index.js";
 
 const HASH = `0x${"ab".repeat(32)}`;
 const good: CheckLine = { index: 0, success: true, txHash: HASH };

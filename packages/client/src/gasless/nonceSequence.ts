@@ -2,7 +2,7 @@
 export interface TakenNonce {
   readonly nonce: number;
   /** The transaction will surely not run: the nonce is the next one's. */
-  free(): void;
+  release(): void;
   /** The transaction has run, will run or may run. */
   keep(): void;
   /**
@@ -46,7 +46,7 @@ export class NonceSequence {
     this.#underWay.add(nonce);
     return {
       nonce,
-      free: () => this.#underWay.delete(nonce),
+      release: () => this.#underWay.delete(nonce),
       keep: () => {
         this.#underWay.delete(nonce);
         this.#kept.add(nonce);

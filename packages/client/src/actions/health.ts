@@ -1,6 +1,6 @@
 import { type Health, parseHealth, ROUTES } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { MalformedAnswerError } from "./WaiverClientError.js";
+import { MalformedAnswerError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
 
 export interface HealthOptions {
   readonly signal?: AbortSignal;

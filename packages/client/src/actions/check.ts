@@ -1,8 +1,8 @@
 import { type CheckLine, NDJSON, parseCheckLine, ROUTES, WireError } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { NdjsonError, readNdjson } from "./ndjson.js";
-import { type RetryOptions, retrying } from "./retry.js";
-import { MalformedAnswerError, StreamEndedError } from "./WaiverClientError.js";
+import { MalformedAnswerError, StreamEndedError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { NdjsonError, readNdjson } from "../http/ndjson.js";
+import { type RetryOptions, withRetries } from "../http/retry.js";
 
 export interface CheckOptions {
   /** Also runs each call that would be taken on the latest block: does it revert, and why? */
@@ -22,7 +22,7 @@ export function check(
   transactions: readonly string[],
   { simulate = false, signal, retry = { attempts: 3 } }: CheckOptions = {},
 ): Promise<CheckLine[]> {
-  return retrying(() => checkOnce(connection, transactions, simulate, signal), retry, signal);
+  return withRetries(() => checkOnce(connection, transactions, simulate, signal), retry, signal);
 }
 
 async function checkOnce(

@@ -1,10 +1,10 @@
-import { pause } from "./pause.js";
 import {
   ConnectionFailedError,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,
-} from "./WaiverClientError.js";
+} from "../errors.js";
+import { pause } from "./pause.js";
 
 /** How often something is tried that is safe to try again. */
 export interface RetryOptions {
@@ -17,32 +17,32 @@ export interface RetryOptions {
 }
 
 /** What a proxy or the service answers while the service is away, or has too much to do. */
-const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** May the same request fare better in a moment? */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (error instanceof ConnectionFailedError || error instanceof StreamEndedError) return true;
   const answered = error instanceof RequestRefusedError || error instanceof MalformedAnswerError;
-  return answered && PASSING.has(error.status);
+  return answered && TEMPORARY_STATUSES.has(error.status);
 }
 
 /**
  * Waits before the next attempt, or throws the error if there is to be none.
  * @param failed how many attempts have failed in a row.
  */
-export async function beforeNext(
+export async function pauseBeforeRetry(
   error: unknown,
   failed: number,
   { attempts, minDelayMs = 250, maxDelayMs = 5_000 }: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (failed >= attempts || !isPassing(error)) throw error;
+  if (failed >= attempts || !isTemporary(error)) throw error;
   const asked = error instanceof RequestRefusedError ? (error.retryAfterMs ?? 0) : 0;
   await pause(Math.max(asked, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1))), signal);
 }
 
 /** For reads, which change nothing however often they are sent. */
-export async function retrying<T>(
+export async function withRetries<T>(
   read: () => Promise<T>,
   options: RetryOptions,
   signal: AbortSignal | undefined,
@@ -51,7 +51,7 @@ export async function retrying<T>(
     try {
       return await read();
     } catch (error) {
-      await beforeNext(error, failed, options, signal);
+      await pauseBeforeRetry(error, failed, options, signal);
     }
   }
 }

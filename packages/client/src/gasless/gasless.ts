@@ -1,13 +1,13 @@
-import { type Connection, type ConnectionOptions, createConnection } from "./Connection.js";
-import { NonceSequence, type TakenNonce } from "./NonceSequence.js";
-import type { RetryOptions } from "./retry.js";
-import { submit } from "./submit.js";
+import { submit } from "../actions/submit.js";
 import {
   ConnectionFailedError,
   RequestRefusedError,
   StreamEndedError,
   SubmissionFailedError,
-} from "./WaiverClientError.js";
+} from "../errors.js";
+import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
+import type { RetryOptions } from "../http/retry.js";
+import { NonceSequence, type TakenNonce } from "./nonceSequence.js";
 
 export interface GaslessOptions extends ConnectionOptions {
   /** See {@link SubmitOptions}: sends again when the service is away or busy. Off unless given. */
@@ -92,7 +92,7 @@ export class Gasless {
       return await attempt();
     } catch (error) {
       // With another nonce it may be taken.
-      if (call.nonce !== undefined || !isMisplaced(error)) throw error;
+      if (call.nonce !== undefined || !isNonceMismatch(error)) throw error;
       return await attempt();
     }
   }
@@ -106,7 +106,7 @@ export class Gasless {
     try {
       return await sender.sign({ ...call, ...(await prepared), nonce: taken.nonce });
     } catch (error) {
-      taken.free();
+      taken.release();
       throw error;
     }
   }
@@ -121,7 +121,7 @@ export class Gasless {
       }
       throw new StreamEndedError([0]);
     } catch (error) {
-      settle(taken, error);
+      settleNonce(taken, error);
       throw error;
     }
   }
@@ -151,7 +151,7 @@ async function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepar
  * Has the service given the transaction up for its nonce alone, before anything was sent to the chain? Then it
  * cannot run besides one that is signed in its place. NONCE_TOO_LOW does not say that for sure.
  */
-function isMisplaced(error: unknown): boolean {
+function isNonceMismatch(error: unknown): boolean {
   const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
   return reason === "NONCE_GAP" || reason === "NONCE_CONFLICT";
 }
@@ -159,15 +159,15 @@ function isMisplaced(error: unknown): boolean {
 /** The reasons of a failure after which the nonce is used, or is another transaction's. */
 const NONCE_USED: ReadonlySet<unknown> = new Set(["REVERTED", "NONCE_TOO_LOW", "NONCE_CONFLICT"]);
 
-function settle(taken: TakenNonce, error: unknown): void {
+function settleNonce(taken: TakenNonce, error: unknown): void {
   if (error instanceof SubmissionFailedError) {
     if (error.reason === "NONCE_GAP") taken.gap();
     // D17: the waiting ended, the work goes on.
     else if (error.code === "TIMEOUT" || NONCE_USED.has(error.reason)) taken.keep();
-    else taken.free();
+    else taken.release();
     return;
   }
   const untouched = error instanceof ConnectionFailedError && error.certainty === "not_sent";
-  if (untouched || error instanceof RequestRefusedError) taken.free();
+  if (untouched || error instanceof RequestRefusedError) taken.release();
   else taken.keep();
 }

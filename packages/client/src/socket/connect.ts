@@ -1,15 +1,12 @@
 import type { ResultLine } from "@gas-waiver/protocol/wire";
-import { baseOf, type ConnectionOptions, createConnection } from "./Connection.js";
-import { SocketRequest } from "./SocketRequest.js";
-import { SocketSession } from "./SocketSession.js";
-import type { SubmitOptions } from "./submit.js";
+import { type ConnectionOptions, createConnection, parseBaseUrl } from "../http/connection.js";
+import type { WebSocketConstructor } from "./socketLink.js";
+import { SocketRequest } from "./socketRequest.js";
+import { SocketSession } from "./socketSession.js";
 
-/**
- * A WebSocket class whose second argument takes `{ headers }`: that of the package `ws`, or the platform's own in
- * Node 22, Deno and Bun. Those of browsers cannot send headers, and so not the API key, which should not be in a
- * browser anyway.
- */
-export type WebSocketConstructor = new (url: string, options: never) => object;
+export type { WebSocketConstructor } from "./socketLink.js";
+
+import type { SubmitOptions } from "../actions/submit.js";
 
 export interface ConnectOptions extends ConnectionOptions {
   /** The platform's own by default. */
@@ -50,7 +47,7 @@ export function connect(options: ConnectOptions): SocketClient {
   }
   const session = new SocketSession({
     connection,
-    base: baseOf(options.url),
+    base: parseBaseUrl(options.url),
     apiKey: options.apiKey,
     WebSocket,
     giveUpAfterMs: options.giveUpAfterMs ?? 60_000,

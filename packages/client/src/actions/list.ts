@@ -7,9 +7,9 @@ import {
   type SubmissionRecord,
   type SubmissionsQuery,
 } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { type RetryOptions, retrying } from "./retry.js";
-import { MalformedAnswerError } from "./WaiverClientError.js";
+import { MalformedAnswerError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { type RetryOptions, withRetries } from "../http/retry.js";
 
 export interface ListOptions extends SubmissionFilter {
   /** Records asked for at once: 1 to 200, 50 unless told otherwise. It does not end the list. */
@@ -51,7 +51,7 @@ export function listPage(
   { pageSize, signal, retry = { attempts: 3 }, ...filter }: ListPageOptions = {},
 ): Promise<SubmissionPage> {
   const query = { ...filter, ...(pageSize !== undefined && { limit: pageSize }) };
-  return retrying(() => readPage(connection, query, signal), retry, signal);
+  return withRetries(() => readPage(connection, query, signal), retry, signal);
 }
 
 async function readPage(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Silence } from "./Silence.js";
+import { Heartbeat } from "./heartbeat.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,12 +10,12 @@ afterEach(() => {
 
 function watched() {
   const heard: string[] = [];
-  const silence = new Silence(
+  const heartbeat = new Heartbeat(
     () => heard.push("asked"),
     () => heard.push("lost"),
   );
-  silence.break();
-  return { heard, silence };
+  heartbeat.reset();
+  return { heard, heartbeat };
 }
 
 describe("a silent connection", () => {
@@ -30,12 +30,12 @@ describe("a silent connection", () => {
   });
 
   it("is kept by anything that comes, and let be when nothing is due", () => {
-    const { heard, silence } = watched();
+    const { heard, heartbeat } = watched();
     vi.advanceTimersByTime(40_000);
-    silence.break();
+    heartbeat.reset();
     vi.advanceTimersByTime(39_999);
     expect(heard).toEqual(["asked"]);
-    silence.end();
+    heartbeat.stop();
     vi.advanceTimersByTime(1_000_000);
     expect(heard).toEqual(["asked"]);
   });

@@ -8,15 +8,15 @@ import {
   type Wait,
   WireError,
 } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { NdjsonError, readNdjson } from "./ndjson.js";
-import { beforeNext, type RetryOptions } from "./retry.js";
 import {
   ConnectionFailedError,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,
-} from "./WaiverClientError.js";
+} from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { NdjsonError, readNdjson } from "../http/ndjson.js";
+import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 
 export interface SubmitOptions {
   /** When a line counts as known: `broadcast` (the default), or `included` in a block. */
@@ -70,24 +70,26 @@ export async function* submit(
     } catch (error) {
       // What this attempt still owed had come with an earlier one.
       if (error instanceof StreamEndedError && missing.size === 0) return;
-      await beforeNext(error, attempt, retry, signal).catch((thrown: unknown) => {
-        throw thrown === error ? overAll(error, maybeTaken, missing) : thrown;
+      await pauseBeforeRetry(error, attempt, retry, signal).catch((thrown: unknown) => {
+        throw thrown === error ? errorOfAllAttempts(error, maybeTaken, missing) : thrown;
       });
-      maybeTaken ||= !isClear(error);
+      maybeTaken ||= !isSurelyNotAccepted(error);
     }
   }
 }
 
 /** Does the error say that nothing of this attempt was taken? */
-function isClear(error: unknown): boolean {
+function isSurelyNotAccepted(error: unknown): boolean {
   if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
   return error instanceof RequestRefusedError;
 }
 
 /** What the last attempt's error means for all of them: where an earlier one may have been taken, that is so. */
-function overAll(error: unknown, maybeTaken: boolean, missing: ReadonlySet<number>): unknown {
+function errorOfAllAttempts(error: unknown, maybeTaken: boolean, missing: ReadonlySet<number>): unknown {
   if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
-  return maybeTaken && isClear(error) ? new StreamEndedError([...missing], { cause: error }) : error;
+  return maybeTaken && isSurelyNotAccepted(error)
+    ? new StreamEndedError([...missing], { cause: error })
+    : error;
 }
 
 interface Attempt {

@@ -1,9 +1,9 @@
 import type { SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { pause } from "./pause.js";
-import type { RetryOptions } from "./retry.js";
+import { SubmissionFailedError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { pause } from "../http/pause.js";
+import type { RetryOptions } from "../http/retry.js";
 import { status } from "./status.js";
-import { SubmissionFailedError } from "./WaiverClientError.js";
 
 export interface WaitOptions {
   /** `included` in a block (the default) and not reverted, or `broadcast`: the chain's node has taken it. */

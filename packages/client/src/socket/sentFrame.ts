@@ -1,16 +1,17 @@
-import type { SocketRequest } from "./SocketRequest.js";
+import type { SocketRequest } from "./socketRequest.js";
 
 /** A frame that was sent on this connection and is not done. */
 export interface SentFrame {
   readonly request: SocketRequest;
-  /** The frame's positions, as the request has them. */
+  /** The positions in the request that the frame's own positions stand for. */
   readonly indexes: readonly number[];
   /** In characters. */
   readonly length: number;
-  /** `again`: the caller counts on it already. `life`: it only asks whether the service goes on. */
-  readonly purpose: "first" | "again" | "life";
+  /** `first` and `again` carry transactions or ids; `probe` only asks whether the service still answers. */
+  readonly purpose: "first" | "again" | "probe";
 }
 
+/** The longest frame, or undefined if there is none. */
 export function largestOf(frames: Iterable<SentFrame>): SentFrame | undefined {
   let largest: SentFrame | undefined;
   for (const frame of frames) if (largest === undefined || frame.length > largest.length) largest = frame;

@@ -25,7 +25,7 @@ import {
 
 export { privateKeyAccount, type Signature, type WaiverAccount } from "@gas-waiver/protocol";
 export { type BroadcastOptions, broadcast, NodeRefusedError } from "./broadcast.js";
-export { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./WaiverClientError.js";
+export { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
 
 /**
  * The waiver that signs the wrapper: an account, wherever its key is kept; its private key (32 bytes); or a function

@@ -11,7 +11,7 @@ import { SigningKey, Wallet } from "ethers";
 import { sign } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { describeWaiverAccount } from "../../protocol/src/waiverAccountContract.test-support.js";
-import { broadcast, hashOf, hashSignerAccount, wrap } from "./self-hosted.js";
+import { broadcast, hashOf, hashSignerAccount, wrap } from "./selfHosted.js";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 const user = new Wallet(`0x${"22".repeat(32)}`);

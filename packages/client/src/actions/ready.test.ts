@@ -1,6 +1,6 @@
 import type { Readiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { createWaiverClient } from "./index.js";
+import { createWaiverClient } from "../index.js";
 
 const clientOf = (status: number, body: unknown) =>
   createWaiverClient({

@@ -1,6 +1,6 @@
 import { ProtocolError, requestErrorBody, type SubmissionRecord } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { createWaiverClient } from "./index.js";
+import { createWaiverClient } from "../index.js";
 
 const record = (n: number): SubmissionRecord => ({
   ...{ id: `01890000-0000-7000-8000-00000000000${n}`, state: "queued", certainty: "not_broadcast" },

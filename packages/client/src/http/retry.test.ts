@@ -1,6 +1,6 @@
 import { encodeResultLine, ProtocolError, type ResultLine, requestErrorBody } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ConnectionFailedError, createWaiverClient, type RetryOptions, StreamEndedError } from "./index.js";
+import { ConnectionFailedError, createWaiverClient, type RetryOptions, StreamEndedError } from "../index.js";
 
 const AT_ONCE: RetryOptions = { attempts: 3, minDelayMs: 0 };
 const idOf = (index: number) => `01890000-0000-7000-8000-00000000000${index}`;

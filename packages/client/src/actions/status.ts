@@ -1,7 +1,7 @@
 import { parseSubmissionRecord, ROUTES, type SubmissionRecord } from "@gas-waiver/protocol/wire";
-import type { Connection } from "./Connection.js";
-import { type RetryOptions, retrying } from "./retry.js";
-import { MalformedAnswerError } from "./WaiverClientError.js";
+import { MalformedAnswerError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { type RetryOptions, withRetries } from "../http/retry.js";
 
 export interface StatusOptions {
   readonly signal?: AbortSignal;
@@ -19,7 +19,7 @@ export function status(
   id: string,
   { signal, retry = { attempts: 3 } }: StatusOptions = {},
 ): Promise<SubmissionRecord> {
-  return retrying(() => readRecord(connection, id, signal), retry, signal);
+  return withRetries(() => readRecord(connection, id, signal), retry, signal);
 }
 
 async function readRecord(

@@ -15,7 +15,7 @@ import {
 } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { connect, MalformedAnswerError, RequestRefusedError, type SocketClient } from "./index.js";
+import { connect, MalformedAnswerError, RequestRefusedError, type SocketClient } from "../index.js";
 
 const API_KEY = "gw_test_key_secret";
 const idOf = (name: string) => `01890000-0000-7000-8000-${name.padStart(12, "0")}`;

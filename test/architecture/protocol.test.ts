@@ -1,0 +1,3 @@
+import { testArrows } from "./testArrows.js";
+
+testArrows("protocol");
