@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 
 /**
- * Reads the options of a benchmark.
+ * Reads the options of a benchmark. Every benchmark also takes `--json FILE` and `--help`.
  * @param {Record<string, { initial: string, least?: number, most?: number, among?: readonly string[] }>} known
- * whole numbers by their bounds, and lists of names; `--json FILE` and `--help` are always there.
- * @throws Error that names every problem, a line each.
+ * the options by name: a whole number with its bounds, or a comma-separated list with the names it may have.
+ * @throws Error with one line for each problem.
  */
 export function readArguments(argv, known) {
   const options = Object.fromEntries(

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setUp } from "../scripts/setup.mjs";
 
 /**
- * Runs a benchmark in a folder of its own that is gone afterwards, with everything built before. An interruption aborts
- * the signal and ends with status 1.
+ * Builds everything, then runs a benchmark in a temporary folder and removes the folder. SIGINT and SIGTERM abort the
+ * signal; the exit status is then 1.
  * @param {string} prefix of the folder's name.
  * @param {(place: { folder: string, signal: AbortSignal }) => Promise<number>} run resolves with the status.
  */
@@ -14,7 +14,7 @@ export async function inFolder(prefix, run) {
   const interrupted = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
   const { signal } = interrupted;
-  // Every program listens to it.
+  // Each program that the benchmark starts adds a listener.
   setMaxListeners(0, signal);
   await setUp({ signal });
   const folder = await mkdtemp(join(tmpdir(), prefix));

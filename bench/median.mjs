@@ -1,4 +1,4 @@
-/** The middle of the values; of an even number of them, between the two in the middle. */
+/** The median. For an even number of values it is the mean of the two in the middle. */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /**
  * Runs a program to its end.
  * @param {URL} program
- * @returns the JSON that it printed.
+ * @returns the JSON from its standard output.
  */
 export async function runToEnd(program, args, { signal, node = [] }) {
   const path = fileURLToPath(program);
@@ -26,10 +26,10 @@ export async function runToEnd(program, args, { signal, node = [] }) {
 }
 
 /**
- * Starts a program that serves: it sends `{ url }` first, and answers what it is asked, one thing at a time.
+ * Starts a program of `bench/service/contestant.mjs`: it sends `{ url }` first, and then answers one request at a time.
  * @param {URL} program
- * @param {{ signal: AbortSignal, node?: string[], onError?: (text: string) => void }} options `onError` hears what it
- * writes to standard error.
+ * @param {{ signal: AbortSignal, node?: string[], onError?: (text: string) => void }} options `node` has arguments for
+ * Node itself; `onError` receives the program's standard error.
  */
 export async function startProgram(program, args, { signal, node = [], onError }) {
   const path = fileURLToPath(program);
@@ -41,7 +41,7 @@ export async function startProgram(program, args, { signal, node = [], onError }
   const stop = () => child.kill("SIGKILL");
   signal.addEventListener("abort", stop);
   ended.then(() => signal.removeEventListener("abort", stop));
-  const heard = () =>
+  const nextMessage = () =>
     new Promise((resolve, reject) => {
       const early = (status) => reject(new Error(`${path} ended with status ${status}`));
       child.once("close", early);
@@ -50,12 +50,12 @@ export async function startProgram(program, args, { signal, node = [], onError }
         resolve(message);
       });
     });
-  const { url } = await heard();
+  const { url } = await nextMessage();
   return {
     url,
-    async ask(what, options = {}) {
-      const answer = heard();
-      child.send({ ask: what, ...options });
+    async ask(request, options = {}) {
+      const answer = nextMessage();
+      child.send({ ask: request, ...options });
       return (await answer).answer;
     },
     async close() {

@@ -1,19 +1,19 @@
-// Serves browser.html, and stands between it and the service:  node examples/browser-server.mjs
-// A page must not hold an API key; this server adds it. It also spares the page requests to other origins.
+// Serves browser.html and forwards its requests to the service:  node examples/browser-server.mjs
+// A page must not hold an API key, so this server adds it. The page also needs no requests to other origins.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { apiKey, rpcUrl, url } from "./settings.mjs";
 
 const root = new URL("..", import.meta.url);
-/** What the page's import map names; nothing else of the folder is served. */
+/** The modules of the page's import map. The server hands out no other files. */
 const MODULE =
   /^\/(?:packages\/(?:client|protocol)\/dist\/[\w/-]+|node_modules\/ethers\/dist\/ethers\.min)\.js$/;
 
 async function answer(request, response) {
   const { pathname, search } = new URL(request.url, "http://page");
   const { origin, host } = request.headers;
-  // Another page must not use the key through this one's visitors.
+  // Otherwise another site could use the key through a visitor of this page.
   if (origin !== undefined && origin !== `http://${host}`) return response.writeHead(403).end();
   if (pathname === "/rpc") return await forward(request, response, rpcUrl);
   if (pathname.startsWith("/v1/")) {
@@ -26,7 +26,7 @@ async function answer(request, response) {
   response.writeHead(200, { "content-type": page ? "text/html" : "text/javascript" }).end(body);
 }
 
-/** Passes the answer on as it comes, line by line. */
+/** Forwards a request, and streams the answer back. */
 async function forward(request, response, target, headers = {}) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Submits a signed transaction and asks what became of it:  sh examples/curl.sh [0x… signed transaction]
-# Without an argument it is a transfer that user 1 of the local chain has signed; it works once.
+# Submits a signed transaction and reads its record:  sh examples/curl.sh [0x… signed transaction]
+# Without an argument it sends a transfer that user 1 of the local chain has signed, which works once.
 set -eu
 url=${GAS_WAIVER_URL:-http://127.0.0.1:8080}
 key=${GAS_WAIVER_API_KEY:-gw_dev_local}

@@ -1,4 +1,4 @@
-// Where things are, as `npm start` has them; override with variables for another service.
+// The addresses of `npm start`. The variables below name another service and node.
 const { GAS_WAIVER_URL, GAS_WAIVER_API_KEY, RPC_URL } = process.env;
 
 export const url = GAS_WAIVER_URL ?? "http://127.0.0.1:8080";

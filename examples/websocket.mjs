@@ -1,6 +1,6 @@
 // Frames over a WebSocket, without the SDK: submit, lose the connection, watch:  node examples/websocket.mjs
 import { HDNodeWallet, Interface, JsonRpcProvider, parseUnits } from "ethers";
-// The WebSocket of browsers and of Node cannot send the API key in a header; that of `ws` can.
+// The WebSocket of browsers and of Node cannot send the API key in a header; the one of `ws` can.
 import { WebSocket } from "ws";
 import { apiKey, rpcUrl, token, url } from "./settings.mjs";
 
@@ -19,7 +19,7 @@ const tx = { type: 0, chainId: 2201, nonce, gasPrice: 0, gasLimit: 100_000, to: 
 const signed = await wallet.signTransaction(tx);
 provider.destroy();
 
-/** Sends one frame and gives the lines of its request, until the service says that it is done. */
+/** Sends one frame. Resolves with the lines of its request once the service says that it is done. */
 async function ask(frame) {
   const socket = new WebSocket(`${url.replace(/^http/, "ws")}/v1/submit`, {
     headers: { authorization: `Bearer ${apiKey}` },
@@ -30,7 +30,7 @@ async function ask(frame) {
     socket.on("message", (text) => {
       const answer = JSON.parse(text);
       if (answer.done) resolve();
-      // A line has an index; an error without one is that of the whole request.
+      // A line has an index. An error without one belongs to the whole request.
       else if ("index" in answer) lines.push(answer);
       else reject(new Error(answer.error.message));
     });
@@ -44,6 +44,6 @@ async function ask(frame) {
 const [sent] = await ask({ id: 1, transactions: [signed] });
 console.log(JSON.stringify(sent));
 if (!sent.success) process.exit(1);
-// Another connection, as after a lost one: the submission's id is all that is needed.
+// Another connection, as after a lost one, needs only the id of the submission.
 const [included] = await ask({ id: "again", watch: [sent.id], wait: "included" });
 console.log(JSON.stringify(included));

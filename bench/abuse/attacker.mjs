@@ -1,16 +1,16 @@
-// The attacker: does what it is told for so many seconds, and holds what it has until it is told to let go.
+// The attacker's process. It runs one attack for a number of seconds, and keeps its connections open until `release`.
 //
 //   node attacker.mjs <the service's address>
-import { present } from "../service/contestant.mjs";
+import { answerBenchmark } from "../service/contestant.mjs";
 import { Attacker } from "./attacks/attacker.mjs";
 import { ATTACKS } from "./attacks/index.mjs";
 
 const [url] = process.argv.slice(2);
 let attacker;
 
-present({
+answerBenchmark({
   url,
-  close: async () => attacker?.letGo(),
+  close: async () => attacker?.release(),
   answers: {
     async attack({ name, seconds }) {
       attacker = new Attacker(url, seconds * 1_000);
@@ -18,8 +18,8 @@ present({
       await attacker.over;
       return attacker.counts;
     },
-    letGo() {
-      attacker.letGo();
+    release() {
+      attacker.release();
       return {};
     },
   },

@@ -1,22 +1,22 @@
-// The good client: requests of one transaction at a fixed rate, each timed from the moment it was due.
+// The well-behaved client: it sends requests of one transaction at a fixed rate, and times each from its due moment.
 //
 //   node client.mjs <the service's address> <its first user's number>
 import { Agent, request as open } from "node:http";
-import { present } from "../service/contestant.mjs";
-import { GOOD_KEY, signedBy } from "./shape.mjs";
+import { answerBenchmark } from "../service/contestant.mjs";
+import { CLIENT_KEY, signedBy } from "./shape.mjs";
 
 const [url, first] = process.argv.slice(2);
-const EVERY_MS = 50;
+const INTERVAL_MS = 50;
 const agent = new Agent({ keepAlive: true });
-const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };
+const headers = { authorization: `Bearer ${CLIENT_KEY}`, "content-type": "application/json" };
 
 let user = Number(first);
 let timer;
 let times = [];
 let failures = [];
-const underWay = new Set();
+const inFlight = new Set();
 
-/** One request; resolves with why it failed. */
+/** Sends one request. Resolves with the failure, or undefined if it succeeds. */
 function submit() {
   const body = JSON.stringify({ transactions: [signedBy(user++)] });
   return new Promise((resolve) => {
@@ -24,8 +24,8 @@ function submit() {
       try {
         let text = "";
         for await (const part of response.setEncoding("utf8")) text += part;
-        const isWell = response.statusCode === 200 && JSON.parse(text).success === true;
-        resolve(isWell ? undefined : `${response.statusCode} ${text}`);
+        const succeeded = response.statusCode === 200 && JSON.parse(text).success === true;
+        resolve(succeeded ? undefined : `${response.statusCode} ${text}`);
       } catch (error) {
         resolve(String(error));
       }
@@ -35,15 +35,16 @@ function submit() {
   });
 }
 
-async function one(due) {
+async function measureOne(due) {
   const failure = await submit();
   if (failure !== undefined) failures.push(failure);
   times.push(performance.now() - due);
 }
 
-const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+const quantile = (sorted, share) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
 
-present({
+answerBenchmark({
   url,
   close: async () => agent.destroy(),
   answers: {
@@ -52,24 +53,24 @@ present({
       failures = [];
       let due = performance.now();
       timer = setInterval(() => {
-        for (; due <= performance.now(); due += EVERY_MS) {
-          const sent = one(due);
-          underWay.add(sent);
-          sent.finally(() => underWay.delete(sent));
+        for (; due <= performance.now(); due += INTERVAL_MS) {
+          const sent = measureOne(due);
+          inFlight.add(sent);
+          sent.finally(() => inFlight.delete(sent));
         }
-      }, EVERY_MS);
+      }, INTERVAL_MS);
       return {};
     },
     async stop() {
       clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
       const sorted = times.toSorted((a, b) => a - b);
       return {
         requests: times.length,
         failures: failures.length,
         failure: failures[0],
-        p50: at(sorted, 0.5),
-        p99: at(sorted, 0.99),
+        p50: quantile(sorted, 0.5),
+        p99: quantile(sorted, 0.99),
         max: sorted.at(-1) ?? null,
       };
     },

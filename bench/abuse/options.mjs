@@ -8,20 +8,21 @@ const list = Object.entries(ATTACKS)
 
 export const USAGE = `Usage: npm run bench:abuse -- [--json FILE] [--only LIST] [--seconds N]
 
-Attacks a service with its default limits, one attack after another, and tells what each
-costs it (memory before, at most and after; processor; how late its event loop is) and what
-a good client beside it experiences: 20 requests a second of one transaction each. Service,
-node, attacker and client are processes of their own; the store is an embedded PostgreSQL.
-With the defaults it takes some 4 minutes.
+Runs one attack after another on a service with its default limits, and prints the cost of
+each: the service's memory before, at its peak and after, its processor time, and the delay
+of its event loop. Meanwhile a well-behaved client sends 20 requests a second of one
+transaction each; its failures and latencies are printed as well. Service, node, attacker
+and client are processes of their own; the store is an embedded PostgreSQL. With the
+defaults it takes some 4 minutes.
 
-  --only LIST   some of the attacks                               (default: all)
+  --only LIST   the attacks to run                                (default: all)
 ${list}
-  --seconds N   how long each lasts, from 1 to 120                (default: 8)
-  --json FILE   write every figure there as well
-  --help        this text
+  --seconds N   duration of each attack, from 1 to 120            (default: 8)
+  --json FILE   write every figure to this file as well           (default: none)
+  --help        show this text
 
-Status: 0 nothing was wrong; 1 the good client was refused, the service logged an error,
-ended, or took more memory than it may; 2 wrong usage.`;
+Status: 0 no problem was found; 1 the well-behaved client was refused, or the service logged
+an error, exited or took too much memory; 2 wrong usage.`;
 
 export function readOptions(argv) {
   const names = Object.keys(ATTACKS);

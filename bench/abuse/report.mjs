@@ -1,16 +1,16 @@
-/** More above what it was before an attack, and the service has a hole. */
-export const MOST_GROWTH_MB = 700;
+/** The service's memory may grow by this much during an attack. */
+export const MAX_GROWTH_MB = 700;
 
-/** What was wrong in a run; nothing, if all is well. */
+/** The problems of a run, one sentence each; none if the service withstood the attack. */
 export function problemsOf({ name, service, client, errors }) {
   const growth = service.peakRssMb - service.before.rssMb;
   return [
-    ...(client.requests === 0 ? ["the good client was never served"] : []),
+    ...(client.requests === 0 ? ["the well-behaved client was never served"] : []),
     ...(client.failures > 0
-      ? [`${client.failures} requests of the good client failed: ${client.failure}`]
+      ? [`${client.failures} requests of the well-behaved client failed: ${client.failure}`]
       : []),
     ...(service.unhandled > 0 ? [`${service.unhandled} rejections were not handled`] : []),
-    ...(growth > MOST_GROWTH_MB ? [`the memory grew by ${Math.round(growth)} MB`] : []),
+    ...(growth > MAX_GROWTH_MB ? [`the memory grew by ${Math.round(growth)} MB`] : []),
     ...errors.map((line) => `the service wrote: ${line}`),
   ].map((problem) => `${name}: ${problem}`);
 }
@@ -32,7 +32,7 @@ const COLUMNS = [
 ];
 
 export function printHead() {
-  console.log(`${"".padEnd(20)}memory, MB              service     late, ms       a good client, ms`);
+  console.log(`${"".padEnd(20)}memory, MB              service    delay, ms          the client, ms`);
   console.log(`${"attack".padEnd(18)}${COLUMNS.map(([title]) => title.padStart(9)).join("")}`);
 }
 

@@ -1,4 +1,4 @@
-// npm run bench:abuse: what attacks cost the service, and a good client beside them. See --help.
+// npm run bench:abuse: measures the service, and a well-behaved client, during attacks. See --help.
 import { rm, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { printHead, printRun, problemsOf } from "./report.mjs";
 
 const own = (name) => new URL(`${name}.mjs`, import.meta.url);
 const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
-/** After an attack, until what it held is gone. */
+/** Time between the end of an attack and the last figures, in which the service frees the attack's memory. */
 const REST_MS = 1_500;
 
 const main = (options) =>
@@ -35,7 +35,7 @@ async function measure({ only, seconds }, { folder, signal }) {
   return runs;
 }
 
-/** One attack on a service of its own. */
+/** Runs one attack on a new service. */
 async function runOne(name, { seconds, dataDir, signal }) {
   const open = [];
   let errors = "";
@@ -55,17 +55,17 @@ async function runOne(name, { seconds, dataDir, signal }) {
     const before = await service.ask("begin");
     await client.ask("begin");
     const counts = await attacker.ask("attack", { name, seconds });
-    const good = await client.ask("stop");
+    const clientFigures = await client.ask("stop");
     const figures = await service.ask("figures");
     const holding = await service.ask("memory");
-    await attacker.ask("letGo");
+    await attacker.ask("release");
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
     const after = await service.ask("memory");
     return {
       name,
       counts,
       service: { before, ...figures, holding, after },
-      client: good,
+      client: clientFigures,
       errors: errors.split("\n").filter((line) => line !== ""),
     };
   } finally {
@@ -74,7 +74,7 @@ async function runOne(name, { seconds, dataDir, signal }) {
   }
 }
 
-/** Compiling does not count. */
+/** Lets V8 compile the service's code before the figures begin. */
 async function warmUp(client) {
   await client.ask("begin");
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
@@ -83,7 +83,7 @@ async function warmUp(client) {
 
 async function report({ json, seconds }, runs, problems) {
   for (const problem of problems) console.error(problem);
-  console.log(problems.length === 0 ? "abuse: nothing was wrong" : `abuse: ${problems.length} problems`);
+  console.log(problems.length === 0 ? "abuse: no problem was found" : `abuse: ${problems.length} problems`);
   if (json === undefined) return;
   const machine = {
     node: process.version,

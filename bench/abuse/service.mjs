@@ -1,16 +1,16 @@
-// The service with its default limits. The rate alone is out of the way: it would end most attacks at once.
+// The service with its default limits, but for the rate limit, which would end most attacks at once.
 //
 //   node --expose-gc service.mjs <the node's address> <data folder>
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
-import { present } from "../service/contestant.mjs";
+import { answerBenchmark } from "../service/contestant.mjs";
 import { CHAIN_ID, waiverKey } from "../service/shape.mjs";
-import { ATTACKERS_KEY, GOOD_KEY } from "./shape.mjs";
+import { ATTACKERS_KEY, CLIENT_KEY } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
-const OUT_OF_THE_WAY = 10_000_000;
+const UNLIMITED = 10_000_000;
 const SAMPLE_MS = 20;
 
 let unhandled = 0;
@@ -23,11 +23,11 @@ const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
   waiverKeys: [waiverKey()],
-  apiKeys: [GOOD_KEY, ATTACKERS_KEY],
+  apiKeys: [CLIENT_KEY, ATTACKERS_KEY],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
-  ratePerSecond: OUT_OF_THE_WAY,
-  rateBurst: OUT_OF_THE_WAY,
+  ratePerSecond: UNLIMITED,
+  rateBurst: UNLIMITED,
   logLevel: "error",
 });
 const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -41,14 +41,14 @@ setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss());
 }, SAMPLE_MS).unref();
 
-/** What is held, after what is not has been collected. */
+/** The memory after a garbage collection. `heldMb` is the heap with the buffers outside it. */
 function memory() {
   global.gc();
   const { rss, heapUsed, external } = process.memoryUsage();
   return { rssMb: megabytes(rss), heldMb: megabytes(heapUsed + external) };
 }
 
-present({
+answerBenchmark({
   url,
   close: () => server.close(),
   answers: {

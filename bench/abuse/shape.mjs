@@ -5,13 +5,13 @@ import { CHAIN_ID, userKey } from "../service/shape.mjs";
 
 await useNativeCrypto();
 
-export const GOOD_KEY = "a-good-clients-key";
+export const CLIENT_KEY = "a-good-clients-key";
 export const ATTACKERS_KEY = "an-attackers-key";
 
 /** approve(address,uint256) */
 const SELECTOR = "0x095ea7b3";
 
-/** The approval of a user, with as much calldata behind it as is asked for. */
+/** A signed approval of a user, with calldata of `length` bytes. */
 export function signedBy(user, { length = 68, gasLimit = 100_000n } = {}) {
   const data = new Uint8Array(length);
   data.set(hexToBytes(SELECTOR));

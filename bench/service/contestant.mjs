@@ -1,13 +1,14 @@
-// The side of a contestant's process that the benchmark talks to.
+// A contestant is a program that a benchmark measures, in a process of its own. This is its side of the messages.
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Tells where this process serves, then answers what the benchmark asks: `usage`, `end`, and what `answers` holds.
+ * Sends the benchmark the URL that this process serves, then answers its requests: `settled`, `usage`, `end`, and those
+ * of `answers`.
  * @param {{ url: string, close(): Promise<void>, answers?: Record<string, (options: object) => unknown> }} contestant
  */
-export function present({ url, close, answers = {} }) {
+export function answerBenchmark({ url, close, answers = {} }) {
   const all = {
-    /** Resolves when nothing of earlier work is left to be done. */
+    /** Resolves when the contestant has finished all earlier work. */
     settled: () => ({}),
     usage: () => ({
       rssMb: process.memoryUsage.rss() / 2 ** 20,
@@ -30,7 +31,10 @@ function cpuMs() {
   return (user + system) / 1_000;
 }
 
-/** Of the processes below this one (a database), where the system tells; ticks are hundredths of a second. */
+/**
+ * Processor time in ms of all descendants of this process (the database's), from /proc on Linux, where a tick is
+ * 10 ms; undefined on other systems.
+ */
 function childrenCpuMs() {
   let processes;
   try {
@@ -58,7 +62,7 @@ function statOf(name) {
   try {
     const text = readFileSync(`/proc/${name}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    // Those that have ended count at their parent.
+    // Fields 14 to 17: the process's own user and system time, and those of its children that have ended.
     const used = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0);
     return [{ pid: Number(name), parent: Number(fields[1]), used }];
   } catch {

@@ -1,4 +1,4 @@
-// The ceiling: what the native cryptography of one transaction takes on one core, and nothing else. Prints JSON.
+// The ceiling: transactions a second of one core that does nothing but their native cryptography. Prints JSON.
 //
 //   node crypto.mjs <seconds>
 import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
@@ -9,7 +9,7 @@ await useNativeCrypto();
 
 const seconds = Number(process.argv[2]);
 const USERS = 1_000;
-// As long as what is hashed for the load: both transactions unsigned and signed, and the user's public key.
+// Lengths in bytes as in the load: both transactions, each unsigned and signed.
 const [innerUnsigned, innerRaw, wrapperUnsigned, wrapperRaw] = [110, 175, 215, 280].map((n) =>
   new Uint8Array(n).fill(7),
 );

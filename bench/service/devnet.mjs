@@ -1,7 +1,7 @@
-// The devnet in a process of its own.
+// The devnet as the benchmark's node.
 import { createDevnet } from "../../packages/devnet/dist/index.js";
-import { present } from "./contestant.mjs";
+import { answerBenchmark } from "./contestant.mjs";
 
 const devnet = await createDevnet();
 const { url } = await devnet.listen({ port: 0 });
-present({ url, close: () => devnet.close() });
+answerBenchmark({ url, close: () => devnet.close() });

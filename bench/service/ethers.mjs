@@ -1,4 +1,4 @@
-// The same relay on ethers: its nonce manager, a wallet, nothing stored.
+// A sample relay on ethers, without a database: its nonce manager and a wallet.
 //
 //   node ethers.mjs <the node's address>
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-// The load generator. It reads the signed transactions, then runs the phases that the benchmark asks for.
+// The load generator. It reads the signed transactions, then runs each phase that the benchmark asks for.
 //
 //   node load.mjs <file of signed transactions> <address> <relay|node>
 import { readFileSync } from "node:fs";
@@ -8,15 +8,15 @@ import { API_KEY } from "./shape.mjs";
 const [file, address, kind] = process.argv.slice(2);
 const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
-const GIVE_UP_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** How a contestant is asked, and what in its answer stands for one transaction that was taken. */
+/** The requests for each kind of contestant. Each `accepted` in an answer stands for one accepted transaction. */
 const KINDS = {
   relay: {
     url: new URL("/v1/submit", address),
     headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
     body: (some) => `{"transactions":["${some.join('","')}"]}`,
-    taken: '"success":true',
+    accepted: '"success":true',
   },
   node: {
     url: new URL(address),
@@ -27,17 +27,17 @@ const KINDS = {
       );
       return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;
     },
-    taken: '"result"',
+    accepted: '"result"',
   },
 };
-const { url, headers, body, taken } = KINDS[kind];
+const { url, headers, body, accepted } = KINDS[kind];
 const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent };
 
-/** Each transaction is sent once in a run; only the node itself takes them again and again. */
+/** Position of the next transaction. Each is sent once in a run; only the node alone accepts them repeatedly. */
 let next = 0;
 const available = kind === "node" ? Number.POSITIVE_INFINITY : raws.length;
 
-/** Sends one request. `onPart` hears how many were taken with each part. @returns how many were taken at last. */
+/** Sends one request. `onPart` receives the count of accepted transactions in each part. @returns their sum. */
 function send(batch, onPart = () => {}) {
   const from = next % (raws.length - batch);
   const text = body(kind === "node" ? raws.slice(from, from + batch) : raws.slice(next, next + batch));
@@ -53,9 +53,13 @@ function send(batch, onPart = () => {}) {
         response.on("data", (part) => {
           answer += part;
           const before = count;
-          for (let at = answer.indexOf(taken, searched); at >= 0; at = answer.indexOf(taken, searched)) {
+          for (
+            let at = answer.indexOf(accepted, searched);
+            at >= 0;
+            at = answer.indexOf(accepted, searched)
+          ) {
             count++;
-            searched = at + taken.length;
+            searched = at + accepted.length;
           }
           if (count > before) onPart(count - before);
         });
@@ -66,7 +70,7 @@ function send(batch, onPart = () => {}) {
         response.on("error", failed);
       },
     );
-    sent.setTimeout(GIVE_UP_MS, () => sent.destroy(new Error("no answer in time")));
+    sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time")));
     sent.on("error", failed);
     sent.end(text);
     function failed(error) {
@@ -82,7 +86,7 @@ function noteFailure(text) {
 }
 
 const PHASES = {
-  /** Closed loop: so many requests are always under way. The end is when the last answer is there. */
+  /** A closed loop: `connections` requests are always in flight. The phase ends with the last answer. */
   async saturate({ batch, connections, seconds, transactions = Number.POSITIVE_INFINITY }) {
     const first = next;
     const limit = Math.min(available, first + transactions);
@@ -92,8 +96,7 @@ const PHASES = {
     const worker = async () => {
       while (next + batch <= limit && performance.now() - start < seconds * 1_000) {
         const from = performance.now();
-        const taken = await send(batch);
-        count += taken;
+        count += await send(batch);
         latencies.push(performance.now() - from);
       }
     };
@@ -104,43 +107,43 @@ const PHASES = {
       failed: next - first - count,
       ms,
       perSecond: (count / ms) * 1_000,
-      ...shape(latencies),
+      ...quantiles(latencies),
     };
   },
   /**
-   * Open loop: a request is due every so often, whatever became of the others, and its time counts from when it
-   * was due. So what a stall delays is measured as delayed.
+   * An open loop: requests are due at a fixed rate, and each latency counts from the due moment. So a stall of the
+   * service raises the latencies of all requests that it delays.
    */
   async offer({ perSecond, seconds }) {
     const total = Math.min(available - next, perSecond * seconds);
     const interval = 1_000 / perSecond;
     const latencies = [];
     let count = 0;
-    const underWay = [];
+    const inFlight = [];
     const start = performance.now() + 10;
     for (let i = 0; i < total; ) {
       const now = performance.now();
       for (; i < total && start + i * interval <= now; i++) {
         const due = start + i * interval;
         const done = send(1, () => latencies.push(performance.now() - due));
-        underWay.push(
-          done.then((taken) => {
-            count += taken;
+        inFlight.push(
+          done.then((accepted) => {
+            count += accepted;
           }),
         );
       }
-      // Whoever wakes without need takes time from those who are measured.
+      // Sleep as long as possible: a busy load generator takes processor time from the contestant.
       const waitMs = Math.max(1, start + i * interval - performance.now());
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
     const ms = performance.now() - start;
     return {
       perSecond,
       transactions: count,
       failed: total - count,
       achieved: (count / ms) * 1_000,
-      ...shape(latencies),
+      ...quantiles(latencies),
     };
   },
   failure: () => failure,
@@ -151,7 +154,7 @@ const PHASES = {
   },
 };
 
-function shape(latencies) {
+function quantiles(latencies) {
   const sorted = Float64Array.from(latencies).sort();
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) };

@@ -1,22 +1,22 @@
-// A node that accepts everything. It knows no state: wrappers of the one waiver raise its nonce, and every other
-// account's is 0, since the users of the load send once. A wrapper and what is inside are in the next block.
+// A node that accepts every wrapper and keeps no state but the waiver's nonce. The nonces of all other accounts are 0,
+// because each user of the load sends once. The next block has each wrapper with its InnerTx.
 //
 //   node node.mjs <the waiver's first nonce>
 import { createServer } from "node:http";
 import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { bytesToHex, crypto, decodeTransaction, hexToBytes } from "../../packages/protocol/dist/index.js";
-import { present } from "./contestant.mjs";
+import { answerBenchmark } from "./contestant.mjs";
 import { BLOCK_MS, CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 
 await useNativeCrypto();
 const waiver = WAIVER.address.toLowerCase();
-/** The waiver's next nonce by the latest block, and with what waits. */
+/** The waiver's next nonce by the latest block, and with the transactions that wait for a block. */
 let latest = Number(process.argv[2] ?? 0);
 let pending = latest;
 let head = 1;
-/** Nonces above a gap. */
+/** Accepted nonces, until all lower ones are accepted. */
 const early = new Set();
-/** The block of a transaction by its hash; wrappers and inner transactions alike. */
+/** Block numbers by transaction hash, of wrappers and InnerTxs. */
 const blocks = new Map();
 
 setInterval(() => {
@@ -27,7 +27,7 @@ setInterval(() => {
 const quantity = (value) => `0x${value.toString(16)}`;
 const hashOf = (number) => (number === 0 ? GENESIS_HASH : `0x${number.toString(16).padStart(64, "0")}`);
 
-function take(text) {
+function accept(text) {
   const raw = hexToBytes(text);
   const hash = bytesToHex(crypto.keccak256(raw));
   if (blocks.has(hash)) return hash;
@@ -75,7 +75,7 @@ const METHODS = {
   },
   eth_getTransactionReceipt: receipt,
   eth_getTransactionByHash: (hash) => (blocks.has(hash) ? { hash } : null),
-  eth_sendRawTransaction: take,
+  eth_sendRawTransaction: accept,
 };
 
 function answer({ id, method, params = [] }) {
@@ -102,5 +102,5 @@ const server = createServer((request, response) => {
   });
 });
 server.listen(0, "127.0.0.1", () => {
-  present({ url: `http://127.0.0.1:${server.address().port}`, close: async () => process.exit(0) });
+  answerBenchmark({ url: `http://127.0.0.1:${server.address().port}`, close: async () => process.exit(0) });
 });

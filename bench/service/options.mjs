@@ -6,28 +6,29 @@ export const NODES = ["accepting", "devnet"];
 export const USAGE = `Usage: npm run bench -- [--json FILE] [--rounds N] [--seconds N]
                      [--contestants LIST] [--nodes LIST] [--finished N]
 
-Measures the service beside relays as samples have them, on the same machine and
-node, with the same load of transactions that are signed before: transactions a second
-at saturation, in requests of 1, 10 and 100; the time to a transaction's line at fixed
-offered rates, from the moment it was due; memory; processor time by stage. Before
-that, what the native cryptography alone allows on one core. The service's rate and
-queue limits are set out of the way; its store is an embedded PostgreSQL with fsync.
-With the defaults it takes about 20 minutes.
+Measures the service and two sample relays on the same machine and node, with the same
+load of transactions signed beforehand: transactions a second at saturation, in requests
+of 1, 10 and 100; the latency of a transaction's result line at fixed offered rates, from
+the moment the request was due; memory; processor time by stage. It begins with the
+ceiling: transactions a second of one core that does only their cryptography. The service
+runs without rate and queue limits; its store is an embedded PostgreSQL with fsync. With
+the defaults it takes about 20 minutes.
 
-  --json FILE         write every figure there as well
-  --rounds N          how often each is run, from 1 to 20; medians count (default: 3)
-  --seconds N         of each phase, from 1 to 60                       (default: 4)
-  --contestants LIST  some of: node      the load straight to the node, as a measure
-                               service   with an empty store
+  --json FILE         write every figure to this file as well   (default: none)
+  --rounds N          rounds, from 1 to 20; the report has medians (default: 3)
+  --seconds N         duration of each phase, from 1 to 60      (default: 4)
+  --contestants LIST  some of: node      the load straight to the node, for comparison
+                               service   the service with an empty store
                                finished  the service with finished submissions in it
                                viem      Fastify and viem with its nonce manager
-                               ethers    the same with ethers
+                               ethers    Fastify and ethers with its nonce manager
                       (default: all)
   --nodes LIST        accepting: a node that accepts everything;
-                      devnet: the devnet, with service, viem and ethers alone
+                      devnet: the devnet, for service, viem and ethers alone
                       (default: both)
-  --finished N        how many submissions "finished" has     (default: 2000000)
-  --help              this text
+  --finished N        finished submissions in the store of "finished"
+                      (default: 2000000)
+  --help              show this text
 
 Status: 0 done, 1 something failed, 2 wrong usage.`;
 

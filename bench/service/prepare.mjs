@@ -1,4 +1,4 @@
-// Makes a store ready for a run: the benchmark's chain, so many finished submissions of it, and nothing else.
+// Prepares a store for a run: it then has the benchmark's chain, a number of finished submissions, and nothing else.
 //
 //   node prepare.mjs <data folder> <finished submissions>
 import { pino } from "pino";
@@ -19,17 +19,17 @@ const client = await pool.connect();
 await query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [chain, waiver]);
 await query("truncate unfinished");
 await query("delete from finished where waiver_nonce >= $1 or waiver_nonce is null", [finished]);
-const { rows } = await query("select coalesce(max(waiver_nonce) + 1, 0)::int as there from finished");
-const there = rows[0].there;
-if (there < finished) await withoutIndexes(() => seed(there));
-// As after a while without work: statistics are there, what was deleted is gone.
+const { rows } = await query("select coalesce(max(waiver_nonce) + 1, 0)::int as present from finished");
+const { present } = rows[0];
+if (present < finished) await withoutIndexes(() => seed(present));
+// The store of a service that has run for a while has statistics and no dead rows.
 await query("vacuum (analyze) finished");
 await query("checkpoint");
 client.release();
 await store.close();
 console.log("{}");
 
-/** Many rows go in faster where the indexes are made at the end. */
+/** Drops the indexes of `finished` for the time of a bulk insert, which is faster that way. */
 async function withoutIndexes(run) {
   const indexes = await query(
     "select indexname, indexdef from pg_indexes where tablename = 'finished' and indexname <> 'finished_pkey'",
@@ -39,7 +39,7 @@ async function withoutIndexes(run) {
   for (const { indexdef } of indexes.rows) await query(indexdef);
 }
 
-/** Included ones, as large as those of the load, in the order in which they would have come. */
+/** Inserts included submissions of the same size as the load's, in the order of their acceptance. */
 function seed(first) {
   return query(
     `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver,
@@ -55,7 +55,7 @@ function seed(first) {
   );
 }
 
-/** Some minutes for two million. */
+/** Runs a query with a long time-out: two million rows take some minutes. */
 function query(text, values) {
   return client.query({ text, values, query_timeout: 3_600_000 });
 }

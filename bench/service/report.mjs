@@ -2,15 +2,15 @@ import { median } from "../median.mjs";
 
 const NAMES = {
   node: "the node itself",
-  service: "our service",
-  finished: "our service, full store",
+  service: "the service",
+  finished: "the service, full store",
   viem: "Fastify + viem",
   ethers: "Fastify + ethers",
 };
 
-const middle = (runs, read) => median(runs.map((run) => read(run) ?? Number.NaN));
+const medianOf = (runs, read) => median(runs.map((run) => read(run) ?? Number.NaN));
 
-/** Medians by node and contestant, and ratios to the viem relay taken within each round. */
+/** Medians by node and contestant. Ratios to the viem relay are taken within each round. */
 export function figuresOf(runs) {
   return Object.fromEntries(
     Object.entries(runs).map(([node, contestants]) => [
@@ -25,7 +25,7 @@ export function figuresOf(runs) {
 function figuresOfOne(list, { viem, service }) {
   const batches = Object.keys(list[0].saturation);
   const byBatch = (read) =>
-    Object.fromEntries(batches.map((batch) => [batch, middle(list, (run) => read(run.saturation[batch]))]));
+    Object.fromEntries(batches.map((batch) => [batch, medianOf(list, (run) => read(run.saturation[batch]))]));
   const ratioTo = (others) =>
     Object.fromEntries(
       batches.map((batch) => [
@@ -49,19 +49,19 @@ function figuresOfOne(list, { viem, service }) {
         Object.fromEntries(
           ["achieved", "p50", "p99", "p999", "failed"].map((name) => [
             name,
-            middle(list, (run) => run.rates[rate][name]),
+            medianOf(list, (run) => run.rates[rate][name]),
           ]),
         ),
       ]),
     ),
-    rssMb: middle(list, (run) => run.rssMb),
+    rssMb: medianOf(list, (run) => run.rssMb),
     ...(viem && { toViem: ratioTo(viem) }),
     ...(service && { toService: ratioTo(service) }),
     ...(stages && {
       stagesUs: Object.fromEntries(
         Object.keys(stages).map((stage) => [
           stage,
-          middle(list, (run) => run.saturation[10].stages[stage] ?? 0),
+          medianOf(list, (run) => run.saturation[10].stages[stage] ?? 0),
         ]),
       ),
     }),
@@ -77,10 +77,10 @@ export function printReport({ node, cpu, cores, load, ceiling, figures }) {
 
 function printCeiling(ceiling) {
   const steps = Object.keys(ceiling[0].microseconds).map(
-    (name) => `${name} ${middle(ceiling, (run) => run.microseconds[name]).toFixed(1)}`,
+    (name) => `${name} ${medianOf(ceiling, (run) => run.microseconds[name]).toFixed(1)}`,
   );
   print(
-    `\n${ceiling[0].backend} cryptography alone, one core: ${whole(middle(ceiling, (run) => run.perSecond))} tx/s (µs: ${steps.join(", ")})`,
+    `\n${ceiling[0].backend} cryptography alone, one core: ${whole(medianOf(ceiling, (run) => run.perSecond))} tx/s (µs: ${steps.join(", ")})`,
   );
 }
 

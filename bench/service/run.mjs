@@ -1,4 +1,4 @@
-// npm run bench: how fast the service is, beside relays as samples have them. See --help.
+// npm run bench: measures the service beside two sample relays. See --help.
 import { rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
-/** More than any contestant takes in a second. */
-const MOST_PER_SECOND = 6_000;
+/** Transactions a second that no contestant exceeds; the load has enough for this rate. */
+const MAX_PER_SECOND = 6_000;
 
-/** The devnet begins anew each time, and takes only what is wrapped. */
+/** Contestants without the devnet: its chain starts anew each time, and it accepts only wrapped transactions. */
 const ACCEPTING_ONLY = ["node", "finished"];
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
@@ -48,13 +48,13 @@ async function report({ json, ...options }, results) {
   console.log(`\nwritten to ${json}`);
 }
 
-/** Everything takes turns within a round, so that what else the machine does hits all alike. */
+/** Runs the contestants in turn within each round, so that other load on the machine affects all alike. */
 async function measure({ rounds, seconds, contestants, nodes, finished }, { folder, signal }) {
   const place = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
   progress("signing the load …");
   const rates = RATES.reduce((sum, rate) => sum + rate, 0);
   const warmUp = WARM_UP.transactions + WARM_UP_OFFER.perSecond * WARM_UP_OFFER.seconds;
-  const count = warmUp + PROFILED.transactions + seconds * (MOST_PER_SECOND * SATURATION.length + rates);
+  const count = warmUp + PROFILED.transactions + seconds * (MAX_PER_SECOND * SATURATION.length + rates);
   await runToEnd(programOf("sign"), [place.load, String(count)], { signal });
   const runs = {};
   const ceiling = [];
@@ -68,22 +68,22 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
         runs[node] ??= {};
         runs[node][contestant] ??= [];
         runs[node][contestant].push(run);
-        progress(`round ${round}/${rounds}  ${node}  ${contestant}  ${inShort(run)}`);
+        progress(`round ${round}/${rounds}  ${node}  ${contestant}  ${summaryOf(run)}`);
       }
     }
   }
   return { ceiling, runs };
 }
 
-/** One contestant on a node of its own, through all phases. */
+/** Runs all phases of one contestant, on a node of its own. */
 async function runOne(contestant, kind, place) {
   const { signal, seconds } = place;
   const seeded = contestant === "finished" ? place.finished : 0;
   const isService = contestant === "service" || contestant === "finished";
-  // The devnet's chain begins anew each time, and with it the store.
+  // A store on the accepting node is kept for the next round. On the devnet the chain starts anew, so the store does.
   const dataDir = join(place.folder, `${kind}-${contestant}`);
   if (isService && kind === "accepting") {
-    if (seeded > 0) progress(`the store with ${seeded} finished submissions is made ready …`);
+    if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
   }
   const open = [];
@@ -105,7 +105,7 @@ async function runOne(contestant, kind, place) {
 }
 
 async function phases({ program, load, seconds, isService }) {
-  /** What one phase leaves behind is not for the next to pay. */
+  // Each phase waits until the contestant has finished its work, which would otherwise burden the next phase.
   const run = async (phase, options) => {
     const before = await program.ask("usage");
     const result = await load.ask(phase, options);
@@ -129,7 +129,7 @@ async function phases({ program, load, seconds, isService }) {
   return { saturation, rates, rssMb, ...(failure !== undefined && { failure }) };
 }
 
-/** A run of its own: a profile slows down what it looks at. */
+/** Profiles a run of its own, because profiling slows the service down. */
 async function profile(program, load) {
   await program.ask("startProfile");
   const { transactions } = await load.ask("saturate", PROFILED);
@@ -142,7 +142,7 @@ function perTransaction(parts, each) {
   return Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, each(ms)]));
 }
 
-function inShort({ saturation, rates, rssMb, failure }) {
+function summaryOf({ saturation, rates, rssMb, failure }) {
   const perSecond = Object.values(saturation).map((phase) => Math.round(phase.perSecond));
   const p50 = Object.values(rates).map((phase) => phase.p50?.toFixed(1));
   return `${perSecond.join(" / ")} tx/s, p50 ${p50.join(" / ")} ms, ${Math.round(rssMb)} MB${failure ? `; some failed: ${failure}` : ""}`;

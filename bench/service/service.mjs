@@ -1,4 +1,4 @@
-// The service with everything that it stores, on an embedded PostgreSQL whose settings are its own (fsync on).
+// The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
 import pg from "pg";
@@ -6,12 +6,12 @@ import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer } from "../../packages/server/dist/index.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
-import { present } from "./contestant.mjs";
+import { answerBenchmark } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
-const OUT_OF_THE_WAY = 1_000_000;
+const UNLIMITED = 1_000_000;
 
 const server = await createServer({
   chainId: CHAIN_ID,
@@ -20,22 +20,22 @@ const server = await createServer({
   apiKeys: [API_KEY],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
-  // What the limits protect from is what a saturation test does.
-  ratePerSecond: OUT_OF_THE_WAY,
-  rateBurst: OUT_OF_THE_WAY,
-  queueCapacity: OUT_OF_THE_WAY,
+  // These limits protect the service from the very load that saturates it.
+  ratePerSecond: UNLIMITED,
+  rateBurst: UNLIMITED,
+  queueCapacity: UNLIMITED,
   keyQueueShare: 1,
   maxInFlight: 20_000,
   logLevel: "warn",
 });
 const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-present({
+answerBenchmark({
   url,
   close: () => server.close(),
   answers: { settled, startProfile, stopProfile },
 });
 
-/** What was answered may still wait for its block. */
+/** Resolves when every submission is finished. An answered one may still wait for its block. */
 async function settled() {
   const client = new pg.Client(await embeddedConnection(dataDir));
   await client.connect();

@@ -3,18 +3,19 @@ import { accountsOf, DEVNET_CHAIN_ID } from "../../packages/devnet/dist/presets/
 import { bytesToHex, hexToBytes, MARKER_ADDRESS } from "../../packages/protocol/dist/index.js";
 
 export const CHAIN_ID = Number(DEVNET_CHAIN_ID);
-/** Whom every relay pays with: one of the devnet's registered waivers, so that both nodes take it. */
+/** The waiver of every relay. It is registered on the devnet, so that both nodes accept its wrappers. */
 export const [WAIVER] = accountsOf("waiver");
 export const API_KEY = "benchmark-key";
-/** The first block of the node that accepts everything. */
+/** Hash of block 0 of the node that accepts everything. */
 export const GENESIS_HASH = `0x${createHash("sha256").update("the node of the benchmark").digest("hex")}`;
-/** Where a wrapper goes, and what its gas limit has on top of the inner's for the relays that are samples. */
+/** The recipient of a wrapper. */
 export const MARKER = bytesToHex(MARKER_ADDRESS);
+/** Gas limit of a sample relay's wrapper, above that of its InnerTx. */
 export const WRAPPER_GAS = 100_000n;
-/** Blocks of the node that accepts everything. The devnet's come twice a second. */
+/** Block time of the node that accepts everything. The devnet makes a block every 500 ms. */
 export const BLOCK_MS = 200;
 
-/** Transactions in a request, and the requests that are kept under way, at saturation. */
+/** The phases at saturation: transactions in a request, and requests in flight. */
 export const SATURATION = [
   { batch: 1, connections: 64 },
   { batch: 10, connections: 32 },
@@ -24,9 +25,9 @@ export const SATURATION = [
 export const PROFILED = { batch: 10, connections: 32, transactions: 5_000, seconds: 20 };
 /** Offered requests a second, of one transaction each. */
 export const RATES = [100, 500, 1_000];
-/** Before the clock runs, so that compiling does not count: at most so many, at most so long. */
+/** The load before the first phase, for which V8 compiles the code. It ends at either limit. */
 export const WARM_UP = { transactions: 4_000, seconds: 4, batch: 10, connections: 8 };
-/** The same before the offered rates, whose work has another shape: slow enough for all. */
+/** The load before the offered rates, whose requests have one transaction. Every contestant can carry this rate. */
 export const WARM_UP_OFFER = { perSecond: 300, seconds: 4 };
 
 /** The key of one of the users: each sends one transaction in a run. */

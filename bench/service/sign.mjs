@@ -1,5 +1,5 @@
-// Signs the load: one approval of the test token for each user, at gas price 0. An approval runs without a
-// balance, so every user is a fresh key. One hex text a line.
+// Signs the load: one approval of the test token for each user, at gas price 0. An approval needs no balance, so each
+// user can be a new key. The file has one transaction a line, as hex.
 //
 //   node sign.mjs <file> <transactions>
 

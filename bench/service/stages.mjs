@@ -1,24 +1,34 @@
-// Where the service's processor time goes, by a profile of its main thread.
+// Attributes the processor time of the service's main thread to the stages of a submission, by a CPU profile.
 import { Session } from "node:inspector/promises";
 
-/** The first stage that names the function, or else the file, has the time. What has neither goes to its caller's. */
+/** Matches built files of the service by their folder or name. */
+const server = (folders) => new RegExp(`server/dist/(?:${folders})`);
+
+/**
+ * The stages of a submission. A sample belongs to the first stage whose `functions` match its function's name, or whose
+ * `files` match its file. If none does, it belongs to the stage of its caller.
+ */
 const STAGES = [
-  ["recover", /^(recoverSender|recoverAddress|recover)$/, undefined],
-  ["sign", /^(signWrapperTx|signWrapperTxWithKey|signTransaction)$/, undefined],
-  ["parse", /^(parseInnerTx|decodeInnerTx|assertInnerTx|examine)$/, undefined],
-  ["garbage collection", /^\(garbage collector\)$/, undefined],
-  ["idle", /^\(idle\)$/, undefined],
-  ["accept", undefined, /server\/dist\/(intake|store\/accept)\.js$/],
-  ["lines", undefined, /server\/dist\/(lines|results|notices|metrics)\.js$|prom-client/],
-  ["plan", undefined, /server\/dist\/(assign|plan|lane|store\/queue)\.js$/],
-  ["settle", undefined, /server\/dist\/(watch|settle|sweep)\.js$/],
-  ["send", undefined, /server\/dist\/(rpc|chain|deliver|broadcast)\.js$|deps\/undici|node:internal\/fetch/],
-  ["store", undefined, /\/node_modules\/pg|server\/dist\/store\//],
-  [
-    "http",
-    undefined,
-    /\/node_modules\/(fastify|@fastify|find-my-way|avvio|fast-|secure-json|light-my)|server\/dist\/http\/|node:_http|node:internal\/http/,
-  ],
+  { stage: "recover", functions: /^(recoverSender|recoverAddress|recover)$/ },
+  { stage: "sign", functions: /^(signWrapperTx|signWrapperTxWithKey|signTransaction)$/ },
+  { stage: "parse", functions: /^(parseInnerTx|decodeInnerTx|assertInnerTx)$/ },
+  { stage: "garbage collection", functions: /^\(garbage collector\)$/ },
+  { stage: "idle", functions: /^\(idle\)$/ },
+  { stage: "accept", files: server("intake/|store/(?:accept|acceptAll|groupAccepts)\\.js") },
+  { stage: "lines", files: server("results/|model/metrics\\.js") },
+  { stage: "lines", files: /prom-client/ },
+  { stage: "settle", files: server("lane/(?:watch|reconcile|sweep)\\.js") },
+  { stage: "send", files: server("chain/|lane/broadcast") },
+  { stage: "send", files: /deps\/undici|node:internal\/fetch/ },
+  { stage: "plan", files: server("lane/|store/(?:queue|laneSnapshot)\\.js") },
+  { stage: "store", files: server("store/") },
+  { stage: "store", files: /\/node_modules\/pg/ },
+  { stage: "http", files: server("http/") },
+  {
+    stage: "http",
+    files:
+      /\/node_modules\/(fastify|@fastify|find-my-way|avvio|fast-|secure-json|light-my)|node:_http|node:internal\/http/,
+  },
 ];
 
 const session = new Session();
@@ -33,16 +43,16 @@ export async function startProfile() {
   return {};
 }
 
-/** @returns the busy milliseconds by stage and the functions that cost most by themselves; `cpuMs` is of all threads. */
+/** @returns the busy ms of each stage, and of the 60 most expensive functions by themselves; `cpuMs` is of all threads. */
 export async function stopProfile() {
   const { user, system } = process.cpuUsage(before);
   const { profile } = await session.post("Profiler.stop");
   session.disconnect();
-  const { stages, functions } = sumUp(profile);
+  const { stages, functions } = summarize(profile);
   return { cpuMs: (user + system) / 1_000, stages, functions };
 }
 
-function sumUp({ nodes, samples, timeDeltas }) {
+function summarize({ nodes, samples, timeDeltas }) {
   const selfMs = new Map();
   for (const [i, id] of samples.entries()) selfMs.set(id, (selfMs.get(id) ?? 0) + timeDeltas[i] / 1_000);
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -67,11 +77,8 @@ function sumUp({ nodes, samples, timeDeltas }) {
 }
 
 function stageOf({ functionName, url }, inherited) {
-  // What recovers, signs or parses stays that, whatever it calls.
+  // Everything that a recovery or a signature calls belongs to it.
   if (["recover", "sign"].includes(inherited)) return inherited;
-  for (const [stage, name, file] of STAGES) {
-    if (name?.test(functionName) && inherited !== "sign") return stage;
-    if (file?.test(url)) return stage;
-  }
-  return inherited;
+  const own = STAGES.find(({ functions, files }) => functions?.test(functionName) || files?.test(url));
+  return own?.stage ?? inherited;
 }

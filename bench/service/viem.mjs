@@ -1,4 +1,4 @@
-// A relay as samples on viem have it: its nonce manager, a wallet client, nothing stored.
+// A sample relay on viem, without a database: its nonce manager and a wallet client.
 //
 //   node viem.mjs <the node's address>
 import { randomUUID } from "node:crypto";

@@ -5,9 +5,9 @@ import { ATTACKERS_KEY } from "../shape.mjs";
 /** Connections that are opened at once. */
 const AT_ONCE = 100;
 
-/** What attacks have in common: connections as bytes, a time, and a count of what came back. */
+/** The tools of an attack: raw connections, the attack's duration, and counters. */
 export class Attacker {
-  /** What was done and answered, by name. */
+  /** Counts of the attack's actions and of the service's answers, by name. */
   counts = {};
   over;
   #sockets = new Set();
@@ -33,13 +33,14 @@ export class Attacker {
     this.counts[name] = (this.counts[name] ?? 0) + by;
   }
 
-  letGo() {
+  /** Ends the attack and closes its connections. */
+  release() {
     this.#ended = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** A connection; `onGone` is called when it is closed, unless the attack is over. */
-  open(onGone = () => {}) {
+  /** Opens a connection. `onClosed` is called when the service closes it before the attack is over. */
+  open(onClosed = () => {}) {
     const socket = connect(this.#target);
     this.#sockets.add(socket);
     socket.on("error", () => {});
@@ -47,14 +48,14 @@ export class Attacker {
       this.#sockets.delete(socket);
       if (this.#ended) return;
       this.count("closed by the service");
-      onGone();
+      onClosed();
     });
     return socket;
   }
 
-  /** A WebSocket as bytes; resolves when it is open. */
-  async openSocket(onGone) {
-    const socket = this.open(onGone);
+  /** Opens a WebSocket by hand, so that its frames are the attack's own bytes. Resolves with the connection. */
+  async openSocket(onClosed) {
+    const socket = this.open(onClosed);
     const answered = new Promise((resolve) => {
       socket.once("data", (part) => resolve(String(part).slice(9, 12)));
       socket.once("close", () => resolve("closed"));
@@ -77,14 +78,14 @@ export class Attacker {
     return socket;
   }
 
-  /** Runs `each` so many times, some at once. */
+  /** Calls `each` `count` times, {@link AT_ONCE} at a time. */
   async times(count, each) {
     for (let i = 0; i < count && !this.#ended; i += AT_ONCE) {
       await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => each(i + j)));
     }
   }
 
-  /** Writes again and again, at the pace at which it is read, until the connection is closed or the time is over. */
+  /** Writes `next()` repeatedly, as fast as the service reads, until the connection closes or the attack is over. */
   async flood(socket, next) {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     while (!this.#ended && !socket.destroyed) {
@@ -96,7 +97,7 @@ export class Attacker {
     }
   }
 
-  /** The same with so many bytes of one part. */
+  /** Writes `part` repeatedly, `bytes` in all, as fast as the service reads. */
   async pour(socket, part, bytes) {
     let left = Math.floor(bytes / part.length);
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -106,15 +107,15 @@ export class Attacker {
     }
   }
 
-  /** Counts the statuses that come back. */
-  hearStatuses(socket) {
+  /** Counts the HTTP statuses of the answers. */
+  countStatuses(socket) {
     socket.on("data", (part) => {
       for (const [, status] of String(part).matchAll(/HTTP\/1\.1 (\d{3})/g)) this.count(`answered ${status}`);
     });
   }
 }
 
-/** The head of a request with a body. */
+/** The head of a POST request, with more header fields. */
 export function head(fields, { path = "/v1/submit", key = ATTACKERS_KEY } = {}) {
   return [
     `POST ${path} HTTP/1.1`,
@@ -131,7 +132,7 @@ export function request(body, options) {
   return `${head([`Content-Length: ${Buffer.byteLength(body)}`], options)}${body}`;
 }
 
-/** A frame as clients send it, masked with zeros. */
+/** A WebSocket frame of a client, masked with zeros. `length` may announce more than the payload has. */
 export function frame(payload, { opcode = 1, fin = true, length = payload.length } = {}) {
   const first = (fin ? 0x80 : 0) | opcode;
   const mask = Buffer.alloc(4);

@@ -1,15 +1,15 @@
-// Attacks by what is in a body, and by how it comes.
+// Attacks with the content of a body, and with its pace.
 import { signedBy } from "../shape.mjs";
 import { head, request } from "./attacker.mjs";
 
-/** Above the numbers of the good client's users. */
+/** A number above those of the well-behaved client's users. */
 const FIRST_USER = 10_000_000;
 
 export async function slowBodies(attacker) {
   const open = async () => {
     attacker.count("connections");
     const socket = attacker.open(open);
-    attacker.hearStatuses(socket);
+    attacker.countStatuses(socket);
     socket.write(head(["Content-Length: 1000000"]));
     const more = setInterval(() => {
       if (attacker.ended || socket.destroyed) clearInterval(more);
@@ -19,13 +19,13 @@ export async function slowBodies(attacker) {
   await attacker.times(1_000, open);
 }
 
-/** 32 MiB in chunks of one byte: six times that on the wire. */
+/** Bodies of 32 MiB in chunks of one byte, which take six times as many bytes on the wire. */
 export async function tinyChunks(attacker) {
   const chunks = Buffer.from("1\r\n \r\n".repeat(10_000));
   const send = async () => {
     attacker.count("bodies");
     const socket = attacker.open(send);
-    attacker.hearStatuses(socket);
+    attacker.countStatuses(socket);
     socket.write(head(["Transfer-Encoding: chunked"]));
     await attacker.flood(socket, () => {
       attacker.count("pieces of a byte", 10_000);
@@ -35,12 +35,12 @@ export async function tinyChunks(attacker) {
   await attacker.times(4, async () => void send());
 }
 
-/** As large as bodies may be, from as many as there are connections, and not finished. */
+/** Bodies of the largest size on many connections, which never end. */
 export async function heldBodies(attacker) {
   const part = Buffer.alloc(65_536, " ");
   const send = async () => {
     const socket = attacker.open();
-    attacker.hearStatuses(socket);
+    attacker.countStatuses(socket);
     attacker.count("bodies of 32 MiB");
     socket.write(head([`Content-Length: ${32 * 2 ** 20}`]));
     await attacker.pour(socket, part, 30 * 2 ** 20);
@@ -48,7 +48,7 @@ export async function heldBodies(attacker) {
   await attacker.times(50, async () => void send());
 }
 
-/** 26 MB of the largest transactions that are allowed, one batch after another. */
+/** Batches of 26 MB with the largest transactions, one after another. */
 export async function largestBatches(attacker) {
   let user = FIRST_USER;
   while (!attacker.ended) {
@@ -91,7 +91,7 @@ const STRANGE = [
   `{"${"k".repeat(8_000_000)}":1}`,
 ];
 
-/** JSON that is deep, wide, doubled or not what it seems. */
+/** JSON that is deep, wide, has repeated or special keys, or has extreme values. */
 export async function strangeJson(attacker) {
   const requests = STRANGE.map((body) => Buffer.from(request(body)));
   const send = async () => {

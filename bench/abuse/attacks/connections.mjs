@@ -1,15 +1,15 @@
-// Attacks of clients that hold connections, and of strangers.
+// Attacks with many open connections, and attacks without a valid API key.
 import { frame, head, request } from "./attacker.mjs";
 
 const COUNT = 1_000;
-/** Of each reader that does not read, of 100 lines each. */
+/** Requests of each slow reader. Each is answered with 100 lines. */
 const REQUESTS = 3;
 
 export async function idleSockets(attacker) {
   await attacker.times(5_000, () => attacker.openSocket());
 }
 
-/** Each asks for the results of many requests, and reads nothing. */
+/** Sends requests on many connections and reads none of the answers. */
 export async function slowReaders(attacker) {
   const transactions = Array(100).fill("0x");
   const body = JSON.stringify({ transactions });
@@ -39,7 +39,7 @@ export async function endlessHeads(attacker) {
   const open = async () => {
     attacker.count("connections");
     const socket = attacker.open(open);
-    attacker.hearStatuses(socket);
+    attacker.countStatuses(socket);
     socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
     const more = setInterval(() => {
       if (attacker.ended || socket.destroyed) clearInterval(more);
@@ -49,10 +49,10 @@ export async function endlessHeads(attacker) {
   await attacker.times(COUNT, open);
 }
 
-/** 100,000 a minute. */
+/** Sends 100,000 requests a minute, each with another unknown key. */
 export async function badKeys(attacker) {
   const connections = await Promise.all(Array.from({ length: 20 }, () => attacker.open()));
-  for (const socket of connections) attacker.hearStatuses(socket);
+  for (const socket of connections) attacker.countStatuses(socket);
   let sent = 0;
   const begun = performance.now();
   while (!attacker.ended) {
@@ -66,13 +66,13 @@ export async function badKeys(attacker) {
   attacker.count("bad keys", sent);
 }
 
-/** A body of a stranger, where there is nothing: it is not read into memory. */
+/** Sends endless bodies without a valid key to a path that does not exist. The service must not keep them in memory. */
 export async function strangersBodies(attacker) {
   const part = Buffer.alloc(65_536, " ");
   const send = async () => {
     attacker.count("connections");
     const socket = attacker.open(send);
-    attacker.hearStatuses(socket);
+    attacker.countStatuses(socket);
     socket.write(head(["Content-Length: 33000000"], { path: "/v1/nothing", key: "none" }));
     await attacker.flood(socket, () => part);
   };

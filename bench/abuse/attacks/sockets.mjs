@@ -1,11 +1,11 @@
-// Attacks over WebSockets that send, and how they send.
+// Attacks with the frames of WebSockets.
 import { frame } from "./attacker.mjs";
 
 const CONTINUED = 0;
 const TEXT = 1;
 const PING = 9;
 
-/** Floods so many WebSockets, and opens another for each that the service closes. */
+/** Floods `count` WebSockets, and opens another for each that the service closes. */
 async function floodSockets(attacker, count, { first, next, what }) {
   const open = async () => {
     const socket = await attacker.openSocket(() => void open());
@@ -47,7 +47,7 @@ export const pings = (attacker) =>
     what: "hundred pings",
   });
 
-/** Frames of 30 MiB that are never whole, on many WebSockets. */
+/** Sends one frame of 30 MiB, without its end, on each of many WebSockets. */
 export async function heldFrames(attacker) {
   const part = Buffer.alloc(65_536, "x");
   const open = async () => {
