@@ -1,4 +1,4 @@
-// How a batch gets into the store: some at a time.
+// A batch is validated and written in slices.
 import { compilePolicy, hexToBytes, type InnerTxRules } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { CHAIN_ID } from "../../test/support/modelChain.js";
@@ -25,40 +25,40 @@ const caller = {
   caps: undefined,
 };
 
-/** A taker whose writes each wait until they are told what becomes of them. */
-function taking(transactions: readonly string[]) {
-  const entries: LineSource[] = [];
+/** Accepts a batch by an acceptor whose writes wait until the test finishes or fails them. */
+function accepting(transactions: readonly string[]) {
+  const lineSources: LineSource[] = [];
   const writes: { applicants: readonly Applicant[]; finish: () => void; fail: (error: Error) => void }[] = [];
   let wrote = () => {};
-  let refusing = false;
+  let isStopping = false;
   let complete = false;
   const lines: ResultLines = {
     expect: () => {},
-    add: (some) => entries.push(...some),
+    add: (added) => lineSources.push(...added),
     complete: () => {
       complete = true;
     },
     stream: () => {
-      throw new Error("nobody reads here");
+      throw new Error("the test reads no lines");
     },
     cancel: () => {},
   };
-  const taker = createBatchAcceptor({
+  const acceptor = createBatchAcceptor({
     acceptAll: (applicants) =>
       new Promise<Acceptance[]>((resolve, reject) => {
         const finish = () => resolve(applicants.map(() => ({ kind: "accepted", waiver })));
         writes.push({ applicants, finish, fail: reject });
         wrote();
       }),
-    idempotency: { decide: () => Promise.reject(new Error("the request has no name")) },
+    idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
     carriersOf: () => undefined,
     chooseLane: () => waiver,
     onAccepted: () => {},
-    isRefusing: () => refusing,
+    isStopping: () => isStopping,
     log: silent,
   });
-  const taken = taker.accept(transactions, { caller, rules, lines });
-  /** The write with this number, as soon as it is asked for. */
+  const accepted = acceptor.accept(transactions, { caller, rules, lines });
+  /** Resolves to the write with this number when the acceptor has begun it. */
   const write = async (number: number) => {
     while (writes[number] === undefined) {
       await new Promise<void>((resolve) => {
@@ -67,57 +67,57 @@ function taking(transactions: readonly string[]) {
     }
     return writes[number];
   };
-  const refuse = () => {
-    refusing = true;
+  const stop = () => {
+    isStopping = true;
   };
-  return { entries, write, taken, refuse, isComplete: () => complete };
+  return { lineSources, write, accepted, stop, isComplete: () => complete };
 }
 
 const batch = (size: number) => Array.from({ length: size }, (_, user) => innerOf(user + 1));
-const outcomes = (entries: readonly LineSource[]) =>
-  entries.map((entry) => ("error" in entry ? entry.error.reason : "taken"));
+const outcomes = (lineSources: readonly LineSource[]) =>
+  lineSources.map((source) => ("error" in source ? source.error.reason : "accepted"));
 
 describe("a batch", () => {
-  it("has its first lines before its last transaction is looked at, and then the others", async () => {
-    const { entries, write, taken, isComplete } = taking(batch(60));
+  it("gets its first lines before its last transaction is validated", async () => {
+    const { lineSources, write, accepted, isComplete } = accepting(batch(60));
     (await write(0)).finish();
-    const { others } = await taken;
-    expect(entries.map(({ index }) => index)).toEqual([...Array(25).keys()]);
+    const { others } = await accepted;
+    expect(lineSources.map(({ index }) => index)).toEqual([...Array(25).keys()]);
     (await write(1)).finish();
     (await write(2)).finish();
     await others;
-    expect(entries.map(({ index }) => index)).toEqual([...Array(60).keys()]);
+    expect(lineSources.map(({ index }) => index)).toEqual([...Array(60).keys()]);
     expect(isComplete()).toBe(true);
   });
 
-  it("is taken in smaller parts the larger its transactions are, never less than one", async () => {
+  it("is written in smaller slices the larger its transactions are, of one transaction at least", async () => {
     const large = innerOf(1, 0, { gasLimit: 8_000_000n, data: new Uint8Array(131_072).fill(1) });
-    const { write, taken } = taking(Array(5).fill(large));
+    const { write, accepted } = accepting(Array(5).fill(large));
     const sizes: number[] = [];
     for (const number of [0, 1, 2]) {
       const { applicants, finish } = await write(number);
       sizes.push(applicants.length);
       finish();
     }
-    await (await taken).others;
+    await (await accepted).others;
     expect(sizes).toEqual([2, 2, 1]);
   });
 
-  it("is refused whole where its first part cannot be written, with nothing said in lines", async () => {
-    const { entries, write, taken } = taking(batch(60));
+  it("is refused whole, without any line, if its first slice cannot be written", async () => {
+    const { lineSources, write, accepted } = accepting(batch(60));
     (await write(0)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
-    await expect(taken).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-    expect(entries).toEqual([]);
+    await expect(accepted).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(lineSources).toEqual([]);
   });
 
-  it("is told what is known where a later part cannot be written, in a line for each", async () => {
-    const { entries, write, taken, isComplete } = taking([...batch(25), "0x12", ...batch(49)]);
+  it("gets a line with what is known for each transaction if a later slice cannot be written", async () => {
+    const { lineSources, write, accepted, isComplete } = accepting([...batch(25), "0x12", ...batch(49)]);
     (await write(0)).finish();
-    const { others } = await taken;
+    const { others } = await accepted;
     (await write(1)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
     await others;
-    expect(outcomes(entries)).toEqual([
-      ...Array(25).fill("taken"),
+    expect(outcomes(lineSources)).toEqual([
+      ...Array(25).fill("accepted"),
       "UNSUPPORTED_TYPE",
       ...Array(24).fill("OUTCOME_UNKNOWN"),
       ...Array(25).fill("NOT_BROADCAST"),
@@ -125,11 +125,11 @@ describe("a batch", () => {
     expect(isComplete()).toBe(true);
   });
 
-  it("is taken no further when the service shuts down, and says so in a line for each", async () => {
-    const { entries, write, taken, refuse } = taking(batch(30));
+  it("gets a line for each transaction that is not accepted because the service shuts down", async () => {
+    const { lineSources, write, accepted, stop } = accepting(batch(30));
     (await write(0)).finish();
-    refuse();
-    await (await taken).others;
-    expect(outcomes(entries)).toEqual([...Array(25).fill("taken"), ...Array(5).fill("NOT_BROADCAST")]);
+    stop();
+    await (await accepted).others;
+    expect(outcomes(lineSources)).toEqual([...Array(25).fill("accepted"), ...Array(5).fill("NOT_BROADCAST")]);
   });
 });

@@ -1,61 +1,57 @@
 import {
-  assertInnerTx,
   bytesEqual,
   bytesToHex,
   type InnerTxRules,
   ProtocolError,
-  parseInnerTx,
   selectorOf,
+  type ValidInnerTx,
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "../model/caller.js";
-import { capExceeded } from "../model/capExceeded.js";
 import type { Logger } from "../model/log.js";
-import type { Submission } from "../model/submission.js";
 import { shuttingDown, storeErrors } from "../model/unavailable.js";
-import type { LineSource, ResultLines } from "../results/lines.js";
-import type { Acceptance, Applicant } from "../store/accept.js";
+import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
+import type { ResultLines } from "../results/lines.js";
+import type { Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
 import type { KeyedRequest } from "../store/keyedRequests.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
-import type { AcceptedSubmission, Idempotency, WriteSlice } from "./idempotency.js";
+import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
+import { type Candidate, lineSourceOf, maybeAccepted, notAccepted } from "./lineSources.js";
+import { type Slice, slicesOf } from "./slices.js";
 
 export interface BatchAcceptorDependencies {
-  /** One durable write (D19). */
+  /** Accepts in one durable write (D19). */
   readonly acceptAll: Accept;
-  /** The same for a request that has a name. */
+  /** Accepts for requests with an idempotency key. */
   readonly idempotency: Pick<Idempotency, "decide">;
-  /** The waivers that may carry a call; undefined if any may that may carry anything. */
+  /** The waivers that may carry a call; undefined if all waivers permit the same calls. */
   carriersOf(target: Uint8Array, selector: Uint8Array | undefined): readonly Uint8Array[] | undefined;
-  /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
+  /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
-  /** The lanes of what was accepted, one for each. */
-  onAccepted(taken: readonly AcceptedSubmission[]): void;
-  /** The service shuts down: what is not accepted yet will not be. */
-  isRefusing(): boolean;
+  /** Called after each write with everything that it accepted. */
+  onAccepted(submissions: readonly AcceptedSubmission[]): void;
+  /** True while the service shuts down. Transactions that are not accepted yet are refused then. */
+  isStopping(): boolean;
   readonly log: Logger;
 }
 
-/** A request that was admitted, on its way into the store. */
+/** A request that has room in the queue. */
 export interface AdmittedRequest {
   readonly caller: Caller;
   readonly rules: InnerTxRules;
   readonly lines: ResultLines;
-  /** What its client calls it (D18), if anything. */
+  /** The request's idempotency key with its hashes (D18), if the client sent one. */
   readonly keyed?: KeyedRequest | undefined;
-}
-
-/** A request, and the ids of its transactions. A name that was used before brings those that it had then. */
-interface Batch extends AdmittedRequest {
-  ids: readonly string[];
 }
 
 export interface BatchAcceptor {
   /**
-   * Looks at a request's transactions and accepts those that pass, some at a time, so that the first lines leave
-   * before the last transaction is looked at, and other requests have their turn in between.
-   * @returns when the first are in the store, a promise for the others. It never rejects: they end in lines.
-   * @throws {@link ProtocolError} `UNAVAILABLE`, with nothing accepted for sure.
+   * Validates a request's transactions and accepts the valid ones, a slice at a time. So the first lines leave before
+   * the last transaction is validated, and other requests get their turns in between.
+   * @returns when the first slice is in the store. `others` resolves when the rest is, and never rejects: by then, every
+   *   failure is told in a line.
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`. Nothing is accepted then, as far as is known.
    */
   accept(
     transactions: readonly string[],
@@ -63,112 +59,116 @@ export interface BatchAcceptor {
   ): Promise<{ readonly others: Promise<void> }>;
 }
 
-/** Transactions that are looked at and written at once, and their size in hex digits; the first is always taken. */
-const SLICE = { transactions: 25, length: 512 * 1024 };
-
 export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): BatchAcceptor {
-  const { acceptAll, idempotency, onAccepted, isRefusing, log } = dependencies;
-  const turns = createEventLoopYield();
-  /** Accepts what can be accepted of what was looked at, and says so in lines. */
-  const acceptSlice = async (examined: readonly Examined[], from: number, batch: Batch) => {
-    const { keyed, lines } = batch;
-    const write: WriteSlice = async (acceptThese, ids, start) => {
-      const named = examined
-        .slice(start - from)
-        .map((e, i) => ({ ...e, index: start + i, id: idAt(ids, start + i) }));
-      const applicants = giveLanes(
-        named.flatMap((e) => ("applicant" in e ? [{ ...e.applicant, id: e.id }] : [])),
-        dependencies,
-      );
-      // Before the write: no news can be missed.
-      lines.expect(applicants.map(({ id }) => id));
-      const acceptances = await acceptThese(applicants);
-      const outcomes = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
-      const taken = applicants.flatMap(({ sender }, i): AcceptedSubmission[] => {
-        const acceptance = acceptances[i];
-        return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
-      });
-      return { lineSources: named.map((e) => entryOf(e, outcomes)), accepted: taken };
-    };
-    const part = { ids: batch.ids, from, to: from + examined.length };
-    const { ids, lineSources, accepted } = await storeErrors(async () =>
-      keyed
-        ? await idempotency.decide(keyed, part, write)
-        : { ...part, ...(await write(acceptAll, part.ids, from)) },
-    );
-    batch.ids = ids;
-    if (accepted.length > 0) onAccepted(accepted);
-    lines.add(lineSources);
-  };
-  /** The request is admitted: whatever happens now is told in lines. */
-  const takeOthers = async (slices: readonly Slice[], batch: Batch) => {
+  return new SliceAcceptor(dependencies);
+}
+
+/** A request with the ids of its transactions. A repeated idempotency key brings the ids of the first request. */
+interface Batch extends AdmittedRequest {
+  ids: readonly string[];
+}
+
+interface ValidatedSlice {
+  readonly from: number;
+  readonly validations: readonly Validation[];
+}
+
+class SliceAcceptor implements BatchAcceptor {
+  readonly #dependencies: BatchAcceptorDependencies;
+  readonly #eventLoop = createEventLoopYield();
+
+  constructor(dependencies: BatchAcceptorDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async accept(transactions: readonly string[], request: AdmittedRequest) {
+    const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
+    const [first, ...others] = slicesOf(transactions);
+    if (first) {
+      await this.#eventLoop.acquire(first.texts.length);
+      if (this.#dependencies.isStopping()) throw shuttingDown();
+      await this.#acceptSlice(validate(first, batch), batch);
+    }
+    return { others: this.#acceptOthers(others, batch) };
+  }
+
+  /** From here on the request is admitted, so every failure is told in lines. */
+  async #acceptOthers(slices: readonly Slice[], batch: Batch): Promise<void> {
+    const { isStopping, log } = this.#dependencies;
     let refusal: ProtocolError | undefined;
-    for (const { from, texts } of slices) {
-      await turns.acquire(texts.length);
-      if (isRefusing()) refusal ??= shuttingDown();
+    for (const slice of slices) {
+      await this.#eventLoop.acquire(slice.texts.length);
+      if (isStopping()) refusal ??= shuttingDown();
       if (refusal) {
-        batch.lines.add(texts.map((_, i) => notTaken(from + i, batch, refusal)));
+        batch.lines.add(refuseSlice(slice, batch, refusal));
         continue;
       }
-      const examined = texts.map((text) => examine(text, batch));
+      const validated = validate(slice, batch);
       try {
-        await acceptSlice(examined, from, batch);
+        await this.#acceptSlice(validated, batch);
       } catch (error) {
         if (!(error instanceof ProtocolError)) log.error({ err: error }, "a part of a request failed");
-        refusal = error instanceof ProtocolError ? error : failed();
-        batch.lines.add(examined.map((e, i) => unclear(e, from + i, batch, refusal)));
+        const cause = error instanceof ProtocolError ? error : internalError();
+        refusal = cause;
+        const candidates = candidatesOf(validated, batch.ids, validated.from);
+        batch.lines.add(candidates.map((candidate) => maybeAccepted(candidate, cause)));
       }
     }
     batch.lines.complete();
-  };
-  return {
-    async accept(transactions, request) {
-      const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
-      const [first, ...others] = slicesOf(transactions);
-      if (first) {
-        await turns.acquire(first.texts.length);
-        if (isRefusing()) throw shuttingDown();
-        const examined = first.texts.map((text) => examine(text, batch));
-        await acceptSlice(examined, first.from, batch);
-      }
-      return { others: takeOthers(others, batch) };
-    },
-  };
-}
-
-interface Slice {
-  /** The index of the first of them in the request. */
-  readonly from: number;
-  readonly texts: readonly string[];
-}
-
-function slicesOf(transactions: readonly string[]): Slice[] {
-  const slices: Slice[] = [];
-  for (let from = 0; from < transactions.length; ) {
-    let length = 0;
-    let to = from;
-    do length += transactions[to++]?.length ?? 0;
-    while (to < transactions.length && to - from < SLICE.transactions && length < SLICE.length);
-    slices.push({ from, texts: transactions.slice(from, to) });
-    from = to;
   }
-  return slices;
+
+  async #acceptSlice(slice: ValidatedSlice, batch: Batch): Promise<void> {
+    const { acceptAll, idempotency, onAccepted } = this.#dependencies;
+    const { keyed, lines, ids } = batch;
+    const { from, validations } = slice;
+    const outcome = await storeErrors(async () =>
+      keyed
+        ? await idempotency.decide(
+            keyed,
+            { ids, from, to: from + validations.length },
+            (accept, knownIds, start) => this.#write(accept, candidatesOf(slice, knownIds, start), batch),
+          )
+        : { ids, ...(await this.#write(acceptAll, candidatesOf(slice, ids, from), batch)) },
+    );
+    batch.ids = outcome.ids;
+    if (outcome.accepted.length > 0) onAccepted(outcome.accepted);
+    lines.add(outcome.lineSources);
+  }
+
+  async #write(accept: Accept, candidates: readonly Candidate[], batch: Batch): Promise<SliceOutcome> {
+    const applicants = assignLanes(
+      candidates.flatMap((one) => ("valid" in one ? [applicantOf(one.id, one.valid, batch.caller)] : [])),
+      this.#dependencies,
+    );
+    // Before the write, so that no result is missed.
+    batch.lines.expect(applicants.map(({ id }) => id));
+    const acceptances = await accept(applicants);
+    const acceptanceById = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
+    const accepted = applicants.flatMap(({ sender }, i): AcceptedSubmission[] => {
+      const acceptance = acceptances[i];
+      return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
+    });
+    return { lineSources: candidates.map((one) => lineSourceOf(one, acceptanceById.get(one.id))), accepted };
+  }
 }
 
-type Examined = { readonly applicant: Omit<Applicant, "waiver" | "id"> } | { readonly error: ProtocolError };
+function validate({ from, texts }: Slice, { rules }: Batch): ValidatedSlice {
+  return { from, validations: texts.map((text) => validateTransaction(text, rules)) };
+}
 
-/** Parses and validates one string: pure. */
-function examine(text: string, { caller, rules }: Pick<AdmittedRequest, "caller" | "rules">): Examined {
-  try {
-    const { tx, sender, hash, to } = assertInnerTx(parseInnerTx(text), rules);
-    const call = { target: to, selector: selectorOf(tx.data) };
-    const inner = { innerHash: hash, innerRaw: tx.raw, sender, senderNonce: tx.nonce };
-    const counted = { gasLimit: tx.gasLimit, caps: caller.caps };
-    return { applicant: { keyId: caller.keyId, ...inner, ...call, ...counted } };
-  } catch (error) {
-    if (error instanceof ProtocolError) return { error };
-    throw error;
-  }
+/** @param start the index in the request to begin with: those before it were decided by an earlier attempt. */
+function candidatesOf(
+  { from, validations }: ValidatedSlice,
+  ids: readonly string[],
+  start: number,
+): Candidate[] {
+  return validations
+    .slice(start - from)
+    .map((validation, i) => ({ ...validation, index: start + i, id: idAt(ids, start + i) }));
+}
+
+function refuseSlice({ from, texts }: Slice, { ids }: Batch, refusal: ProtocolError) {
+  return texts.map((_, i) => notAccepted(from + i, idAt(ids, from + i), refusal));
 }
 
 function idAt(ids: readonly string[], index: number): string {
@@ -177,74 +177,40 @@ function idAt(ids: readonly string[], index: number): string {
   return id;
 }
 
-/** A lane for every sender: a request's transactions of one sender go to the same, as far as its waiver may carry them. */
-function giveLanes(
-  applicants: readonly Omit<Applicant, "waiver">[],
+type LanelessApplicant = Omit<Applicant, "waiver">;
+
+function applicantOf(id: string, { tx, sender, hash, to }: ValidInnerTx, caller: Caller): LanelessApplicant {
+  return {
+    id,
+    keyId: caller.keyId,
+    innerHash: hash,
+    innerRaw: tx.raw,
+    sender,
+    senderNonce: tx.nonce,
+    target: to,
+    selector: selectorOf(tx.data),
+    gasLimit: tx.gasLimit,
+    caps: caller.caps,
+  };
+}
+
+/** Gives every applicant a lane. The applicants of one sender go to the same lane as far as its waiver may carry them. */
+function assignLanes(
+  applicants: readonly LanelessApplicant[],
   { carriersOf, chooseLane }: Pick<BatchAcceptorDependencies, "carriersOf" | "chooseLane">,
 ): Applicant[] {
-  const lanes = new Map<string, Uint8Array>();
+  const laneBySender = new Map<string, Uint8Array>();
   return applicants.map((applicant) => {
     const sender = bytesToHex(applicant.sender);
     const carriers = carriersOf(applicant.target, applicant.selector);
-    const before = lanes.get(sender);
-    const mayStay = before && (carriers?.some((one) => bytesEqual(one, before)) ?? true);
-    const waiver = mayStay ? before : chooseLane(carriers);
-    lanes.set(sender, waiver);
+    const lane = laneBySender.get(sender);
+    const mayStay = lane && (carriers?.some((carrier) => bytesEqual(carrier, lane)) ?? true);
+    const waiver = mayStay ? lane : chooseLane(carriers);
+    laneBySender.set(sender, waiver);
     return { ...applicant, waiver };
   });
 }
 
-/** What is known of an examined transaction once the store has answered. */
-function entryOf(
-  examined: Examined & { readonly index: number; readonly id: string },
-  acceptances: Map<string, Acceptance | undefined>,
-): LineSource {
-  const { index, id } = examined;
-  if ("error" in examined) return { index, id, error: examined.error };
-  const { innerHash, senderNonce } = examined.applicant;
-  const acceptance = acceptances.get(id);
-  switch (acceptance?.kind) {
-    case "known":
-      return { index, id: acceptance.submission.id, innerHash, earlier: true };
-    case "conflict":
-      return { index, id, error: conflictOf(acceptance.with, senderNonce) };
-    case "capped":
-      return { index, id, error: capExceeded(acceptance.by) };
-    default:
-      return { index, id, innerHash, earlier: false };
-  }
-}
-
-/** D20: a nonce that is used is too low; one that is under way is a conflict. */
-function conflictOf(rival: Submission, nonce: bigint): ProtocolError {
-  const values = { nonce: nonce.toString(), submission: rival.id };
-  if (rival.state === "included") {
-    const message = `nonce ${nonce} is already used, by submission ${rival.id}`;
-    return new ProtocolError("NONCE_TOO_LOW", message, values);
-  }
-  const message = `another transaction of this sender with nonce ${nonce} is ${rival.state}: submission ${rival.id}`;
-  return new ProtocolError("NONCE_CONFLICT", message, values);
-}
-
-/** What was not looked at when the service could take nothing more. */
-function notTaken(index: number, { ids }: Batch, why: ProtocolError | undefined): LineSource {
-  const message = `it was not taken, send it again: ${why?.message}`;
-  return { index, id: idAt(ids, index), error: new ProtocolError("NOT_BROADCAST", message) };
-}
-
-/** What was being written when the store failed. */
-function unclear(
-  examined: Examined,
-  index: number,
-  { ids }: Batch,
-  why: ProtocolError | undefined,
-): LineSource {
-  const id = idAt(ids, index);
-  if ("error" in examined) return { index, id, error: examined.error };
-  const message = `it may have been accepted, ask for it by its id or send it again: ${why?.message}`;
-  return { index, id, error: new ProtocolError("OUTCOME_UNKNOWN", message) };
-}
-
-function failed(): ProtocolError {
+function internalError(): ProtocolError {
   return new ProtocolError("INTERNAL_ERROR", "the service failed to take it; the failure was logged");
 }

@@ -1,4 +1,4 @@
-// What one key asks for, and does not get, is in nobody's way.
+// Refused requests of one key leave the queue's room to the others.
 import { expect, it } from "vitest";
 import { callerOf, LIMITS } from "../../test/support/callers.js";
 import { useTestStore } from "../../test/support/testStore.js";
@@ -10,11 +10,11 @@ useTestStore("shared", (opened) => {
   store = opened;
 });
 
-it("a flood of one key, refused for its share, takes no other key's room, and is let in when it fits", async () => {
+it("a key that floods the queue beyond its share takes no other key's room, and is admitted when it fits", async () => {
   const admission = createAdmission({ store, options: { queueCapacity: 100 }, chainRef: 1 });
   const limits = { ...LIMITS, queueShare: 0.5 };
   const flooding = callerOf("flooding", { limits });
-  // All of them while the store is asked.
+  // All requests come while the store is being counted.
   const single = admission.admit(callerOf("single", { limits }), 50);
   const flood = Array.from({ length: 20 }, () => admission.admit(flooding, 50));
   const outcomes = await Promise.allSettled(flood);
@@ -22,6 +22,6 @@ it("a flood of one key, refused for its share, takes no other key's room, and is
   const admitted = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   expect(admitted).toHaveLength(1);
   admitted[0]?.();
-  // What has left counts until the store was asked anew; then it is seen that nothing waits.
+  // Stored transactions count until the store is counted again, which finds an empty queue.
   (await admission.admit(flooding, 50))();
 });

@@ -4,13 +4,14 @@ import type { ResolvedOptions } from "../model/options.js";
 import { queueLengths } from "../store/queueLengths.js";
 import type { Store } from "../store/store.js";
 
-/** Bounds what waits for a broadcast (D22). A request is admitted whole or not at all. */
+/** Bounds the queue of submissions that wait for a broadcast (D22). A request is admitted whole or not at all. */
 export interface Admission {
   /**
-   * @returns what to call when the request is in the store or has been refused.
-   * @throws {@link ProtocolError} `QUEUE_FULL`.
+   * Reserves room in the queue.
+   * @returns a function to call when the transactions are in the store or refused.
+   * @throws {@link ProtocolError} of code `QUEUE_FULL`.
    */
-  admit(caller: Caller, count: number): Promise<() => void>;
+  admit(caller: Caller, transactions: number): Promise<() => void>;
 }
 
 export interface AdmissionDependencies {
@@ -19,93 +20,107 @@ export interface AdmissionDependencies {
   readonly chainRef: number;
 }
 
-/** How long the store's count holds before it is asked again: counting costs as much as there is to count. */
-const COUNT_MS = 100;
+/** A count of the store is used for this long. The cost of counting grows with the queue. */
+const COUNT_MAX_AGE_MS = 100;
 
-/** Transactions, of everybody and by key. */
+export function createAdmission(dependencies: AdmissionDependencies): Admission {
+  return new QueueAdmission(dependencies);
+}
+
+/** Numbers of transactions, in all and for each key. */
 class Tally {
   all = 0;
-  readonly #ofKey = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
 
   ofKey(keyId: string): number {
-    return this.#ofKey.get(keyId) ?? 0;
+    return this.#byKey.get(keyId) ?? 0;
   }
 
-  add(keyId: string, count: number): void {
-    this.all += count;
-    this.#ofKey.set(keyId, this.ofKey(keyId) + count);
+  add(keyId: string, transactions: number): void {
+    this.all += transactions;
+    this.#byKey.set(keyId, this.ofKey(keyId) + transactions);
   }
 }
 
 /**
- * Between two counts of the store, whatever came through here since the first began counts as waiting still. That
- * is too much rather than too little, so before a request is refused the store is asked again.
+ * Between two counts of the store, everything that was stored since the last count began still counts as queued. That is
+ * too much rather than too little, so the store is counted again before a request is refused.
  */
-export function createAdmission({ store, options, chainRef }: AdmissionDependencies): Admission {
-  /** Admitted, and not through yet. */
-  const entering = new Tally();
-  let stored = new Tally();
-  /** Came through since the store's count was begun. */
-  let since = new Tally();
-  /** The same for the count under way. */
-  let next = since;
-  let countedAt = Number.NEGATIVE_INFINITY;
-  let counting: Promise<void> | undefined;
-  const count = async () => {
-    const at = performance.now();
-    const sinceThen = new Tally();
-    next = sinceThen;
-    const found = new Tally();
-    for (const [keyId, waiting] of await queueLengths(store, chainRef)) found.add(keyId, waiting);
-    stored = found;
-    since = sinceThen;
-    countedAt = at;
-  };
-  const recount = () => {
-    counting ??= count().finally(() => {
-      counting = undefined;
+class QueueAdmission implements Admission {
+  readonly #dependencies: AdmissionDependencies;
+  /** Admitted transactions that are not in the store yet. */
+  readonly #entering = new Tally();
+  #counted = new Tally();
+  /** Transactions that were stored after the last count began. */
+  #storedSince = new Tally();
+  /** Transactions that were stored after the running count began. */
+  #storedSinceNext = this.#storedSince;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  #counting: Promise<void> | undefined;
+
+  constructor(dependencies: AdmissionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async admit(caller: Caller, transactions: number): Promise<() => void> {
+    const isFresh = performance.now() - this.#countedAt < COUNT_MAX_AGE_MS;
+    if (!isFresh) await this.#recount();
+    try {
+      this.#assertFits(caller, transactions);
+    } catch (error) {
+      if (!isFresh) throw error;
+      await this.#recount();
+      this.#assertFits(caller, transactions);
+    }
+    // After the check: a request that will be refused must take no room from other keys.
+    this.#entering.add(caller.keyId, transactions);
+    return () => this.#leave(caller.keyId, transactions);
+  }
+
+  #leave(keyId: string, transactions: number): void {
+    this.#entering.add(keyId, -transactions);
+    this.#storedSince.add(keyId, transactions);
+    if (this.#storedSinceNext !== this.#storedSince) this.#storedSinceNext.add(keyId, transactions);
+  }
+
+  #recount(): Promise<void> {
+    this.#counting ??= this.#count().finally(() => {
+      this.#counting = undefined;
     });
-    return counting;
-  };
-  const assertFits = ({ keyId, limits }: Caller, transactions: number) => {
-    const all = stored.all + since.all + entering.all + transactions;
-    assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, options.queueCapacity);
-    const capacityOfKey = Math.ceil(options.queueCapacity * limits.queueShare);
-    const ofKey = stored.ofKey(keyId) + since.ofKey(keyId) + entering.ofKey(keyId) + transactions;
-    assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, capacityOfKey);
-  };
-  const leave = (keyId: string, transactions: number) => {
-    entering.add(keyId, -transactions);
-    since.add(keyId, transactions);
-    if (next !== since) next.add(keyId, transactions);
-  };
-  return {
-    async admit(caller, transactions) {
-      const isFresh = performance.now() - countedAt < COUNT_MS;
-      if (!isFresh) await recount();
-      try {
-        assertFits(caller, transactions);
-      } catch (error) {
-        if (!isFresh) throw error;
-        await recount();
-        assertFits(caller, transactions);
-      }
-      // Not before: what one key's flood asks for, and will be refused, takes nobody else's room.
-      entering.add(caller.keyId, transactions);
-      return () => leave(caller.keyId, transactions);
-    },
-  };
+    return this.#counting;
+  }
+
+  async #count(): Promise<void> {
+    const { store, chainRef } = this.#dependencies;
+    const startedAt = performance.now();
+    const storedSince = new Tally();
+    this.#storedSinceNext = storedSince;
+    const counted = new Tally();
+    for (const [keyId, queued] of await queueLengths(store, chainRef)) counted.add(keyId, queued);
+    this.#counted = counted;
+    this.#storedSince = storedSince;
+    this.#countedAt = startedAt;
+  }
+
+  #assertFits({ keyId, limits }: Caller, transactions: number): void {
+    const { queueCapacity } = this.#dependencies.options;
+    const tallies = [this.#counted, this.#storedSince, this.#entering];
+    const all = tallies.reduce((sum, tally) => sum + tally.all, 0);
+    assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, queueCapacity);
+    const share = Math.ceil(queueCapacity * limits.queueShare);
+    const ofKey = tallies.reduce((sum, tally) => sum + tally.ofKey(keyId), 0);
+    assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, share);
+  }
 }
 
 function assertRoom(
   reason: "QUEUE_AT_CAPACITY" | "KEY_SHARE_EXHAUSTED",
-  what: string,
-  wanted: number,
-  count: number,
+  queue: string,
+  held: number,
+  transactions: number,
   capacity: number,
 ): void {
-  if (wanted <= capacity) return;
-  const held = wanted - count;
-  const message = `${what} holds ${held} of ${capacity} submissions; ${count} more do not fit`;
-  throw new ProtocolError(reason, message, { held, capacity, transactions: count });
+  if (held + transactions <= capacity) return;
+  const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;
+  throw new ProtocolError(reason, message, { held, capacity, transactions });
 }

@@ -2,50 +2,50 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createEventLoopYield } from "./eventLoopYield.js";
 
-/** Takes turns of these sizes at once; the names of those that have had theirs. */
-function taking(most: number, sizes: readonly number[]): string[] {
-  const turns = createEventLoopYield(most);
-  const begun: string[] = [];
-  sizes.forEach((size, i) => void turns.acquire(size).then(() => begun.push(`${i}: ${size}`)));
-  return begun;
+/** Asks for turns of these sizes at once. @returns the names of those that have started, as they start. */
+function acquireAll(transactionsPerTurn: number, sizes: readonly number[]): string[] {
+  const eventLoop = createEventLoopYield(transactionsPerTurn);
+  const started: string[] = [];
+  sizes.forEach((size, i) => void eventLoop.acquire(size).then(() => started.push(`${i}: ${size}`)));
+  return started;
 }
 
-describe("turns to look at transactions", () => {
-  it("come at once where nobody else looks", async () => {
-    const begun = taking(10, [100]);
+describe("turns of validation", () => {
+  it("start at once while no other request waits", async () => {
+    const started = acquireAll(10, [100]);
     await Promise.resolve();
-    expect(begun).toEqual(["0: 100"]);
+    expect(started).toEqual(["0: 100"]);
   });
 
-  it("let so many be looked at between two turns of the event loop, in the order in which they came", async () => {
-    const begun = taking(10, [5, 5, 5, 5, 5]);
+  it("allow a number of transactions for each turn of the event loop, in the order of the requests", async () => {
+    const started = acquireAll(10, [5, 5, 5, 5, 5]);
     const seen = [];
     for (let i = 0; i < 3; i++) {
       await Promise.resolve();
-      seen.push([...begun]);
+      seen.push([...started]);
       await setImmediate();
     }
     const all = ["0: 5", "1: 5", "2: 5", "3: 5", "4: 5"];
     expect(seen).toEqual([all.slice(0, 2), all.slice(0, 4), all]);
   });
 
-  it("pass what is larger than a turn whole", async () => {
-    const begun = taking(10, [25, 25]);
+  it("do not divide a request that is larger than a turn", async () => {
+    const started = acquireAll(10, [25, 25]);
     await Promise.resolve();
-    expect(begun).toEqual(["0: 25"]);
+    expect(started).toEqual(["0: 25"]);
     await setImmediate();
-    expect(begun).toEqual(["0: 25", "1: 25"]);
+    expect(started).toEqual(["0: 25", "1: 25"]);
   });
 
-  it("begin anew after a rest", async () => {
-    const turns = createEventLoopYield(10);
+  it("start at once again after a pause", async () => {
+    const eventLoop = createEventLoopYield(10);
     for (let i = 0; i < 3; i++) {
-      let begun = false;
-      void turns.acquire(25).then(() => {
-        begun = true;
+      let started = false;
+      void eventLoop.acquire(25).then(() => {
+        started = true;
       });
       await Promise.resolve();
-      expect(begun).toBe(true);
+      expect(started).toBe(true);
       await setImmediate();
       await setImmediate();
     }

@@ -1,43 +1,43 @@
-/** Lets the transactions of many requests be looked at a few at a time. */
+/** Spreads the validation of transactions over turns of the event loop. */
 export interface EventLoopYield {
-  /** Resolves when so many transactions may be looked at. */
+  /** Resolves when the caller may validate this many transactions. */
   acquire(transactions: number): Promise<void>;
 }
 
-/** Transactions of a turn of the event loop, about a millisecond; what a request asks for is not divided. */
-const SHARE = 10;
+/** Transactions for each turn of the event loop, which take about a millisecond. One request's share is not divided. */
+const TRANSACTIONS_PER_TURN = 10;
 
 /**
- * To look at a transaction takes the processor for as long as an answer of the database takes to come. Requests that come
- * together are looked at one after the other, and between two of them the event loop turns: else a lane, which waits for
- * one answer after the other, would wait behind all of them each time.
+ * Requests that come together are validated one after the other, and the event loop turns between two of them. To
+ * validate a transaction takes the processor for as long as a query takes, and a lane waits for one query after the
+ * other. Without the turns, a lane would wait behind all requests each time.
  */
-export function createEventLoopYield(share = SHARE): EventLoopYield {
-  const waiting: { readonly transactions: number; readonly begin: () => void }[] = [];
-  let left = share;
-  let turning = false;
+export function createEventLoopYield(transactionsPerTurn = TRANSACTIONS_PER_TURN): EventLoopYield {
+  const waiting: { readonly transactions: number; readonly start: () => void }[] = [];
+  let left = transactionsPerTurn;
+  let isTurning = false;
   const turn = () => {
-    left = share;
+    left = transactionsPerTurn;
     while (left > 0) {
       const next = waiting.shift();
       if (next === undefined) break;
       left -= next.transactions;
-      next.begin();
+      next.start();
     }
-    turning = left < share;
-    if (turning) setImmediate(turn);
+    isTurning = left < transactionsPerTurn;
+    if (isTurning) setImmediate(turn);
   };
   return {
     acquire(transactions) {
-      if (!turning) {
-        turning = true;
+      if (!isTurning) {
+        isTurning = true;
         setImmediate(turn);
       }
       if (left > 0 && waiting.length === 0) {
         left -= transactions;
         return Promise.resolve();
       }
-      return new Promise((begin) => waiting.push({ transactions, begin }));
+      return new Promise((start) => waiting.push({ transactions, start }));
     },
   };
 }

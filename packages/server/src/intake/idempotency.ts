@@ -18,112 +18,122 @@ import { hasLostRace, inTransaction } from "../store/transaction.js";
 import { createFairSemaphore } from "../util/fairSemaphore.js";
 
 /**
- * Requests that their clients have named (D18). What becomes of a transaction is decided once, in one transaction of the
- * store with its acceptance: whoever comes second, on whichever replica, waits for that and finds it decided. So a
- * crash leaves either both or nothing, and a replay goes on where the first one came to.
+ * Makes requests with an idempotency key safe to repeat (D18). Each transaction is decided once, in the same database
+ * transaction that accepts it. A repeated request, on whichever replica, waits for that and finds the decision. A crash
+ * leaves both or neither, and the repeated request goes on where the first one stopped.
  */
 export interface Idempotency {
   /**
-   * All of a request that came before, as entries of lines; undefined if a part of it is open.
+   * @returns the decisions for a request that came before, as sources of lines; undefined if some are still open.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
    */
   replay(request: KeyedRequest): Promise<LineSource[] | undefined>;
   /**
-   * Decides the transactions from `from` to `to` (not included), by `write` as far as that was not done before.
-   * @param ids given to the request's transactions, should it be the first under its name.
+   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions behind them.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */
-  decide(request: KeyedRequest, part: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
+  decide(request: KeyedRequest, range: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
 }
 
+/** The transactions of a request from index `from` to `to`, without `to`. */
 export interface SliceRange {
+  /** The ids for all transactions of the request, to be used if no request came before under the same key. */
   readonly ids: readonly string[];
   readonly from: number;
   readonly to: number;
 }
 
-/** Accepts what can be accepted from this position on, under these ids; one entry for each transaction. */
-export type WriteSlice = (accept: Accept, ids: readonly string[], from: number) => Promise<SliceOutcome>;
+/** Writes the slice's transactions from index `start` on, under these ids of the whole request. */
+export type WriteSlice = (accept: Accept, ids: readonly string[], start: number) => Promise<SliceOutcome>;
 
 /** A submission that was accepted just now. */
 export interface AcceptedSubmission {
-  /** Its lane. */
+  /** The waiver of its lane: 20 bytes. */
   readonly waiver: Uint8Array;
+  /** 20 bytes. */
   readonly sender: Uint8Array;
 }
 
 export interface SliceOutcome {
+  /** One for each transaction that was written, in their order. */
   readonly lineSources: readonly LineSource[];
   readonly accepted: readonly AcceptedSubmission[];
 }
 
 export interface DecidedSlice extends SliceOutcome {
-  /** Those of the request that was the first under its name. */
+  /** The ids of the first request that came under this key. */
   readonly ids: readonly string[];
 }
 
 export interface IdempotencyDependencies {
   readonly store: Store;
-  /** For how long a request is known by its name. */
+  /** Requests can be repeated for this long. */
   readonly keptMs: number;
   readonly place: { readonly chain: number; readonly origin: string };
 }
 
-/** Transactions of the store at once: each has a connection for some round trips, and there are ten. */
-const AT_ONCE = 4;
-const TRIES = 3;
+/** Each database transaction holds one of the pool's ten connections for a few round trips. */
+const MAX_TRANSACTIONS = 4;
+/** Attempts at a slice that loses races against other writes. */
+const MAX_ATTEMPTS = 3;
 
-export function createIdempotency({ store, keptMs, place }: IdempotencyDependencies): Idempotency {
-  const turns = createFairSemaphore(AT_ONCE, Number.POSITIVE_INFINITY);
-  const decideOnce = (request: KeyedRequest, { ids, from, to }: SliceRange, write: WriteSlice) =>
-    inTransaction(store, async (db): Promise<DecidedSlice> => {
-      const known = await holdKeyedRequest(db, request, ids, keptMs);
-      assertSameBody(request, known);
-      // Another version of the service may have cut the request into other parts.
-      const start = Math.min(Math.max(known.decided, from), to);
-      if (known.decided < from) throw new Error("the request was forgotten before it was over");
-      const earlier = await entriesOf(db, known, from, start);
-      if (start === to) return { ids: known.ids, lineSources: earlier, accepted: [] };
-      const { lineSources, accepted } = await write(
-        (applicants) => acceptOfKey({ pool: db }, place, applicants),
-        known.ids,
-        start,
-      );
-      await saveDecisions(db, request, withDecided(known, lineSources, to));
-      return { ids: known.ids, lineSources: [...earlier, ...lineSources], accepted };
-    });
+export function createIdempotency(dependencies: IdempotencyDependencies): Idempotency {
+  const { store, keptMs } = dependencies;
+  const semaphore = createFairSemaphore(MAX_TRANSACTIONS, Number.POSITIVE_INFINITY);
   return {
     async replay(request) {
       const known = await findKeyedRequest(store.pool, request, keptMs);
       if (known === undefined) return undefined;
       assertSameBody(request, known);
       if (known.decided < known.ids.length) return undefined;
-      return await entriesOf(store.pool, known, 0, known.decided);
+      return await decidedSources(store.pool, known, 0, known.decided);
     },
-    async decide(request, part, write) {
-      for (let tries = 1; ; tries++) {
+    async decide(request, range, write) {
+      for (let attempt = 1; ; attempt++) {
         try {
-          return await turns.run(() => decideOnce(request, part, write));
+          return await semaphore.run(() => decideOnce(dependencies, request, range, write));
         } catch (error) {
           const isRace = hasLostRace(error);
           if (!isRace && !(error instanceof RivalGoneError)) throw error;
-          if (tries === TRIES) throw isRace ? busy(error) : error;
+          if (attempt === MAX_ATTEMPTS) throw isRace ? busy(error) : error;
         }
       }
     },
   };
 }
 
-/** What a client names a request by, with its transactions. Their texts count, not when their lines are known. */
+/** Decides a slice in one database transaction, which holds the request's row until it ends. */
+function decideOnce(
+  { store, keptMs, place }: IdempotencyDependencies,
+  request: KeyedRequest,
+  { ids, from, to }: SliceRange,
+  write: WriteSlice,
+): Promise<DecidedSlice> {
+  return inTransaction(store, async (db) => {
+    const known = await holdKeyedRequest(db, request, ids, keptMs);
+    assertSameBody(request, known);
+    // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
+    const start = Math.min(Math.max(known.decided, from), to);
+    if (known.decided < from) throw new Error("the request was forgotten before it was over");
+    const earlier = await decidedSources(db, known, from, start);
+    if (start === to) return { ids: known.ids, lineSources: earlier, accepted: [] };
+    const accept: Accept = (applicants) => acceptOfKey({ pool: db }, place, applicants);
+    const { lineSources, accepted } = await write(accept, known.ids, start);
+    await saveDecisions(db, request, withDecided(known, lineSources, to));
+    return { ids: known.ids, lineSources: [...earlier, ...lineSources], accepted };
+  });
+}
+
+/** Hashes the idempotency key and the transactions. The query parameter `wait` may differ between repetitions. */
 export function keyedRequestOf(
   { keyId }: Pick<Caller, "keyId">,
-  name: string,
+  idempotencyKey: string,
   transactions: readonly string[],
   chain: number,
 ): KeyedRequest {
   const body = createHash("sha256");
   for (const text of transactions) body.update(`${text.length}:`).update(text);
-  const nameHash = createHash("sha256").update(name).digest();
+  const nameHash = createHash("sha256").update(idempotencyKey).digest();
   return { chain, keyId, nameHash, bodyHash: body.digest() };
 }
 
@@ -133,8 +143,13 @@ function assertSameBody({ bodyHash }: KeyedRequest, known: Decisions): void {
   throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message);
 }
 
-/** What is decided, as it was told the first time. */
-async function entriesOf(db: Queryable, known: Decisions, from: number, to: number): Promise<LineSource[]> {
+/** Makes lines of earlier decisions, the same as the first time. */
+async function decidedSources(
+  db: Queryable,
+  known: Decisions,
+  from: number,
+  to: number,
+): Promise<LineSource[]> {
   const ids = known.ids.slice(from, to);
   const accepted = ids.filter((_, i) => known.refusals[from + i] === undefined);
   const submissions = accepted.length > 0 ? await findSubmissions({ pool: db }, accepted) : [];
@@ -149,12 +164,12 @@ async function entriesOf(db: Queryable, known: Decisions, from: number, to: numb
   });
 }
 
-function withDecided(known: Decisions, entries: readonly LineSource[], decided: number) {
+function withDecided(known: Decisions, lineSources: readonly LineSource[], decided: number) {
   const ids = [...known.ids];
   const refusals = { ...known.refusals };
-  for (const entry of entries) {
-    ids[entry.index] = entry.id;
-    if ("error" in entry) refusals[entry.index] = [entry.error.reason, entry.error.message];
+  for (const source of lineSources) {
+    ids[source.index] = source.id;
+    if ("error" in source) refusals[source.index] = [source.error.reason, source.error.message];
   }
   return { ids, decided, refusals };
 }

@@ -8,38 +8,43 @@ import type { ResolvedOptions } from "../model/options.js";
 import { shuttingDown, storeErrors } from "../model/unavailable.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
-import { awaitLines, linesOf } from "../results/lines.js";
+import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/acceptAll.js";
 import type { Store } from "../store/store.js";
-import { createBatchAcceptor } from "./acceptBatch.js";
-import { createAdmission } from "./admission.js";
-import { createIdempotency, keyedRequestOf } from "./idempotency.js";
+import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";
+import { type Admission, createAdmission } from "./admission.js";
+import {
+  type AcceptedSubmission,
+  createIdempotency,
+  type Idempotency,
+  keyedRequestOf,
+} from "./idempotency.js";
 
-/** Takes batches of signed InnerTxs: admit, take (`take.ts`), then await the results (`lines.ts`). */
+/** Takes batches of signed InnerTxs: admits them to the queue, accepts them, and gives the lines of their results. */
 export interface Intake {
   /**
-   * The lines come in the order in which they are known. The promise resolves when the whole request is admitted
-   * and the first of its transactions are in the store.
-   * @param name what its client calls the request (D18): one that came before is replayed.
+   * Resolves when the whole request is admitted and its first transactions are in the store.
+   * @param idempotencyKey the client's key for the request (D18). A repeated key gives the lines of the first request.
+   * @returns the lines, each as soon as it is known.
    * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL`, `UNAVAILABLE` or `INVALID_REQUEST` (D21).
    */
   submit(
     caller: Caller,
     transactions: readonly string[],
     wait: Wait,
-    name?: string,
+    idempotencyKey?: string,
   ): Promise<AsyncIterable<ResultLine>>;
   /**
-   * The lines of earlier submissions of this key (D23).
-   * @throws {@link ProtocolError} `UNAVAILABLE`.
+   * Gives the lines of earlier submissions of this key (D23).
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`.
    */
   watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
-  /** Refuses what comes from now on. */
+  /** Refuses all further requests. */
   stopAccepting(): void;
   readonly isStopping: boolean;
-  /** Answers the lines that wait with what is known. */
+  /** Ends all open lines with what is known. */
   endLines(): void;
 }
 
@@ -54,81 +59,95 @@ export interface IntakeDependencies {
   readonly chainRef: number;
   /** Names this replica. */
   readonly replica: string;
-  /** The lane, of those of these waivers, for a sender that has nothing under way: 20 bytes. */
+  /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
-  /** Tells whoever works these lanes that there is work. */
+  /** Tells the owners of these lanes, on this replica or another, that there is work. */
   wakeLanes(waivers: readonly Uint8Array[]): void;
 }
 
-/** What is shorter than a selector: to a policy it is all the same (D4). */
+/** Stands for all calldata shorter than a selector, which policies treat alike (D4). */
 const NO_CALLDATA = new Uint8Array(0);
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
-  const {
-    store,
-    results,
-    metrics,
-    options,
-    policies,
-    log,
-    chainRef,
-    replica,
-    expected,
-    chooseLane,
-    wakeLanes,
-  } = dependencies;
-  const place = { chain: chainRef, origin: replica };
-  const rulesOf = (caller: Caller) =>
-    rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
-  const ending = new AbortController();
-  // Every request that waits listens to it.
-  setMaxListeners(0, ending.signal);
-  let refusing = false;
-  const admission = createAdmission(dependencies);
-  const idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
-  const taker = createBatchAcceptor({
-    acceptAll: createAcceptAll(store, place),
-    idempotency,
-    carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
-    chooseLane,
-    onAccepted(taken) {
-      metrics.accepted(taken.length);
-      for (const { waiver, sender } of taken) expected.add(waiver, sender);
-      wakeLanes(taken.map(({ waiver }) => waiver));
-    },
-    isRefusing: () => refusing,
-    log,
-  });
-  return {
-    async submit(caller, transactions, wait, name) {
-      if (refusing) throw shuttingDown();
-      const request = { store, results, metrics, options, wait, closing: ending.signal };
-      const keyed = name === undefined ? undefined : keyedRequestOf(caller, name, transactions, chainRef);
-      const earlier = keyed && (await storeErrors(() => idempotency.replay(keyed)));
-      if (earlier) return linesOf(request, earlier);
-      const leave = await storeErrors(() => admission.admit(caller, transactions.length));
-      const lines = awaitLines(request);
-      try {
-        const { others } = await taker.accept(transactions, { caller, rules: rulesOf(caller), lines, keyed });
-        void others.finally(leave);
-      } catch (error) {
-        lines.cancel();
-        leave();
-        throw error;
-      }
-      return lines.stream();
-    },
-    async watch(caller, ids, wait) {
-      if (refusing) throw shuttingDown();
-      const request = { store, results, metrics, options, wait, closing: ending.signal };
-      return await storeErrors(() => resumeLines(request, caller, ids));
-    },
-    stopAccepting() {
-      refusing = true;
-    },
-    get isStopping() {
-      return refusing;
-    },
-    endLines: () => ending.abort(),
-  };
+  return new SubmissionIntake(dependencies);
+}
+
+class SubmissionIntake implements Intake {
+  readonly #dependencies: IntakeDependencies;
+  readonly #admission: Admission;
+  readonly #idempotency: Idempotency;
+  readonly #acceptor: BatchAcceptor;
+  readonly #closing = new AbortController();
+  #isStopping = false;
+
+  constructor(dependencies: IntakeDependencies) {
+    this.#dependencies = dependencies;
+    // The lines of every open request listen to this signal.
+    setMaxListeners(0, this.#closing.signal);
+    const { store, options, policies, log, chainRef, replica, chooseLane } = dependencies;
+    const place = { chain: chainRef, origin: replica };
+    this.#admission = createAdmission(dependencies);
+    this.#idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
+    this.#acceptor = createBatchAcceptor({
+      acceptAll: createAcceptAll(store, place),
+      idempotency: this.#idempotency,
+      carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
+      chooseLane,
+      onAccepted: (accepted) => this.#onAccepted(accepted),
+      isStopping: () => this.#isStopping,
+      log,
+    });
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  async submit(caller: Caller, transactions: readonly string[], wait: Wait, idempotencyKey?: string) {
+    if (this.#isStopping) throw shuttingDown();
+    const { options, policies, chainRef } = this.#dependencies;
+    const keyed =
+      idempotencyKey === undefined
+        ? undefined
+        : keyedRequestOf(caller, idempotencyKey, transactions, chainRef);
+    const earlier = keyed && (await storeErrors(() => this.#idempotency.replay(keyed)));
+    if (earlier) return linesOf(this.#linesOptions(wait), earlier);
+    const leaveQueue = await storeErrors(() => this.#admission.admit(caller, transactions.length));
+    const lines = awaitLines(this.#linesOptions(wait));
+    try {
+      const rules = rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
+      const { others } = await this.#acceptor.accept(transactions, { caller, rules, lines, keyed });
+      void others.finally(leaveQueue);
+    } catch (error) {
+      lines.cancel();
+      leaveQueue();
+      throw error;
+    }
+    return lines.stream();
+  }
+
+  async watch(caller: Caller, ids: readonly string[], wait: Wait) {
+    if (this.#isStopping) throw shuttingDown();
+    return await storeErrors(() => resumeLines(this.#linesOptions(wait), caller, ids));
+  }
+
+  stopAccepting(): void {
+    this.#isStopping = true;
+  }
+
+  endLines(): void {
+    this.#closing.abort();
+  }
+
+  #linesOptions(wait: Wait): ResultLinesOptions {
+    const { store, results, metrics, options } = this.#dependencies;
+    return { store, results, metrics, options, wait, closing: this.#closing.signal };
+  }
+
+  #onAccepted(accepted: readonly AcceptedSubmission[]): void {
+    const { metrics, expected, wakeLanes } = this.#dependencies;
+    metrics.accepted(accepted.length);
+    for (const { waiver, sender } of accepted) expected.add(waiver, sender);
+    wakeLanes(accepted.map(({ waiver }) => waiver));
+  }
 }

@@ -1,0 +1,51 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import { capExceeded } from "../model/capExceeded.js";
+import type { Submission } from "../model/submission.js";
+import type { Validation } from "../policy/validateTransaction.js";
+import type { LineSource } from "../results/lines.js";
+import type { Acceptance } from "../store/accept.js";
+
+/** A validated transaction with its place in the request, and the id that its line has. */
+export type Candidate = Validation & { readonly index: number; readonly id: string };
+
+/** @param acceptance the store's answer; undefined for a transaction that broke a rule, and was not written. */
+export function lineSourceOf(candidate: Candidate, acceptance: Acceptance | undefined): LineSource {
+  const { index, id } = candidate;
+  if ("error" in candidate) return { index, id, error: candidate.error };
+  const { hash: innerHash, tx } = candidate.valid;
+  switch (acceptance?.kind) {
+    case "known":
+      return { index, id: acceptance.submission.id, innerHash, earlier: true };
+    case "conflict":
+      return { index, id, error: nonceConflict(acceptance.with, tx.nonce) };
+    case "capped":
+      return { index, id, error: capExceeded(acceptance.by) };
+    default:
+      return { index, id, innerHash, earlier: false };
+  }
+}
+
+/** D20: a nonce that is used is too low; a nonce that another unfinished submission has is a conflict. */
+function nonceConflict(other: Submission, nonce: bigint): ProtocolError {
+  const values = { nonce: nonce.toString(), submission: other.id };
+  if (other.state === "included") {
+    const message = `nonce ${nonce} is already used, by submission ${other.id}`;
+    return new ProtocolError("NONCE_TOO_LOW", message, values);
+  }
+  const message = `another transaction of this sender with nonce ${nonce} is ${other.state}: submission ${other.id}`;
+  return new ProtocolError("NONCE_CONFLICT", message, values);
+}
+
+/** The line of a transaction that the service did not come to, because it could accept nothing more. */
+export function notAccepted(index: number, id: string, cause: ProtocolError): LineSource {
+  const message = `it was not taken, send it again: ${cause.message}`;
+  return { index, id, error: new ProtocolError("NOT_BROADCAST", message) };
+}
+
+/** The line of a transaction that was being written when the store failed. */
+export function maybeAccepted(candidate: Candidate, cause: ProtocolError): LineSource {
+  const { index, id } = candidate;
+  if ("error" in candidate) return { index, id, error: candidate.error };
+  const message = `it may have been accepted, ask for it by its id or send it again: ${cause.message}`;
+  return { index, id, error: new ProtocolError("OUTCOME_UNKNOWN", message) };
+}
