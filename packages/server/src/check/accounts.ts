@@ -3,20 +3,26 @@ import type { NodeClient } from "../chain/nodeClient.js";
 import { storeErrors } from "../model/unavailable.js";
 import { type SenderWork, senderWork } from "../store/senderWork.js";
 import type { Store } from "../store/store.js";
-import { type Candidate, checkSender, type SenderState, type SenderVerdict } from "./sender.js";
+import { checkSender, type SenderState, type SenderTransaction, type SenderVerdict } from "./sender.js";
 
-/** A transaction of a request that keeps every rule which does not depend on its sender's account. */
+/** A transaction that keeps every rule which does not depend on its sender's account. */
 export interface IndexedTransaction {
+  /** Its position in the request. */
   readonly index: number;
   readonly valid: ValidInnerTx;
 }
 
-/** The accounts of the senders of a request, as chain and store had them at one moment. */
+/** The accounts of a request's senders, as chain and store had them at one moment. */
 export interface SenderAccounts {
   /** 20 bytes each. */
   readonly senders: readonly Uint8Array[];
-  /** What the accounts say to the request's transactions, without some of them. */
+  /** Checks the request's transactions against the accounts, as if those at the positions `without` did not exist. */
   verdict(without?: ReadonlySet<number>): SenderVerdict;
+}
+
+interface SenderGroup {
+  readonly sender: Uint8Array;
+  readonly transactions: SenderTransaction[];
 }
 
 /** @throws ProtocolError `STORE_UNAVAILABLE`, or RpcUnavailableError if no node answers. */
@@ -28,44 +34,57 @@ export async function loadAccounts(
     chainRef,
   }: { readonly store: Store; readonly chain: NodeClient; readonly chainRef: number },
 ): Promise<SenderAccounts> {
-  const bySender = new Map<Hex, { readonly sender: Uint8Array; readonly candidates: Candidate[] }>();
-  for (const { index, valid } of transactions) {
-    const { sender, hash, tx } = valid;
-    const name = bytesToHex(sender);
-    const group = bySender.get(name) ?? { sender, candidates: [] };
-    group.candidates.push({ index, innerHash: hash, nonce: tx.nonce, value: tx.value });
-    bySender.set(name, group);
-  }
-  const groups = [...bySender.values()];
+  const groups = groupBySender(transactions);
   const senders = groups.map(({ sender }) => sender);
-  const asked = groups.flatMap(({ sender, candidates }) =>
-    candidates.map(({ nonce }) => ({ sender, nonce })),
+  const nonces = groups.flatMap((group) =>
+    group.transactions.map(({ nonce }) => ({ sender: group.sender, nonce })),
   );
-  // After the store: what is settled in between counts as under way and as used, never as neither.
-  const work = new Map<Hex, SenderWork[]>();
-  for (const one of await storeErrors(() => senderWork(store, chainRef, asked))) {
-    const name = bytesToHex(one.sender);
-    const ofSender = work.get(name);
-    if (ofSender) ofSender.push(one);
-    else work.set(name, [one]);
-  }
+  // The store comes first. A submission that is included between the two reads counts as unfinished and as used, rather
+  // than as neither.
+  const work = workBySender(await storeErrors(() => senderWork(store, chainRef, nonces)));
   const accounts = await chain.accounts(senders);
   const states = senders.map((sender, i): SenderState => {
     const account = accounts[i] ?? { nonce: 0n, balance: 0n };
     return { sender, ...account, work: work.get(bytesToHex(sender)) ?? [] };
   });
-  return {
-    senders,
-    verdict(without) {
-      const refused = new Map<number, ProtocolError>();
-      const known = new Set<number>();
-      for (const [i, state] of states.entries()) {
-        const candidates = groups[i]?.candidates.filter(({ index }) => !without?.has(index)) ?? [];
-        const verdict = checkSender(candidates, state);
-        for (const [index, error] of verdict.refused) refused.set(index, error);
-        for (const index of verdict.known) known.add(index);
-      }
-      return { refused, known };
-    },
-  };
+  return { senders, verdict: (without) => checkGroups(groups, states, without) };
+}
+
+function groupBySender(transactions: readonly IndexedTransaction[]): SenderGroup[] {
+  const groups = new Map<Hex, SenderGroup>();
+  for (const { index, valid } of transactions) {
+    const { sender, hash, tx } = valid;
+    const address = bytesToHex(sender);
+    const group = groups.get(address) ?? { sender, transactions: [] };
+    group.transactions.push({ index, innerHash: hash, nonce: tx.nonce, value: tx.value });
+    groups.set(address, group);
+  }
+  return [...groups.values()];
+}
+
+function workBySender(work: readonly SenderWork[]): ReadonlyMap<Hex, readonly SenderWork[]> {
+  const bySender = new Map<Hex, SenderWork[]>();
+  for (const submission of work) {
+    const address = bytesToHex(submission.sender);
+    const ofSender = bySender.get(address);
+    if (ofSender) ofSender.push(submission);
+    else bySender.set(address, [submission]);
+  }
+  return bySender;
+}
+
+function checkGroups(
+  groups: readonly SenderGroup[],
+  states: readonly SenderState[],
+  without: ReadonlySet<number> | undefined,
+): SenderVerdict {
+  const refused = new Map<number, ProtocolError>();
+  const known = new Set<number>();
+  for (const [i, state] of states.entries()) {
+    const transactions = groups[i]?.transactions.filter(({ index }) => !without?.has(index)) ?? [];
+    const verdict = checkSender(transactions, state);
+    for (const [index, error] of verdict.refused) refused.set(index, error);
+    for (const index of verdict.known) known.add(index);
+  }
+  return { refused, known };
 }

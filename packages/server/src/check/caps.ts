@@ -3,9 +3,9 @@ import type { KeyCaps } from "../model/caller.js";
 import { capExceeded } from "../model/capExceeded.js";
 import type { CapUse, DayUse } from "../store/caps.js";
 
-/** A transaction that would be accepted, and reserved by its gas limit. */
-export interface Reservation {
-  /** Its place in the request. */
+/** The part of a key's daily caps that a transaction would reserve: itself and its gas limit. */
+export interface CapReservation {
+  /** The transaction's position in the request. */
   readonly index: number;
   /** 20 bytes. */
   readonly sender: Uint8Array;
@@ -13,32 +13,34 @@ export interface Reservation {
 }
 
 /**
- * Which of these the key's daily caps have no room for (D25), as the store decides it: of those with one nonce of a
- * sender the first asks; if it does not fit, then, after all others, the first behind it that does.
- * @param queues those with one nonce of a sender, in the order of the request, as the queues are by their firsts.
- * @param use what is used today; its senders are these, in this order.
+ * Finds the transactions for which the key's daily caps have no room (D25), in the same order as the store decides it.
+ * Of the transactions with one nonce of a sender, the first one asks for room. If it does not fit, the next one that
+ * fits asks in its place, after all others.
+ * @param queues the transactions with one nonce of a sender each, in the order of the request; the queues are ordered by
+ *   their first transactions.
+ * @param use the key's use of today. Its senders are `senders`, in the same order.
  */
 export function checkCaps(
-  queues: readonly (readonly Reservation[])[],
+  queues: readonly (readonly CapReservation[])[],
   caps: KeyCaps,
   use: DayUse,
   senders: readonly Uint8Array[],
 ): Map<number, ProtocolError> {
   const refused = new Map<number, ProtocolError>();
-  const book = openBook(caps, use, senders);
-  const fits = (one: Reservation) => {
-    const error = book.refusalOf(one);
-    if (error) refused.set(one.index, error);
+  const day = new CapDay(caps, use, senders);
+  const fits = (reservation: CapReservation) => {
+    const error = day.refusal(reservation);
+    if (error) refused.set(reservation.index, error);
     return error === undefined;
   };
   for (let waiting = queues; waiting.length > 0; ) {
-    const shadowed: Reservation[][] = [];
+    const behindRefused: CapReservation[][] = [];
     for (const [first, ...behind] of waiting) {
       if (first === undefined) continue;
-      if (fits(first)) book.reserve(first);
-      else shadowed.push(behind);
+      if (fits(first)) day.reserve(first);
+      else behindRefused.push(behind);
     }
-    waiting = shadowed
+    waiting = behindRefused
       .map((queue) => queue.filter(fits))
       .filter((queue) => queue.length > 0)
       .sort(([a], [b]) => (a?.index ?? 0) - (b?.index ?? 0));
@@ -46,34 +48,47 @@ export function checkCaps(
   return refused;
 }
 
-function openBook(caps: KeyCaps, use: DayUse, senders: readonly Uint8Array[]) {
-  const bySender = new Map<Hex, CapUse>(
-    senders.map((sender, i) => [bytesToHex(sender), use.senders[i] ?? NOTHING]),
-  );
-  let all: CapUse = use.all;
-  return {
-    refusalOf({ sender, gasLimit }: Reservation): ProtocolError | undefined {
-      const own = bySender.get(bytesToHex(sender)) ?? NOTHING;
-      const [first] = [
-        { cap: "transactions", limit: caps.transactions, used: all.transactions, asked: 1n },
-        { cap: "gas", limit: caps.gas, used: all.gas, asked: gasLimit },
-        { cap: "senderTransactions", limit: caps.senderTransactions, used: own.transactions, asked: 1n },
-        { cap: "senderGas", limit: caps.senderGas, used: own.gas, asked: gasLimit },
-      ].flatMap(({ limit, ...one }) =>
-        limit !== undefined && one.used + one.asked > BigInt(limit) ? [{ ...one, limit: BigInt(limit) }] : [],
-      );
-      return first && capExceeded({ ...first, cap: first.cap as keyof KeyCaps, ends: use.ends });
-    },
-    reserve({ sender, gasLimit }: Reservation): void {
-      const name = bytesToHex(sender);
-      all = plus(all, gasLimit);
-      bySender.set(name, plus(bySender.get(name) ?? NOTHING, gasLimit));
-    },
-  };
+const UNUSED: CapUse = { transactions: 0n, gas: 0n };
+
+/** The use of a key's caps on one day, which grows with the reservations of a check. */
+class CapDay {
+  readonly #caps: KeyCaps;
+  readonly #ends: Date;
+  readonly #useBySender: Map<Hex, CapUse>;
+  #useOfKey: CapUse;
+
+  constructor(caps: KeyCaps, use: DayUse, senders: readonly Uint8Array[]) {
+    this.#caps = caps;
+    this.#ends = use.ends;
+    this.#useOfKey = use.all;
+    this.#useBySender = new Map(senders.map((sender, i) => [bytesToHex(sender), use.senders[i] ?? UNUSED]));
+  }
+
+  /** @returns the error of the first cap without room; undefined if the reservation fits. */
+  refusal({ sender, gasLimit }: CapReservation): ProtocolError | undefined {
+    const { transactions, gas, senderTransactions, senderGas } = this.#caps;
+    const ofKey = this.#useOfKey;
+    const ofSender = this.#useBySender.get(bytesToHex(sender)) ?? UNUSED;
+    const checks = [
+      { cap: "transactions", limit: transactions, used: ofKey.transactions, asked: 1n },
+      { cap: "gas", limit: gas, used: ofKey.gas, asked: gasLimit },
+      { cap: "senderTransactions", limit: senderTransactions, used: ofSender.transactions, asked: 1n },
+      { cap: "senderGas", limit: senderGas, used: ofSender.gas, asked: gasLimit },
+    ] as const;
+    for (const { cap, limit, used, asked } of checks) {
+      if (limit === undefined || used + asked <= BigInt(limit)) continue;
+      return capExceeded({ cap, limit: BigInt(limit), used, asked, ends: this.#ends });
+    }
+    return undefined;
+  }
+
+  reserve({ sender, gasLimit }: CapReservation): void {
+    const address = bytesToHex(sender);
+    this.#useOfKey = plusOne(this.#useOfKey, gasLimit);
+    this.#useBySender.set(address, plusOne(this.#useBySender.get(address) ?? UNUSED, gasLimit));
+  }
 }
 
-const NOTHING: CapUse = { transactions: 0n, gas: 0n };
-
-function plus({ transactions, gas }: CapUse, gasLimit: bigint): CapUse {
+function plusOne({ transactions, gas }: CapUse, gasLimit: bigint): CapUse {
   return { transactions: transactions + 1n, gas: gas + gasLimit };
 }

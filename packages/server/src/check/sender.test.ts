@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import type { SenderWork } from "../store/senderWork.js";
-import { type Candidate, checkSender, type SenderState } from "./sender.js";
+import { checkSender, type SenderState, type SenderTransaction } from "./sender.js";
 
 const SENDER = bytes(20, 1);
 const hashOf = (name: number) => bytes(32, name);
@@ -12,25 +12,31 @@ const workOf = (nonce: number, name: number, state: SenderWork["state"] = "queue
   state,
 });
 
-/** The reasons by index, for transactions told as [nonce, name, value?]. */
+/** @returns the reason of each transaction, given as [nonce, name, value?], that would be refused. */
 function reasons(
   transactions: readonly (readonly [nonce: number, name: number, value?: number])[],
   state: Partial<SenderState> = {},
 ): (string | undefined)[] {
-  const candidates = transactions.map(
-    ([nonce, name, value = 0], index): Candidate => ({
+  const senderTransactions = transactions.map(
+    ([nonce, name, value = 0], index): SenderTransaction => ({
       index,
       innerHash: hashOf(name),
       nonce: BigInt(nonce),
       value: BigInt(value),
     }),
   );
-  const { refused } = checkSender(candidates, { sender: SENDER, nonce: 0n, balance: 0n, work: [], ...state });
-  return candidates.map(({ index }) => refused.get(index)?.reason);
+  const { refused } = checkSender(senderTransactions, {
+    sender: SENDER,
+    nonce: 0n,
+    balance: 0n,
+    work: [],
+    ...state,
+  });
+  return senderTransactions.map(({ index }) => refused.get(index)?.reason);
 }
 
 describe("the nonces of a sender's transactions", () => {
-  it("are taken in their order, whatever the order in the request (D20)", () => {
+  it("are checked in ascending order, whatever the order in the request (D20)", () => {
     expect(
       reasons([
         [2, 12],
@@ -40,7 +46,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual([undefined, undefined, undefined]);
   });
 
-  it("are too low below the account's next", () => {
+  it("are NONCE_TOO_LOW below the account's next nonce", () => {
     expect(
       reasons(
         [
@@ -52,7 +58,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual(["NONCE_TOO_LOW", undefined]);
   });
 
-  it("go on behind what is under way, in any state, and leave a gap beyond it", () => {
+  it("continue behind submissions in any state, and are a NONCE_GAP beyond that", () => {
     const work = [workOf(3, 1, "broadcast"), workOf(4, 2, "queued")];
     expect(
       reasons(
@@ -63,7 +69,7 @@ describe("the nonces of a sender's transactions", () => {
         { nonce: 3n, work },
       ),
     ).toEqual([undefined, "NONCE_GAP"]);
-    // What is under way behind a gap fills nothing in front of it.
+    // A submission behind a gap does not fill the gap.
     expect(reasons([[5, 3]], { nonce: 3n, work: [workOf(4, 2)] })).toEqual(["NONCE_GAP"]);
     expect(
       reasons(
@@ -76,7 +82,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual([undefined, undefined]);
   });
 
-  it("conflict with another transaction under way, and with an earlier one of the request", () => {
+  it("are a NONCE_CONFLICT with another submission, and with an earlier transaction of the request", () => {
     expect(reasons([[3, 9]], { nonce: 3n, work: [workOf(3, 1, "signed")] })).toEqual(["NONCE_CONFLICT"]);
     expect(
       reasons([
@@ -87,7 +93,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual([undefined, "NONCE_CONFLICT", undefined]);
   });
 
-  it("are no question for the same transaction again, whatever has become of it (D18)", () => {
+  it("do not matter for a transaction that is a submission already, in any state (D18)", () => {
     const work = [workOf(0, 1, "included"), workOf(1, 2, "broadcast")];
     expect(
       reasons(
@@ -101,7 +107,7 @@ describe("the nonces of a sender's transactions", () => {
     expect(reasons([[0, 9]], { work })).toEqual(["NONCE_TOO_LOW"]);
   });
 
-  it("are not filled by what would be refused", () => {
+  it("are not filled by a transaction that would be refused", () => {
     expect(
       reasons([
         [0, 1, 5],
@@ -112,7 +118,7 @@ describe("the nonces of a sender's transactions", () => {
 });
 
 describe("a sender's balance", () => {
-  it("covers the values together, in the order of the nonces", () => {
+  it("must cover all values together, in the order of the nonces", () => {
     expect(
       reasons(
         [
@@ -133,7 +139,7 @@ describe("a sender's balance", () => {
     ).toEqual([undefined, undefined]);
   });
 
-  it("is not touched by what is under way already: the same transaction again", () => {
+  it("is not reduced by a transaction that is a submission already", () => {
     expect(
       reasons(
         [

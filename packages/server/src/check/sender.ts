@@ -2,8 +2,8 @@ import { bytesEqual, bytesToHex, ProtocolError } from "@gas-waiver/protocol";
 import type { SenderWork } from "../store/senderWork.js";
 
 /** A transaction of one sender that keeps every rule which does not depend on the sender's account. */
-export interface Candidate {
-  /** Its place in the request. */
+export interface SenderTransaction {
+  /** Its position in the request. */
   readonly index: number;
   readonly innerHash: Uint8Array;
   readonly nonce: bigint;
@@ -11,95 +11,95 @@ export interface Candidate {
   readonly value: bigint;
 }
 
-/** A sender's account, and what the service has of it. */
+/** A sender's account on the chain, and its submissions in the store. */
 export interface SenderState {
   /** 20 bytes. */
   readonly sender: Uint8Array;
-  /** The next nonce by the latest block. */
+  /** The account's next nonce, by the latest block. */
   readonly nonce: bigint;
   /** In wei. */
   readonly balance: bigint;
   readonly work: readonly SenderWork[];
 }
 
-/** Of a sender's candidates, by their indexes. */
+/** The verdict on a sender's transactions, by their positions in the request. */
 export interface SenderVerdict {
-  /** Why these would not be taken; the others would. */
+  /** The transactions that would be refused. All others would be accepted. */
   readonly refused: ReadonlyMap<number, ProtocolError>;
-  /** These are submissions already, or come before in the request (D18). */
+  /** The transactions that are submissions already, or repeat an earlier one of the request (D18). */
   readonly known: ReadonlySet<number>;
 }
 
 /**
- * What the sender's account says to its transactions of one request, in the order of their nonces (D7, D20). A nonce
- * counts as filled by what is under way and by an earlier candidate that would be taken.
+ * Checks the transactions of one sender against its account, in the order of their nonces (D7, D20). A submission of the
+ * sender fills its nonce, and so does an earlier transaction of the request that would be accepted. Pure.
  */
 export function checkSender(
-  candidates: readonly Candidate[],
-  { sender, nonce: next, balance, work }: SenderState,
+  transactions: readonly SenderTransaction[],
+  { sender, nonce: accountNonce, balance, work }: SenderState,
 ): SenderVerdict {
   const refused = new Map<number, ProtocolError>();
   const known = new Set<number>();
-  const held = new Map(work.map((one) => [one.nonce, one]));
-  let turn = next;
-  const advance = () => {
-    while (held.has(turn)) turn++;
-  };
-  let left = balance;
-  const inOrder = [...candidates].sort((a, b) =>
-    a.nonce === b.nonce ? a.index - b.index : a.nonce < b.nonce ? -1 : 1,
-  );
-  for (const { index, innerHash, nonce, value } of inOrder) {
-    advance();
-    const holder = held.get(nonce);
-    // D18: the same InnerTx is the same submission, whatever has become of its nonce.
+  const holders = new Map(work.map((submission) => [submission.nonce, submission]));
+  let firstFree = accountNonce;
+  let remaining = balance;
+  for (const { index, innerHash, nonce, value } of [...transactions].sort(byNonce)) {
+    while (holders.has(firstFree)) firstFree++;
+    const holder = holders.get(nonce);
+    // D18: the same InnerTx is the same submission, even if its nonce is used by now.
     if (holder && bytesEqual(holder.innerHash, innerHash)) {
       known.add(index);
       continue;
     }
     const error =
-      nonceError(nonce, { next, turn, holder }) ??
-      (value > left ? balanceError(sender, left, balance, value) : undefined);
+      nonceError(nonce, { accountNonce, firstFree, holder }) ??
+      (value > remaining ? balanceError(sender, remaining, balance, value) : undefined);
     if (error) {
       refused.set(index, error);
       continue;
     }
-    left -= value;
-    held.set(nonce, { sender, nonce, innerHash, state: "queued" });
+    remaining -= value;
+    holders.set(nonce, { sender, nonce, innerHash, state: "queued" });
   }
   return { refused, known };
 }
 
-interface Turn {
-  /** The next nonce by the chain, and the first that nothing holds from there on. */
-  readonly next: bigint;
-  readonly turn: bigint;
-  /** What else has the nonce. */
+function byNonce(a: SenderTransaction, b: SenderTransaction): number {
+  return a.nonce === b.nonce ? a.index - b.index : a.nonce < b.nonce ? -1 : 1;
+}
+
+interface NonceState {
+  /** The account's next nonce. */
+  readonly accountNonce: bigint;
+  /** The first nonce from there on that no submission and no earlier transaction of the request has. */
+  readonly firstFree: bigint;
+  /** The submission, or earlier transaction, that has the nonce. */
   readonly holder: SenderWork | undefined;
 }
 
-function nonceError(nonce: bigint, { next, turn, holder }: Turn): ProtocolError | undefined {
-  const values = { nonce: nonce.toString(), next: next.toString() };
-  if (nonce < next || holder?.state === "included") {
-    return new ProtocolError(
-      "NONCE_TOO_LOW",
-      `nonce ${nonce} is already used: the account's next is ${next}`,
-      values,
-    );
+function nonceError(
+  nonce: bigint,
+  { accountNonce, firstFree, holder }: NonceState,
+): ProtocolError | undefined {
+  const values = { nonce: nonce.toString(), next: accountNonce.toString() };
+  if (nonce < accountNonce || holder?.state === "included") {
+    const message = `nonce ${nonce} is already used: the account's next is ${accountNonce}`;
+    return new ProtocolError("NONCE_TOO_LOW", message, values);
   }
   if (holder) {
-    const message = `another transaction of this sender with nonce ${nonce} is under way or comes first in this request`;
+    const message = `another transaction of this sender with nonce ${nonce} is in flight or comes first in this request`;
     return new ProtocolError("NONCE_CONFLICT", message, values);
   }
-  if (nonce > turn) {
-    const message = `nonce ${nonce} is ahead of the sender's next: nothing has nonce ${turn}`;
-    return new ProtocolError("NONCE_GAP", message, { ...values, missing: turn.toString() });
+  if (nonce > firstFree) {
+    const message = `nonce ${nonce} is ahead of the sender's next: nothing has nonce ${firstFree}`;
+    return new ProtocolError("NONCE_GAP", message, { ...values, missing: firstFree.toString() });
   }
   return undefined;
 }
 
-function balanceError(sender: Uint8Array, left: bigint, balance: bigint, value: bigint): ProtocolError {
-  const spent = left === balance ? "" : `, of which this request's earlier ones take ${balance - left}`;
+function balanceError(sender: Uint8Array, remaining: bigint, balance: bigint, value: bigint): ProtocolError {
+  const spent =
+    remaining === balance ? "" : `, of which this request's earlier ones take ${balance - remaining}`;
   return new ProtocolError(
     "INSUFFICIENT_BALANCE",
     `the sender ${bytesToHex(sender)} has ${balance} wei${spent}; the transaction carries ${value}`,

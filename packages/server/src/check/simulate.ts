@@ -11,13 +11,14 @@ import type { NodeClient } from "../chain/nodeClient.js";
 import { RpcError, type RpcOutcome } from "../chain/rpc.js";
 import { chunk } from "../util/chunk.js";
 
-/** Calls in one request to the node: each may take as long as its gas lets it. */
-const CALLS_AT_ONCE = 20;
-/** What a contract reverts with is told in full up to this many bytes, and left out above. */
-const MAX_DATA_BYTES = 4_096;
+/** Calls in one request to the node. Each may run for as long as its gas lasts. */
+const MAX_CALLS_PER_REQUEST = 20;
+/** Longer revert data is left out of the answer. */
+const MAX_REVERT_DATA_BYTES = 4_096;
 
 /**
- * Runs each call alone on the state of the latest block, from its sender, with its gas limit and a price of 0.
+ * Runs the call of each transaction by itself on the state of the latest block, with its gas limit and gas price 0.
+ * @returns one simulation for each transaction, in their order.
  * @throws RpcUnavailableError if no node answers.
  */
 export async function simulate(
@@ -25,14 +26,14 @@ export async function simulate(
   transactions: readonly ValidInnerTx[],
 ): Promise<Simulation[]> {
   const simulations: Simulation[] = [];
-  for (const part of chunk(transactions, CALLS_AT_ONCE)) {
-    const outcomes = await chain.call(part.map(requestOf));
+  for (const batch of chunk(transactions, MAX_CALLS_PER_REQUEST)) {
+    const outcomes = await chain.call(batch.map(callRequest));
     for (const outcome of outcomes) simulations.push(simulationOf(outcome));
   }
   return simulations;
 }
 
-function requestOf({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, unknown>> {
+function callRequest({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, unknown>> {
   return {
     from: bytesToHex(sender),
     to: bytesToHex(to),
@@ -49,19 +50,19 @@ function requestOf({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, un
   };
 }
 
-/** @throws the error of an outcome that is no answer of a node. */
+/** @throws the error of an outcome that is no answer of a node, such as a time-out. */
 function simulationOf(outcome: RpcOutcome): Simulation {
   if (!("error" in outcome)) return { success: true };
   const { error } = outcome;
   if (!(error instanceof RpcError)) throw error;
   const data = revertDataIn(error.data);
-  // Nodes tell a revert without data by its wording alone.
+  // A node tells a revert without data from other failures by the message alone.
   if (data === undefined && !/revert/i.test(error.message)) {
     return { success: false, kind: "halted", message: error.message };
   }
-  const bytes = data === undefined ? new Uint8Array(0) : hexToBytes(data);
-  const shown = data !== undefined && bytes.length > 0 && bytes.length <= MAX_DATA_BYTES;
-  return { success: false, ...decodeRevert(bytes), ...(shown && { data }) };
+  const revertData = data === undefined ? new Uint8Array(0) : hexToBytes(data);
+  const isShown = data !== undefined && revertData.length > 0 && revertData.length <= MAX_REVERT_DATA_BYTES;
+  return { success: false, ...decodeRevert(revertData), ...(isShown && { data }) };
 }
 
 function quantity(value: bigint): Hex {

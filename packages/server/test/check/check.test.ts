@@ -1,4 +1,4 @@
-// POST /v1/check: what a submit would take, without taking it.
+// POST /v1/check: the dry run of a submit.
 import { type CheckLine, type Hex, parseCheckLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, OTHER_API_KEY, type TestService, testServices } from "../support/testService.js";
@@ -19,12 +19,14 @@ async function check(service: TestService, transactions: readonly string[]): Pro
 }
 
 const outcomes = async (service: TestService, ...transactions: string[]) =>
-  (await check(service, transactions)).map((line) => (line.success ? "would be taken" : line.error.reason));
+  (await check(service, transactions)).map((line) =>
+    line.success ? "would be accepted" : line.error.reason,
+  );
 
 describe("a check", () => {
   const shared = services.shared();
 
-  it("has a line for each transaction, in their order, with the rule that refuses it or the hash", async () => {
+  it("answers a line for each transaction, in their order, with its hash or the rule that refuses it", async () => {
     const strange = innerOf(1, 0, { to: new Uint8Array(20).fill(9) });
     const other = innerOf(1, 0, { data: new Uint8Array(4) });
     const transactions = ["0x", innerOf(1, 0, { gasPrice: 1n }), strange, other, innerOf(1), "zz"];
@@ -42,13 +44,16 @@ describe("a check", () => {
     ]);
   });
 
-  it("leaves nothing behind: it is not in the store, and the node is sent nothing", async () => {
-    expect(await outcomes(shared(), innerOf(2), innerOf(2, 1))).toEqual(["would be taken", "would be taken"]);
+  it("stores nothing and sends nothing to the node", async () => {
+    expect(await outcomes(shared(), innerOf(2), innerOf(2, 1))).toEqual([
+      "would be accepted",
+      "would be accepted",
+    ]);
     expect(await shared().rows()).toEqual([]);
     expect(shared().node.sent).toEqual([]);
   });
 
-  it("looks at each sender's account: nonces, what the request fills, and the balance", async () => {
+  it("checks the nonces and the balance of each sender's account", async () => {
     const { chain } = shared().node;
     chain.setNonce(userAddress(3), 5n);
     chain.balances.set(userAddress(4), 10n);
@@ -66,14 +71,14 @@ describe("a check", () => {
     ).toEqual([
       "NONCE_TOO_LOW",
       "INSUFFICIENT_BALANCE",
-      "would be taken",
-      "would be taken",
-      "would be taken",
+      "would be accepted",
+      "would be accepted",
+      "would be accepted",
       "NONCE_GAP",
     ]);
   });
 
-  it("refuses a whole request as a submit does", async () => {
+  it("refuses a malformed request whole, as a submit does", async () => {
     expect((await post(shared(), [])).status).toBe(400);
     expect((await post(shared(), Array(101).fill("0x"))).status).toBe(413);
     expect((await post(shared(), ["0x"], { authorization: "Bearer gw_test_nobody" })).status).toBe(401);
@@ -82,29 +87,29 @@ describe("a check", () => {
   });
 });
 
-describe("a check beside what is under way", () => {
-  it("sees what any key has accepted, and the same transaction as the same submission", async () => {
+describe("a check beside other requests", () => {
+  it("knows the submissions of every key, and recognizes a transaction that is one", async () => {
     const service = await services.start({}, { automine: false });
     const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
     await service.submit([innerOf(1), innerOf(1, 1)], other);
     const rival = innerOf(1, 0, { gasLimit: 200_000n });
     expect(await outcomes(service, innerOf(1), rival, innerOf(1, 2), innerOf(1, 4))).toEqual([
-      "would be taken",
+      "would be accepted",
       "NONCE_CONFLICT",
-      "would be taken",
+      "would be accepted",
       "NONCE_GAP",
     ]);
     service.node.mine();
     await service.submit([innerOf(1, 1)], { query: "?wait=included" });
     await service.until("select from finished having count(*) = 2");
     expect(await outcomes(service, innerOf(1), rival, innerOf(1, 2))).toEqual([
-      "would be taken",
+      "would be accepted",
       "NONCE_TOO_LOW",
-      "would be taken",
+      "would be accepted",
     ]);
   });
 
-  it("has a rate of its own, as high as that of submits, takes nothing of theirs, and gives back what was not checked", async () => {
+  it("has a rate limit of its own, as high as that of submits, and gets its tokens back if nothing was checked", async () => {
     const service = await services.start({ ratePerSecond: 1, rateBurst: 100 });
     const reply = await post(service, Array(60).fill("0x"));
     expect([reply.status, reply.headers.ratelimit]).toEqual([200, expect.stringContaining("r=40;")]);
@@ -116,7 +121,7 @@ describe("a check beside what is under way", () => {
     expect(submitted.status).toBe(200);
   });
 
-  it("of one key leaves room for those of another, however many come at once", async () => {
+  it("waits behind no more than a few checks of another key, however many come at once", async () => {
     const service = await services.start();
     let answer = () => {};
     const after = new Promise<void>((resolve) => (answer = resolve));
@@ -136,13 +141,12 @@ describe("a check beside what is under way", () => {
     expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("says that the node is away, and needs none where no account is asked", async () => {
+  it("is refused while the node is away, unless no transaction needs its sender's account", async () => {
     const service = await services.start();
     await service.node.close();
     const { status, text, headers } = await post(service, [innerOf(1)]);
     expect([status, headers["retry-after"]]).toEqual([503, "1"]);
     expect(JSON.parse(text).error).toMatchObject({ code: "UNAVAILABLE", reason: "CHAIN_UNAVAILABLE" });
-    // What no account is asked for needs no node.
     expect(await outcomes(service, "0x", innerOf(1, 0, { gasPrice: 1n }) as Hex)).toEqual([
       "EMPTY_TRANSACTION",
       "NON_ZERO_GAS_PRICE",
