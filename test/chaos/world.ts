@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
-import pg from "pg";
+import { openPool } from "../../packages/server/src/store/database.js";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { CAPS } from "./caps.js";
 import { Chain } from "./chain.js";
@@ -34,7 +34,7 @@ export interface World {
   readonly cappedKeyId: string;
   /** The chain's head a moment ago. */
   readonly head: number;
-  query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  query<Row>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -75,8 +75,10 @@ export async function openWorld({
       replicas.push(replica);
     }
     await Promise.all(replicas.map((replica) => replica.start()));
-    const client = new pg.Pool({ connectionString: databaseUrl, max: 2, connectionTimeoutMillis: 3_000 });
-    client.on("error", () => {});
+    const client = openPool({
+      ...{ connectionString: databaseUrl, connectTimeoutMs: 3_000 },
+      ...{ maxConnections: 2, answerTimeoutMs: 600_000 },
+    });
     owned.push(() => client.end());
     const lanes = await openLaneAdmin({ databaseUrl });
     owned.push(() => lanes.close());
@@ -89,7 +91,8 @@ export async function openWorld({
       get head() {
         return head.number;
       },
-      query: async (sql, parameters = []) => (await client.query(sql, [...parameters])).rows,
+      query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
+        (await client.query<Row>(sql, parameters)).rows,
     };
   } catch (error) {
     await close();

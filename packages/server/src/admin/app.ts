@@ -5,7 +5,7 @@ import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { AdminToken } from "../model/adminToken.js";
 import { invalidTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
-import { storeErrors } from "../model/unavailable.js";
+import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
 
@@ -58,7 +58,7 @@ export function createAdminApp({ keys, tokens, log }: AdminAppDependencies): Fas
         request.actor = authenticate(request.headers.authorization);
       },
       handler: async ({ params, actor, body, query }, reply) => {
-        const answer = await storeErrors(() => handle({ id: params.id ?? "", actor, body, query }));
+        const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));
         return reply
           .status(name === "create" ? 201 : 200)
           .header("cache-control", "no-store")

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
-import { storeErrors } from "../model/unavailable.js";
+import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { type SenderWork, senderWork } from "../store/senderWork.js";
 import type { Store } from "../store/store.js";
 import { checkSender, type SenderState, type SenderTransaction, type SenderVerdict } from "./sender.js";
@@ -41,7 +41,7 @@ export async function loadAccounts(
   );
   // The store comes first. A submission that is included between the two reads counts as unfinished and as used, rather
   // than as neither.
-  const work = workBySender(await storeErrors(() => senderWork(store, chainRef, nonces)));
+  const work = workBySender(await mapStoreErrors(() => senderWork(store, chainRef, nonces)));
   const accounts = await chain.accounts(senders);
   const states = senders.map((sender, i): SenderState => {
     const account = accounts[i] ?? { nonce: 0n, balance: 0n };

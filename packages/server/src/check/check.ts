@@ -9,7 +9,7 @@ import {
 import { RpcError, RpcUnavailableError } from "../chain/rpc.js";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { shuttingDown } from "../model/unavailable.js";
+import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { validateTransaction } from "../policy/validateTransaction.js";

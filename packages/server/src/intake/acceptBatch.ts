@@ -9,12 +9,13 @@ import {
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
-import { shuttingDown, storeErrors } from "../model/unavailable.js";
+import { shuttingDown } from "../model/shuttingDown.js";
 import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
 import type { Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
 import type { KeyedRequest } from "../store/keyedRequests.js";
+import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
 import { type Candidate, lineSourceOf, maybeAccepted, notAccepted } from "./lineSources.js";
@@ -121,7 +122,7 @@ class SliceAcceptor implements BatchAcceptor {
     const { acceptAll, idempotency, onAccepted } = this.#dependencies;
     const { keyed, lines, ids } = batch;
     const { from, validations } = slice;
-    const outcome = await storeErrors(async () =>
+    const outcome = await mapStoreErrors(async () =>
       keyed
         ? await idempotency.decide(
             keyed,

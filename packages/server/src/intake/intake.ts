@@ -5,13 +5,14 @@ import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { shuttingDown, storeErrors } from "../model/unavailable.js";
+import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/acceptAll.js";
+import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";
 import { type Admission, createAdmission } from "./admission.js";
@@ -110,9 +111,9 @@ class SubmissionIntake implements Intake {
       idempotencyKey === undefined
         ? undefined
         : keyedRequestOf(caller, idempotencyKey, transactions, chainRef);
-    const earlier = keyed && (await storeErrors(() => this.#idempotency.replay(keyed)));
+    const earlier = keyed && (await mapStoreErrors(() => this.#idempotency.replay(keyed)));
     if (earlier) return linesOf(this.#linesOptions(wait), earlier);
-    const leaveQueue = await storeErrors(() => this.#admission.admit(caller, transactions.length));
+    const leaveQueue = await mapStoreErrors(() => this.#admission.admit(caller, transactions.length));
     const lines = awaitLines(this.#linesOptions(wait));
     try {
       const rules = rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
@@ -128,7 +129,7 @@ class SubmissionIntake implements Intake {
 
   async watch(caller: Caller, ids: readonly string[], wait: Wait) {
     if (this.#isStopping) throw shuttingDown();
-    return await storeErrors(() => resumeLines(this.#linesOptions(wait), caller, ids));
+    return await mapStoreErrors(() => resumeLines(this.#linesOptions(wait), caller, ids));
   }
 
   stopAccepting(): void {

@@ -2,7 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import type { Caller, KeyLimits } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import { keysSince, type StoredKey } from "../store/apiKeys.js";
-import { isStoreUnavailable, type Store } from "../store/store.js";
+import { isStoreUnavailable } from "../store/database.js";
+import type { Store } from "../store/store.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 

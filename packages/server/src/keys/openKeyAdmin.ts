@@ -1,6 +1,6 @@
 import { createLog } from "../model/log.js";
 import { storeNow } from "../store/queue.js";
-import { connectStore, type StorePlace, storeConnection } from "../store/store.js";
+import { openRunningStore, type StoreLocation } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
 /** The keys of a service, from outside of it. */
@@ -14,7 +14,7 @@ export interface OpenKeyAdmin extends KeyAdmin {
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
  * @throws {@link StartError} if it cannot be reached.
  */
-export async function openKeyAdmin(place: StorePlace): Promise<OpenKeyAdmin> {
-  const store = await connectStore(await storeConnection(place), createLog("silent"));
+export async function openKeyAdmin(location: StoreLocation): Promise<OpenKeyAdmin> {
+  const store = await openRunningStore(location, createLog("silent"));
   return { ...createKeyAdmin(store), now: () => storeNow(store), close: () => store.close() };
 }

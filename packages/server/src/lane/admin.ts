@@ -7,7 +7,7 @@ import { isSameChain, lastChain } from "../store/chains.js";
 import { type TakenNonce, takenNonces } from "../store/inFlight.js";
 import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "../store/lanes.js";
 import { type HeldLane, releaseLease, takeLease } from "../store/lease.js";
-import { connectStore, type Store, type StorePlace, storeConnection } from "../store/store.js";
+import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { CONFIRM_MS, createConfirmations, type ReconcileContext, reconcile } from "./reconcile.js";
 import { examine, type Finding } from "./sweep.js";
 
@@ -39,8 +39,8 @@ export interface LaneFindings {
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
  * @throws {@link StartError} if it cannot be reached or belongs to no chain yet.
  */
-export async function openLaneAdmin(place: StorePlace): Promise<LaneAdmin> {
-  const store = await connectStore(await storeConnection(place), createLog("silent"));
+export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin> {
+  const store = await openRunningStore(location, createLog("silent"));
   const known = await lastChain(store);
   if (known === undefined) {
     await store.close();

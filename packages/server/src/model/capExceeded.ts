@@ -1,7 +1,18 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { CapReached } from "../store/acceptCapped.js";
+import type { KeyCaps } from "./caller.js";
 
-/** D25: a daily cap of the key, or of each sender under it, has no room for a transaction. */
+/** The daily cap that has no room for a transaction (D25). */
+export interface CapReached {
+  readonly cap: keyof KeyCaps;
+  /** In transactions or gas, as are `used` and `asked`. */
+  readonly limit: bigint;
+  readonly used: bigint;
+  readonly asked: bigint;
+  /** When the day ends, by the database's clock. */
+  readonly ends: Date;
+}
+
+/** The error for a transaction that a daily cap of its API key, or of its sender under that key, has no room for (D25). */
 export function capExceeded({ cap, limit, used, asked, ends }: CapReached): ProtocolError {
   const ofSender = cap === "senderTransactions" || cap === "senderGas";
   const unit = cap === "gas" || cap === "senderGas" ? "gas" : "transactions";

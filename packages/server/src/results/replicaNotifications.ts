@@ -1,6 +1,6 @@
-import pg from "pg";
 import type { Logger } from "../model/log.js";
 import { KEYS_CHANNEL } from "../store/apiKeys.js";
+import { listen, notify } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import type { SubmissionUpdate } from "./results.js";
 
@@ -33,7 +33,6 @@ export interface ReplicaNotificationsOptions {
 const MAX_PAYLOAD_BYTES = 7_000;
 /** Escaped, one may have six bytes. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
-const RECONNECT_MS = 1_000;
 
 type Message = { readonly work: true } | { readonly id: string; readonly notice: SubmissionUpdate };
 
@@ -42,14 +41,12 @@ const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")
 
 export function openReplicaNotifications(options: ReplicaNotificationsOptions): ReplicaNotifications {
   const { store, log, replica } = options;
-  const listener = listen(options);
+  const listener = listenForReplica(options);
   const send = (to: string, messages: readonly Message[]) => {
     if (messages.length === 0 || to === replica) return;
-    store.pool
-      .query("select pg_notify($1, t) from unnest($2::text[]) t", [channelOf(to), packets(messages)])
-      .catch((error: Error) =>
-        log.debug({ err: error.message }, "a replica was not told; it will look itself"),
-      );
+    notify(store, channelOf(to), packets(messages)).catch((error: Error) =>
+      log.debug({ err: error.message }, "a replica was not notified; it will poll the store"),
+    );
   };
   return {
     notifyResults(news) {
@@ -92,54 +89,26 @@ function packets(messages: readonly Message[]): string[] {
   return all;
 }
 
-/** Listens on a connection of its own, and connects again when it is lost. */
-function listen({ store, log, replica, onResult, onWork, onKeysChanged }: ReplicaNotificationsOptions): {
-  close(): Promise<void>;
-} {
-  let closed = false;
-  let client: pg.Client | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  const receive = (payload: string | undefined) => {
-    for (const message of JSON.parse(payload ?? "[]") as Message[]) {
+function listenForReplica({
+  store,
+  log,
+  replica,
+  onResult,
+  onWork,
+  onKeysChanged,
+}: ReplicaNotificationsOptions): { close(): Promise<void> } {
+  const receive = (payload: string) => {
+    for (const message of JSON.parse(payload) as Message[]) {
       if ("work" in message) onWork();
       else onResult(message.id, message.notice);
     }
   };
-  const connect = async () => {
-    const fresh = new pg.Client(store.connection);
-    const lost = (error?: Error) => {
-      if (closed || client !== fresh) return;
-      client = undefined;
-      log.warn({ err: error?.message }, "the connection for news between replicas was lost");
-      retry = setTimeout(start, RECONNECT_MS);
-    };
-    client = fresh;
-    fresh.on("error", lost);
-    fresh.on("end", () => lost());
-    fresh.on("notification", ({ channel, payload }) => {
+  const events = {
+    onListening: () => onKeysChanged(true),
+    onNotification(channel: string, payload: string) {
       if (channel === KEYS_CHANNEL) onKeysChanged(false);
       else receive(payload);
-    });
-    try {
-      await fresh.connect();
-      await fresh.query(`listen ${KEYS_CHANNEL}; listen ${channelOf(replica)}`);
-      onKeysChanged(true);
-    } catch (error) {
-      lost(error as Error);
-      await fresh.end().catch(() => {});
-    }
-  };
-  const start = () => {
-    connect().catch((error: Error) =>
-      log.warn({ err: error.message }, "news between replicas cannot be heard"),
-    );
-  };
-  start();
-  return {
-    async close() {
-      closed = true;
-      clearTimeout(retry);
-      await client?.end().catch(() => {});
     },
   };
+  return listen(store, [KEYS_CHANNEL, channelOf(replica)], events, log);
 }

@@ -1,6 +1,6 @@
 import type { KeyCaps } from "../model/caller.js";
+import type { CapReached } from "../model/capExceeded.js";
 import type { Submission } from "../model/submission.js";
-import type { CapReached } from "./acceptCapped.js";
 import { byteaArray, prepared } from "./parameters.js";
 import { letRead } from "./readers.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";

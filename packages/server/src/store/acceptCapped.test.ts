@@ -163,8 +163,10 @@ describe("what was reserved", () => {
     await store.pool.query("update unfinished set cap_day = cap_day - 1");
     await store.pool.query("update cap_usage set day = day - 1");
     expect(await words(submit(capped(caps, 2)))).toEqual(["accepted"]);
-    const { rows } = await store.pool.query("select id from unfinished where key_id = 'key' order by id");
-    await STEPS.failed(store, lane, rows[0].id);
+    const { rows } = await store.pool.query<{ id: string }>(
+      "select id from unfinished where key_id = 'key' order by id",
+    );
+    await STEPS.failed(store, lane, rows[0]?.id ?? "");
     expect(await words(submit(capped(caps, 3)))).toEqual(["transactions"]);
   });
 

@@ -1,4 +1,5 @@
 import type { KeyCaps } from "../model/caller.js";
+import type { CapReached } from "../model/capExceeded.js";
 import { type Acceptance, type Applicant, acceptanceOf, columnsOf, findRivals } from "./accept.js";
 import { prepared } from "./parameters.js";
 import { letRead } from "./readers.js";
@@ -7,17 +8,6 @@ import type { Queryable } from "./store.js";
 /** An applicant of a key with daily caps. */
 export interface CappedApplicant extends Applicant {
   readonly caps: KeyCaps;
-}
-
-/** A cap that is in the way of a transaction (D25). */
-export interface CapReached {
-  readonly cap: keyof KeyCaps;
-  /** In transactions or gas, as are the next two. */
-  readonly limit: bigint;
-  readonly used: bigint;
-  readonly asked: bigint;
-  /** When the day ends, by the database's clock. */
-  readonly ends: Date;
 }
 
 interface Row {

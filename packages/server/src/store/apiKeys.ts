@@ -1,5 +1,4 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type pg from "pg";
 import {
   type KeyTerms,
   type KeyTermsJson,
@@ -125,7 +124,7 @@ const KEYS_LOCK = 0x6761_736b;
 /** Runs a change of keys by itself: after every one before it, whole or not at all, told to every replica. */
 export async function changingKeys<T>(
   { pool }: Pick<Store, "pool">,
-  change: (db: pg.PoolClient, now: Date) => Promise<T>,
+  change: (db: Queryable, now: Date) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
   try {

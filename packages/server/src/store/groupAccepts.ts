@@ -1,5 +1,5 @@
 import { type Acceptance, type Applicant, RivalGoneError } from "./accept.js";
-import { isStoreUnavailable } from "./store.js";
+import { isStoreUnavailable } from "./database.js";
 
 /** One durable write for all of these; one answer each, in order. */
 export type Accept = (applicants: readonly Applicant[]) => Promise<Acceptance[]>;

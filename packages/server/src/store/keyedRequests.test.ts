@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import { isStoreUnavailable } from "./database.js";
 import { findKeyedRequest, forgetKeyedRequests, holdKeyedRequest, saveDecisions } from "./keyedRequests.js";
-import { isStoreUnavailable, type Store } from "./store.js";
+import type { Store } from "./store.js";
 import { hasLostRace, inTransaction } from "./transaction.js";
 
 const KEPT_MS = 60_000;

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { QueryConfig } from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { SubmissionState } from "../model/submission.js";
 import { accept } from "./accept.js";
+import type { Statement } from "./database.js";
 import type { HeldLane } from "./lease.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./list.js";
 import type { Store } from "./store.js";
@@ -122,7 +122,8 @@ describe("a list of submissions", () => {
   it("finds a busy sender's among the key's, part by part", async () => {
     const keyId = "busy";
     await finished(8_000, { keyId });
-    const sender = (await store.pool.query("select substr(sha256('busy'), 1, 20) as it")).rows[0]?.it;
+    const sender = (await store.pool.query<{ it: Buffer }>("select substr(sha256('busy'), 1, 20) as it"))
+      .rows[0]?.it;
     const all = await store.pool.query<{ id: string }>(
       "select id from finished where key_id = 'busy' and sender = $1 order by id desc",
       [sender],
@@ -160,13 +161,16 @@ describe("a list of submissions", () => {
 /** Blocks of 8 kB that the database looks at for a page. */
 async function blocksOf(asked: ListFilter): Promise<number> {
   let blocks = 0;
-  const query = async (config: QueryConfig | string, values?: unknown[]) => {
-    const { text, values: inside = values } = typeof config === "string" ? { text: config } : config;
+  const query = async (statement: Statement | string, values?: readonly unknown[]) => {
+    const { text, values: inside = values } = typeof statement === "string" ? { text: statement } : statement;
     const explain = `explain (analyze, buffers, format json) ${text}`;
-    const { rows } = await store.pool.query(explain, inside as unknown[]);
+    const { rows } = await store.pool.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+      explain,
+      inside,
+    );
     const plan = rows[0]?.["QUERY PLAN"][0].Plan;
-    blocks += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
-    return await store.pool.query(text, inside as unknown[]);
+    blocks += (plan?.["Shared Hit Blocks"] ?? 0) + (plan?.["Shared Read Blocks"] ?? 0);
+    return await store.pool.query(text, inside);
   };
   await listSubmissions({ ...store, pool: { query } as unknown as Store["pool"] }, asked);
   return blocks;

@@ -1,5 +1,5 @@
-import type { QueryConfig } from "pg";
 import type { Submission, SubmissionState } from "../model/submission.js";
+import type { Statement } from "./database.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
@@ -77,7 +77,7 @@ async function walkEnd({ pool }: Store, { chain, keyId, from, before }: ListFilt
  * The ids come from one source for each place that they can be in, each in the order of its index: rows are compared as
  * a whole, because an equality would let the planner take another index that has the order, and search all of it.
  */
-function pageQuery(filter: ListFilter, walks: boolean): QueryConfig {
+function pageQuery(filter: ListFilter, walks: boolean): Statement {
   const values: unknown[] = [];
   const $ = (value: unknown) => `$${values.push(value)}`;
   const { chain, keyId, states, from, before, limit } = filter;

@@ -1,17 +1,17 @@
 import { readdir, readFile } from "node:fs/promises";
-import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../test/support/testStore.js";
 import { StartError } from "../model/errors.js";
+import { openPool, type Pool } from "./database.js";
 import { migrate } from "./migrate.js";
 import { openStore } from "./store.js";
 
 const postgres = useTestPostgres();
 
-async function onNewDatabase(run: (pool: pg.Pool, databaseUrl: string) => Promise<void>): Promise<void> {
+async function onNewDatabase(run: (pool: Pool, databaseUrl: string) => Promise<void>): Promise<void> {
   const databaseUrl = await postgres.createDatabase();
-  const pool = new pg.Pool({ connectionString: databaseUrl });
+  const pool = openPool({ connectionString: databaseUrl, maxConnections: 10 });
   try {
     await run(pool, databaseUrl);
   } finally {
@@ -20,7 +20,7 @@ async function onNewDatabase(run: (pool: pg.Pool, databaseUrl: string) => Promis
 }
 
 /** The schema as a program had it that knew the first `count` steps. */
-async function applyFirst(count: number, pool: pg.Pool): Promise<void> {
+async function applyFirst(count: number, pool: Pool): Promise<void> {
   await pool.query(
     "create table migrations (number integer primary key, applied_at timestamptz not null default now())",
   );
@@ -31,7 +31,7 @@ async function applyFirst(count: number, pool: pg.Pool): Promise<void> {
   }
 }
 
-const numbers = async (pool: pg.Pool) =>
+const numbers = async (pool: Pool) =>
   (await pool.query<{ number: number }>("select number from migrations order by number")).rows.map(
     (row) => row.number,
   );

@@ -1,7 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
-import type pg from "pg";
 import { StartError } from "../model/errors.js";
-import { allowSilence } from "./socketTimeout.js";
+import { type Pool, setAnswerTimeout } from "./database.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** Keeps two replicas from migrating at once. */
@@ -14,10 +13,10 @@ const MIGRATION_MS = 3_600_000;
  * Brings the schema up to date, forward only, each numbered file in a transaction of its own.
  * @throws {@link StartError} if the schema is newer than this program.
  */
-export async function migrate(pool: pg.Pool): Promise<void> {
+export async function migrate(pool: Pool): Promise<void> {
   const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
   const client = await pool.connect();
-  allowSilence(client, MIGRATION_MS);
+  setAnswerTimeout(client, MIGRATION_MS);
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     await client.query(
@@ -44,7 +43,7 @@ export async function migrate(pool: pg.Pool): Promise<void> {
     client.release(true);
     throw error;
   }
-  allowSilence(client);
+  setAnswerTimeout(client);
   client.release();
 }
 

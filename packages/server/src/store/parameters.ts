@@ -1,4 +1,4 @@
-import type { QueryConfig } from "pg";
+import type { Statement } from "./database.js";
 
 const names = new Map<string, string>();
 
@@ -6,7 +6,7 @@ const names = new Map<string, string>();
  * A query that each connection plans once. Only for texts of which there are few: none is ever forgotten.
  * @see Store's settings of a connection: they keep the plan right, whatever the tables held when it was made.
  */
-export function prepared(text: string, values: readonly unknown[]): QueryConfig {
+export function prepared(text: string, values: readonly unknown[]): Statement {
   const name = names.get(text) ?? `statement ${names.size + 1}`;
   names.set(text, name);
   return { name, text, values: [...values] };

@@ -1,6 +1,6 @@
 // D18, D19: a service that is killed while it takes a request with a name leaves what its replay goes on from.
-import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { createConnection } from "../../src/store/database.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";
@@ -50,7 +50,7 @@ describe("killed between two parts of a request", () => {
         $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
       create trigger hold_second before update on keyed_requests for each row
         when (new.decided > 25) execute function hold_second()`);
-    const holder = new pg.Client({ connectionString: service.databaseUrl });
+    const holder = createConnection({ connectionString: service.databaseUrl });
     await holder.connect();
     await holder.query("select pg_advisory_lock(1)");
     const child = await startChild(service);

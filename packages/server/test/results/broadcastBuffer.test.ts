@@ -1,7 +1,7 @@
 // What a line tells and what the store knows: the line comes first.
-import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
+import { createConnection } from "../../src/store/database.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
@@ -9,7 +9,7 @@ const services = testServices();
 
 /** Nothing becomes `broadcast` in the store until the returned function is called. */
 async function holdBroadcasts(databaseUrl: string): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = createConnection({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`
     create function hold() returns trigger language plpgsql as $$

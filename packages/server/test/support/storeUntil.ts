@@ -1,38 +1,50 @@
-import { once } from "node:events";
-import pg from "pg";
+import { EventEmitter, once } from "node:events";
+import { createConnection } from "../../src/store/database.js";
 
-/** Tells of every statement that writes lanes or submissions. */
+/** Notifies this channel after every statement that writes lanes or submissions. */
 const TRIGGERS = ["lanes", "unfinished", "finished"].map(
-  (table) => `create or replace trigger told_to_tests after insert or update on ${table}
-    for each statement execute function tell_tests()`,
+  (table) => `create or replace trigger notify_tests after insert or update on ${table}
+    for each statement execute function notify_tests()`,
 );
-const FUNCTION = `create or replace function tell_tests() returns trigger language plpgsql as
-  $$ begin notify told_to_tests; return null; end $$`;
+const FUNCTION = `create or replace function notify_tests() returns trigger language plpgsql as
+  $$ begin notify tests; return null; end $$`;
 
 /**
- * Statement by statement: whoever waits for one table's lock holds no other, so that no write of the service can wait for
- * it in a circle. And one after the other: two at once cannot replace the same function.
+ * Each statement commits by itself: a session that waits for the lock of one table holds no other, so no write of the
+ * service can deadlock with it. The advisory lock lets one session at a time replace the function, because PostgreSQL
+ * refuses two at once.
  */
 const PREPARE = ["select pg_advisory_lock(4711)", FUNCTION, ...TRIGGERS, "select pg_advisory_unlock(4711)"];
 
-/** Resolves with the rows of the query as soon as it has any: looked at now, and after every write of the service. */
-export async function storeUntil<T extends pg.QueryResultRow>(
+/** Resolves with the rows of the query as soon as it has any. It runs at once, and after every write of the service. */
+export async function storeUntil<T>(
   databaseUrl: string,
   sql: string,
   parameters: readonly unknown[] = [],
 ): Promise<T[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const events = new EventEmitter();
+  const connection = createConnection(
+    { connectionString: databaseUrl },
+    {
+      onNotification: () => events.emit("write"),
+      onLost(error = new Error("the connection was lost")) {
+        if (events.listenerCount("error") > 0) events.emit("error", error);
+      },
+    },
+  );
+  await connection.connect();
   try {
-    await client.query("listen told_to_tests");
-    for (const statement of PREPARE) await client.query(statement);
+    await connection.query("listen tests");
+    for (const statement of PREPARE) await connection.query(statement);
     for (;;) {
-      const told = once(client, "notification");
-      const { rows } = await client.query<T>(sql, [...parameters]);
+      const write = once(events, "write");
+      // It rejects unheard where the query fails first.
+      write.catch(() => {});
+      const { rows } = await connection.query<T>(sql, parameters);
       if (rows.length > 0) return rows;
-      await told;
+      await write;
     }
   } finally {
-    await client.end();
+    await connection.end();
   }
 }

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { createLog } from "../../src/model/log.js";
+import { createConnection } from "../../src/store/database.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
 
 /** A log that writes nothing. */
@@ -80,7 +80,7 @@ export class TestPostgres {
   }
 
   async #administer(...commands: string[]): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#urlOf("postgres") });
+    const client = createConnection({ connectionString: this.#urlOf("postgres") });
     await client.connect();
     for (const command of commands) await client.query(command);
     await client.end();

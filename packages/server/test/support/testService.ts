@@ -1,9 +1,9 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { type Hex, parseResultLine, type ResultLine } from "@gas-waiver/protocol";
-import pg from "pg";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options.js";
+import { createConnection } from "../../src/store/database.js";
 import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
@@ -160,16 +160,16 @@ export class TestService {
   }
 
   /** Asks the store, or writes into it behind the service's back. */
-  async query<T extends pg.QueryResultRow>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
-    const client = new pg.Client({ connectionString: this.databaseUrl });
+  async query<T = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
+    const client = createConnection({ connectionString: this.databaseUrl });
     await client.connect();
-    const { rows } = await client.query<T>(sql, [...parameters]);
+    const { rows } = await client.query<T>(sql, parameters);
     await client.end();
     return rows;
   }
 
   /** Resolves when the query has rows: it is asked after every write of a service. */
-  until<T extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
+  until<T = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
     return storeUntil<T>(this.databaseUrl, sql, parameters);
   }
 }

@@ -11,8 +11,8 @@ import {
 import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/caller.js";
-import { storeErrors } from "../../model/unavailable.js";
 import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../../store/list.js";
+import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { acceptsGzip } from "../body/gzip.js";
 import { addVary } from "../vary.js";
@@ -32,7 +32,7 @@ export function serveSubmissions({
       const filter = filterOf(parseSubmissionsQuery(query), caller, chainRef);
       // A client that has got the line of a broadcast must find the broadcast in the list.
       await broadcastBuffer.flush();
-      const { submissions, next } = await storeErrors(() => listSubmissions(store, filter));
+      const { submissions, next } = await mapStoreErrors(() => listSubmissions(store, filter));
       const page: SubmissionPage = {
         submissions: submissions.map(toSubmissionRecord),
         ...(next !== undefined && { next: toCursor(next) }),

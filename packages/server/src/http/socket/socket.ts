@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import type { ResolvedOptions } from "../../model/options.js";
-import { shuttingDown } from "../../model/unavailable.js";
+import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";

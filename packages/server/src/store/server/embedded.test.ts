@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../../test/support/childProgram.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
+import { createConnection } from "../database.js";
 import { openStore } from "../store.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
 
@@ -32,7 +32,7 @@ async function start(folder: string): Promise<EmbeddedPostgres> {
 }
 
 async function query(server: EmbeddedPostgres["connection"], sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ ...server });
+  const client = createConnection(server);
   await client.connect();
   try {
     return (await client.query(sql)).rows;
@@ -43,11 +43,11 @@ async function query(server: EmbeddedPostgres["connection"], sql: string): Promi
 
 /** A program that starts PostgreSQL on the folder, writes something and stays; its line is the connection. */
 const KEEPER = `
-  import pg from "pg";
+  const { createConnection } = await import("./dist/store/database.js");
   const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
   const { createLog } = await import("./dist/model/log.js");
   const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));
-  const client = new pg.Client({ ...connection });
+  const client = createConnection(connection);
   await client.connect();
   await client.query("create table kept (what text)");
   await client.query("insert into kept values ('durable')");
@@ -94,8 +94,11 @@ describe("the embedded PostgreSQL", () => {
     const data = await newFolder();
     const program = await runProgram(KEEPER, { folder: data });
     const connection = JSON.parse(program.line) as EmbeddedPostgres["connection"];
-    const client = new pg.Client({ ...connection });
-    const cutOff = new Promise((resolve) => client.on("error", resolve));
+    let onLost: (error?: Error) => void = () => {};
+    const cutOff = new Promise((resolve) => {
+      onLost = resolve;
+    });
+    const client = createConnection(connection, { onLost });
     await client.connect();
     await program.kill();
     await cutOff;

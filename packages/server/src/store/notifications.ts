@@ -1,0 +1,66 @@
+import type { Logger } from "../model/log.js";
+import { type Connection, createConnection } from "./database.js";
+import type { Store } from "./store.js";
+
+const RECONNECT_MS = 1_000;
+
+/** Sends each payload (at most 8,000 bytes) to everybody who listens to the channel. */
+export async function notify(
+  { pool }: Pick<Store, "pool">,
+  channel: string,
+  payloads: readonly string[],
+): Promise<void> {
+  await pool.query("select pg_notify($1, t) from unnest($2::text[]) t", [channel, payloads]);
+}
+
+export interface ListenerEvents {
+  /** The connection listens: at the start, and again after a loss. Notifications in between are lost. */
+  onListening(): void;
+  onNotification(channel: string, payload: string): void;
+}
+
+/**
+ * Listens to the channels on a connection of its own, and connects again a second after the connection was lost.
+ * @param channels names that need no quotes in SQL.
+ */
+export function listen(
+  { connection: options }: Pick<Store, "connection">,
+  channels: readonly string[],
+  { onListening, onNotification }: ListenerEvents,
+  log: Logger,
+): { close(): Promise<void> } {
+  let closed = false;
+  let current: Connection | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  const connect = async () => {
+    const onLost = (error?: Error) => {
+      if (closed || current !== connection) return;
+      current = undefined;
+      log.warn({ err: error?.message }, "the connection for notifications between replicas was lost");
+      retry = setTimeout(start, RECONNECT_MS);
+    };
+    const connection = createConnection(options, { onLost, onNotification });
+    current = connection;
+    try {
+      await connection.connect();
+      await connection.query(channels.map((channel) => `listen ${channel}`).join("; "));
+      onListening();
+    } catch (error) {
+      onLost(error as Error);
+      await connection.end().catch(() => {});
+    }
+  };
+  const start = () => {
+    connect().catch((error: Error) =>
+      log.warn({ err: error.message }, "notifications between replicas cannot be received"),
+    );
+  };
+  start();
+  return {
+    async close() {
+      closed = true;
+      clearTimeout(retry);
+      await current?.end().catch(() => {});
+    },
+  };
+}
