@@ -1,9 +1,9 @@
-// Where the time of the engine goes. Prints microseconds per transaction as JSON.
+// Measures the parts of the engine's time. Prints microseconds per transaction as JSON.
 //
 //   node breakdown.mjs <wrapped|plain> <transactions>
 //
-// Recovering, executing and sealing are timed where they happen; decoding and the policy are small and
-// synchronous, so they are run again by themselves. What is left is the pool, the other rules and the ledger.
+// Recovering, executing and sealing are timed in the engine. Decoding and the policy are short and synchronous, so they
+// are timed in a second run on their own. The rest is the pool, the other rules and the ledger.
 import { BlockDraft } from "../../packages/devnet/dist/block/block.js";
 import { decodeForEvm } from "../../packages/devnet/dist/block/transaction.js";
 import { ethereumJsExecutor } from "../../packages/devnet/dist/evm/executor.js";
@@ -27,7 +27,7 @@ const ms = { recover: 0, execute: 0, seal: 0 };
 timed(crypto, "recover", "recover");
 timed(BlockDraft.prototype, "prepare", "seal");
 timed(BlockDraft.prototype, "seal", "seal");
-// The state's root, and the maps that it is made of.
+// Applying the changes includes the state root.
 const world = timed(WorldState.prototype, "apply", "seal");
 const open = ethereumJsExecutor.open;
 ethereumJsExecutor.open = async (state, block) => {
@@ -43,7 +43,7 @@ ethereumJsExecutor.open = async (state, block) => {
 };
 
 const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
-// What is compiled during the first blocks would be somebody else's time later on.
+// Warm up, or compiling would count towards whichever part runs first.
 const warm = Math.min(BLOCK * 4, raws.length / 2);
 for (let i = 0; i < warm; i += BLOCK) await block(raws.slice(i, Math.min(i + BLOCK, warm)));
 for (const name of Object.keys(ms)) ms[name] = 0;
@@ -73,7 +73,7 @@ async function block(some) {
   await devnet.mine();
 }
 
-/** Adds a method's time to a part. @returns the latest object that it was called on. */
+/** Adds the time of a method to a part. @returns an object whose `latest` is the last `this` of the method. */
 function timed(owner, method, part) {
   const run = owner[method];
   const seen = {};
@@ -97,7 +97,7 @@ function timeOf(run) {
   return performance.now() - start;
 }
 
-/** Text to bytes, the protocol's strict decoding, and the form that the EVM runs. */
+/** Decodes hex to bytes, then strictly as the protocol does, then to the object that the EVM runs. */
 function decode(raw) {
   const bytes = hexToBytes(raw);
   if (kind === "wrapped") {
@@ -110,7 +110,7 @@ function decode(raw) {
   }
 }
 
-/** Both readings: on admission, and when the block is built. */
+/** Reads the policy as on admission, and again as when the block is built. */
 function policy(some) {
   const waivers = new Map(
     some.slice(0, 2).map((raw, i) => [i, recoverSender(decodeTransaction(hexToBytes(raw)))]),

@@ -1,7 +1,7 @@
-// The load generator: batches of eth_sendRawTransaction over connections that stay open, and a block whenever
-// one is full. Prints its result as JSON.
+// Generates load: batches of eth_sendRawTransaction over persistent connections, and a block whenever one is full.
+// Prints its result as JSON.
 //
-//   node client.mjs <url> <the node's process id> <wrapped|plain> <transactions> <to warm up with>
+//   node client.mjs <url> <the node's process id> <wrapped|plain> <transactions> <warm-up transactions>
 import { Agent, request } from "node:http";
 import { cpuMsOf } from "./cpuTime.mjs";
 import { LOADS, signersOf } from "./load.mjs";
@@ -12,7 +12,7 @@ const total = Number(count);
 const warmUp = Number(warm);
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-/** Texts before the clock runs: what is measured is the node. */
+/** The bodies are made before the measurement, so that only the node is measured. */
 const batches = [];
 for (let from = 0; from < warmUp + total; from += BATCH) {
   const raws = LOADS[kind](from, Math.min(BATCH, warmUp + total - from));
@@ -33,7 +33,7 @@ const cpuMs = cpuBefore === undefined ? undefined : cpuMsOf(pid) - cpuBefore;
 
 const after = await nonces();
 const used = after.reduce((sum, nonce, i) => sum + nonce - before[i], 0);
-// A wrapped one uses two: its waiver's and its user's.
+// A wrapped transaction uses two nonces: the waiver's and the user's.
 const wanted = kind === "wrapped" ? 2 * total : total;
 if (used !== wanted) throw new Error(`${used} nonces were used, not ${wanted}: some did not run`);
 agent.destroy();
@@ -43,12 +43,12 @@ console.log(
     transactions: total,
     ms,
     perSecond: (total / ms) * 1000,
-    // Of the node alone, so that what else the machine does counts less.
+    // The CPU time is the node's alone, so that other load on the machine counts less.
     perCpuSecond: cpuMs && (total / cpuMs) * 1000,
   }),
 );
 
-/** A block at a time: its batches together, each over its own connection, then the block. */
+/** Sends the batches of each block at once, each over its own connection, and then mines the block. */
 async function run(all) {
   for (let i = 0; i < all.length; i += BLOCK / BATCH) {
     await Promise.all(all.slice(i, i + BLOCK / BATCH).map(send));

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** Of a clock tick on Linux, which is what its figures are in whatever the kernel's own rate is. */
+/** The unit of the times in /proc on Linux, whatever the rate of the kernel's timer is. */
 const TICK_MS = 10;
 
-/** What a process has used of the processors so far, in ms; undefined where the system does not say. */
+/** The CPU time of a process in ms; undefined where the system does not provide it. */
 export function cpuMsOf(pid) {
   let stat;
   try {
@@ -11,7 +11,7 @@ export function cpuMsOf(pid) {
   } catch {
     return undefined;
   }
-  // Behind the name in brackets: state is the first, utime and stime are the 12th and 13th.
+  // Counted from behind the name in parentheses, utime and stime are the fields with index 11 and 12.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -1,12 +1,12 @@
-// One run of the engine alone: the node's own methods, called in this process. Prints its result as JSON.
+// Runs the engine alone: calls the node's methods in this process. Prints its result as JSON.
 //
-//   node [--expose-gc] engine.mjs <wrapped|plain> <transactions> <slices, such as 2000,10000> <to warm up with>
+//   node [--expose-gc] engine.mjs <wrapped|plain> <transactions> <slices, such as 2000,10000> <warm-up transactions>
 import { createDevnet } from "../../packages/devnet/dist/index.js";
 import { LOADS } from "./load.mjs";
 import { BLOCK } from "./shape.mjs";
 
 const MB = 2 ** 20;
-/** Signed at a time, so that the load does not count as the chain's memory. */
+/** The transactions signed at a time. A small number keeps the load out of the measured memory. */
 const SIGNED_AT_ONCE = 5_000;
 
 const [kind, count, slices, warm] = process.argv.slice(2);
@@ -84,8 +84,8 @@ function rates(transactions, { ms, cpuMs }) {
 }
 
 /**
- * What is in use after a collection, buffers outside the heap included; only with --expose-gc. Forcing one throws
- * compiled code away as well: 4,000 transfers after it run a sixth slower, so rates are measured without.
+ * The memory in use after a garbage collection, buffers outside the heap included; NaN without --expose-gc. A forced
+ * collection also discards compiled code: the next 4,000 transfers take a sixth longer. Rates are measured without it.
  */
 function liveMemory() {
   if (globalThis.gc === undefined) return Number.NaN;
@@ -94,7 +94,7 @@ function liveMemory() {
   return heapUsed + external;
 }
 
-/** Watches for how long at a time the event loop serves nobody. @returns what ends it and says the longest, in ms. */
+/** Measures the stalls of the event loop. @returns a function that stops and returns the longest stall in ms. */
 function watchStalls() {
   let last = performance.now();
   let longest = 0;

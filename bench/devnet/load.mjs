@@ -12,15 +12,15 @@ import {
 
 await useNativeCrypto();
 
-/** Everybody pays the devnet's floor where they pay. */
+/** The devnet's minimum gas price, in wei. */
 const GAS_PRICE = 1_000_000_000n;
 const RECIPIENTS = 10_000;
 const TRANSFER = hexToBytes("0xa9059cbb");
 
 /**
- * Token transfers of the ten users in turn, carried by the two waivers in turn; each recipient gets the
- * smallest unit. The same place gives the same bytes.
- * @param {number} from the place of the first in the whole load
+ * Signs token transfers of the ten users in turn, wrapped by the two waivers in turn. Each recipient gets the smallest
+ * unit. The same index gives the same bytes.
+ * @param {number} from the index of the first transaction in the whole load
  * @param {number} count
  * @returns {`0x${string}`[]} signed wrappers
  */
@@ -49,7 +49,7 @@ function wrappedTransfers(from, count) {
 }
 
 /**
- * Payments of one wei by the accounts that genesis funds, in turn. anvil funds the same ones, so it takes the
+ * Signs payments of one wei by the accounts that genesis funds, in turn. Anvil funds the same accounts and accepts the
  * same bytes.
  */
 function plainTransfers(from, count) {
@@ -70,7 +70,7 @@ function plainTransfers(from, count) {
   });
 }
 
-/** Everybody who uses a nonce in a load of this kind. */
+/** The accounts whose nonces a load of this kind uses. */
 export function signersOf(kind) {
   const accounts = kind === "plain" ? payingAccounts() : [...accountsOf("user"), ...accountsOf("waiver")];
   return accounts.map(({ address }) => address);
@@ -86,7 +86,7 @@ function keyOf({ privateKey }) {
   return hexToBytes(privateKey);
 }
 
-/** One of {@link RECIPIENTS} addresses that nobody has used before. */
+/** One of {@link RECIPIENTS} addresses that no genesis has. */
 function recipient(i) {
   const digest = createHash("sha256")
     .update(`recipient ${i % RECIPIENTS}`)

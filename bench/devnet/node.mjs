@@ -1,4 +1,4 @@
-// A devnet that makes blocks when told to. Prints its address, then serves until it is ended.
+// Serves a devnet that makes blocks only on request. Prints its address first.
 import { createDevnet } from "../../packages/devnet/dist/index.js";
 
 const devnet = await createDevnet({ blockTimeMs: 0, automine: false });

@@ -3,15 +3,16 @@ import { BLOCK } from "./shape.mjs";
 
 export const USAGE = `Usage: npm run bench:devnet -- [--json FILE] [--transactions N] [--rounds N]
 
-Measures the devnet: wrapped and plain transfers a second, by its engine alone and
-over HTTP (JSON-RPC batches of 100, blocks of 500), with anvil beside it on the same
-plain transfers; where the time goes; memory; and one long run of 20 times as many
+Measures the devnet: wrapped and plain transfers per second, by its engine alone and
+over HTTP (JSON-RPC batches of 100, blocks of 500), compared with anvil on the same
+plain transfers; the parts of the time; memory; and one long run of 20 times as many
 wrapped transfers, at most 100,000. Takes about ten minutes with the defaults.
 
-  --json FILE        write every figure there as well
-  --transactions N   in each run, from 1000 to 50000           (default: 5000)
-  --rounds N         how often each is run, from 1 to 20; medians count (default: 3)
-  --help             this text
+  --json FILE        also write every figure to FILE
+  --transactions N   transactions of each run, from 1000 to 50000   (default: 5000)
+  --rounds N         runs of each measurement, from 1 to 20         (default: 3)
+                     The report shows their medians.
+  --help             print this text
 
 Status: 0 done, 1 something failed, 2 wrong usage.`;
 

@@ -4,19 +4,24 @@ import { runToEnd as runProgramToEnd } from "../programs.mjs";
 
 const pathOf = (program) => fileURLToPath(new URL(program, import.meta.url));
 
-/** Runs a program of this folder to its end. @returns the JSON that it printed. */
+/** Runs a program of this folder. @returns the JSON that it printed. */
 export function runToEnd(program, args, options) {
   return runProgramToEnd(new URL(program, import.meta.url), args, options);
 }
 
-/** A devnet in a process of its own. */
+/** Starts a devnet in a child process. */
 export async function startNode() {
   const child = spawn(process.execPath, [pathOf("node.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = new Promise((resolve) => child.once("close", resolve));
   const url = await new Promise((resolve, reject) => {
     child.stdout.setEncoding("utf8").once("data", (text) => resolve(text.trim()));
     child.once("close", (status) => reject(new Error(`the devnet ended with status ${status}`)));
   });
+  return servedBy(child, url);
+}
+
+/** A node in a child process: its address, its process id, and a function that kills it and waits for its end. */
+export function servedBy(child, url) {
+  const ended = new Promise((resolve) => child.once("close", resolve));
   return {
     url,
     pid: child.pid,

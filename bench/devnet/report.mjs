@@ -8,7 +8,7 @@ const NAMES = {
   anvilPlain: "plain, anvil over HTTP",
 };
 
-/** Medians, and ratios taken within each round. */
+/** Computes medians, and ratios within each round. */
 export function figuresOf({ runs, growth }) {
   const perSecond = Object.fromEntries(
     Object.entries(runs).map(([name, list]) => [name, median(list.map((run) => run.perSecond))]),

@@ -1,4 +1,4 @@
-// npm run bench:devnet: how fast the devnet is, with anvil beside it. See --help.
+// npm run bench:devnet: measures the devnet, compared with anvil. See --help.
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { runMain } from "../../scripts/runMain.mjs";
@@ -9,7 +9,7 @@ import { runToEnd, startNode } from "./programs.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
 
-/** The long run: this many times the transactions of a round, at most 100,000. */
+/** The long run has this many times the transactions of a round, at most LONGEST. */
 const LONG = 20;
 const LONGEST = 100_000;
 
@@ -36,7 +36,7 @@ async function main(options) {
   return 0;
 }
 
-/** Everything takes turns within a round, so that what else the machine does hits all alike. */
+/** The measurements of a round take turns, so that other load on the machine affects all of them. */
 async function measure({ transactions, rounds, signal }) {
   const count = String(transactions);
   const warm = String(WARM_UP);

@@ -26,7 +26,7 @@ describe("the devnet's options", () => {
 });
 
 describe("blocks at an interval", () => {
-  it("come by themselves, empty as well, and stop when the devnet is closed", async () => {
+  it("are made without requests, empty ones included, until the devnet is closed", async () => {
     const devnet = await createDevnet({ blockTimeMs: 5, now: () => 1_700_000_000_000 });
     const blocks = await new Promise<number[]>((resolve) => {
       const seen: number[] = [];

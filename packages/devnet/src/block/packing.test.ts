@@ -1,8 +1,15 @@
 import { hexToBytes } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
-import { createTestNode, hashOf, signInner, signOrdinary, transferData, wrap } from "../testing/node.js";
+import {
+  createTestNode,
+  hashOf,
+  signInner,
+  signOrdinary,
+  transferData,
+  wrap,
+} from "../../test/support/testNode.js";
 
-it("shows a block the same when its transactions have become bytes", async () => {
+it("a block reads the same after its transactions are packed", async () => {
   const node = await createTestNode();
   const failing = transferData("0x1111111111111111111111111111111111111111", 10n ** 30n);
   const create = { to: undefined, data: hexToBytes("0x600160005500"), gasLimit: 200_000n };
@@ -13,17 +20,17 @@ it("shows a block the same when its transactions have become bytes", async () =>
     signOrdinary(20, { to: hexToBytes("0x2222222222222222222222222222222222222222"), value: 7n }),
   ];
   await node.sendAndMine(...raws);
-  const look = async () => ({
+  const read = async () => ({
     block: await node.rpc("eth_getBlockByNumber", "0x1", true),
     receipts: await node.rpc("eth_getBlockReceipts", "0x1"),
     logs: await node.rpc("eth_getLogs", { fromBlock: "0x0", toBlock: "0x1" }),
     one: await node.receipt(hashOf(raws[2] ?? "0x")),
   });
-  const before = await look();
+  const before = await read();
   expect(before.receipts).toHaveLength(6);
   expect(before.logs).toHaveLength(1);
   expect(before.one.contractAddress).not.toBeNull();
   for (let i = 0; i < 40; i++) await node.devnet.mine();
-  expect(await look()).toEqual(before);
+  expect(await read()).toEqual(before);
   await node.devnet.close();
 });

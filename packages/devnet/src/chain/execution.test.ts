@@ -7,30 +7,25 @@ import {
   type SignedTransaction,
 } from "@gas-waiver/protocol";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { common } from "../evm/common.js";
-import { devnetAccount } from "../presets/accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
+import { describe, expect, it } from "vitest";
 import {
   addressOf,
-  createTestNode,
   hashOf,
   signInner,
   signOrdinary,
-  type TestNode,
   transferData,
   wrap,
-} from "../testing/node.js";
+} from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
+import { common } from "../evm/common.js";
+import { devnetAccount } from "../presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
 const TOKEN = 10n ** 18n;
 const innerHash = (inner: SignedTransaction) => hashOf(bytesToHex(inner.raw));
 
 describe("a wrapped transaction in a block (D9, D10)", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode();
-  });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode();
 
   it("runs as the user at price 0 and uses both nonces", async () => {
     const inner = signInner(0);
@@ -42,7 +37,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect(node.devnet.drops()).toEqual([]);
   });
 
-  it("stands in the block as two: the wrapper, then its inner", async () => {
+  it("appears in the block as two transactions: the wrapper, then its inner", async () => {
     const inner = signInner(0);
     const wrapper = wrap(inner);
     await node.sendAndMine(wrapper);
@@ -112,7 +107,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     }
   });
 
-  it("of one user run in nonce order, whatever order and waiver they came in", async () => {
+  it("of one user runs in nonce order, whatever the order and the waiver", async () => {
     const inners = [0n, 1n, 2n].map((nonce) => signInner(0, { nonce }));
     const [first, second, third] = inners.map((inner, i) =>
       wrap(inner, i === 1 ? { waiver: 11 } : { nonce: BigInt(i / 2) }),
@@ -132,7 +127,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect([await node.nonce(0), await node.nonce(10)]).toEqual([1n, 1n]);
   });
 
-  it("whose user's nonce never comes up holds its waiver's lane for 20 blocks, then is dropped", async () => {
+  it("whose user's nonce never comes up holds up its waiver for 20 blocks, then is dropped", async () => {
     const early = wrap(signInner(0, { nonce: 5n }));
     const behind = wrap(signInner(1), { nonce: 1n });
     await node.sendAndMine(early, behind);
@@ -181,7 +176,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect(await node.receipt(innerHash(inner))).toMatchObject({ status: "0x1", from: addressOf(0) });
   });
 
-  it("leaves no EVM behind when its block is sealed", async () => {
+  it("leaves no listener of an EVM behind after its block", async () => {
     await node.sendAndMine(wrap(signInner(0)));
     expect(common.events.listenerCount("hardforkChanged")).toBe(0);
   });

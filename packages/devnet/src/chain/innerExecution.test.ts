@@ -1,21 +1,20 @@
 import { bytesToHex, type Hex, hexToBytes, intrinsicGas, type SignedTransaction } from "@gas-waiver/protocol";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { allowEverything, BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js";
+import { addressOf, hashOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { devnetAccount } from "../presets/accounts.js";
-import { allowEverything, BYTECODE, place, slotOf, wordOf } from "../testing/bytecode.js";
-import { addressOf, createTestNode, hashOf, signInner, type TestNode, wrap } from "../testing/node.js";
 
 describe("an inner transaction (D9)", () => {
-  let node: TestNode;
+  const node = useTestNode();
   let nonces: Map<number, bigint>;
   let wrappers: bigint;
   beforeEach(async () => {
-    node = await createTestNode();
     await allowEverything(node);
     nonces = new Map();
     wrappers = 0n;
   });
-  afterEach(() => node.devnet.close());
 
   interface Inner {
     readonly to: Hex;
@@ -25,7 +24,7 @@ describe("an inner transaction (D9)", () => {
     readonly from?: number;
   }
 
-  /** Sends it wrapped, makes the block, and checks that both nonces are used and nothing was dropped. */
+  /** Sends the inner in a wrapper, makes a block, and checks that both nonces are used and nothing was dropped. */
   async function run({ from = 0, to, data = new Uint8Array(), ...rest }: Inner) {
     const nonce = nonces.get(from) ?? 0n;
     nonces.set(from, nonce + 1n);
@@ -58,7 +57,7 @@ describe("an inner transaction (D9)", () => {
     ]);
   });
 
-  it("moves value to an account without code, new ones as well, for the intrinsic gas alone", async () => {
+  it("moves value to an account without code, a new one included, for the intrinsic gas alone", async () => {
     await fund(addressOf(0), 50n);
     const stranger: Hex = `0x${"5a".repeat(20)}`;
     const { inner, receipt } = await run({ to: stranger, value: 50n });
@@ -83,7 +82,7 @@ describe("an inner transaction (D9)", () => {
     expect(await balance(addressOf(0))).toBe(9n);
   });
 
-  it("survives the revert of what it calls", async () => {
+  it("succeeds although a contract that it calls reverts", async () => {
     const [forwarder, reverter] = [
       await place(node, 1, BYTECODE.forwarder),
       await place(node, 2, BYTECODE.reverter),
@@ -103,7 +102,7 @@ describe("an inner transaction (D9)", () => {
     expect(logs.map(({ topics }) => BigInt(topics[0] ?? 0))).toEqual([BigInt(created)]);
   });
 
-  it("may make a contract destroy itself: it pays out and, being old, stays (EIP-6780)", async () => {
+  it("may make an existing contract self-destruct: the contract pays out and stays (EIP-6780)", async () => {
     const destroyer = await place(node, 1, BYTECODE.destroyer);
     await fund(destroyer, 12n);
     const { receipt } = await run({ to: destroyer });
@@ -112,7 +111,7 @@ describe("an inner transaction (D9)", () => {
     expect(await node.rpc("eth_getCode", destroyer, "latest")).toBe(BYTECODE.destroyer);
   });
 
-  it("may call a precompile, and pays what that costs", async () => {
+  it("may call a precompile, and pays its gas", async () => {
     const ecrecover = await run({ to: `0x${"1".padStart(40, "0")}` });
     expect(BigInt(ecrecover.receipt.gasUsed)).toBe(usedBy(ecrecover.inner, 3_000n));
     // BLAKE2F takes 213 bytes; anything else fails and uses up the gas.
@@ -120,7 +119,7 @@ describe("an inner transaction (D9)", () => {
     expect(blake2f.receipt).toMatchObject({ status: "0x0", gasUsed: "0xc350" });
   });
 
-  it("pays for its access list, and less for what is on it", async () => {
+  it("pays for its access list, and less for the accesses on it", async () => {
     const recorder = await place(node, 1, BYTECODE.recorder);
     const plain = await run({ to: recorder });
     const listed = signInner(1, {
@@ -134,7 +133,7 @@ describe("an inner transaction (D9)", () => {
     });
     await node.sendAndMine(wrap(listed, { nonce: wrappers }));
     const { gasUsed } = await node.receipt(hashOf(bytesToHex(listed.raw)));
-    // Slots 0 and 1 hold another account's word now: each a change of 2,900 instead of a creation of 20,000.
+    // Slots 0 and 1 hold another account now. Changing each costs 2,900 gas, where creating it cost 20,000.
     const creations = 2n * (20_000n - 2_900n);
     const list = 2_400n + 2n * 1_900n - 2n * 2_100n;
     expect(BigInt(gasUsed)).toBe(BigInt(plain.receipt.gasUsed) - creations + list);

@@ -1,29 +1,18 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { setSlot } from "../../test/support/bytecode.js";
+import { addressOf, hashOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { WaiverRegistry } from "../contracts/artifacts.js";
 import { TEST_TOKEN } from "../presets/constants.js";
 import { permissionSlot } from "../registry/policy.js";
 import { mappingSlot, slotHex } from "../registry/slots.js";
-import { setSlot } from "../testing/bytecode.js";
-import {
-  addressOf,
-  createTestNode,
-  hashOf,
-  signInner,
-  signOrdinary,
-  type TestNode,
-  wrap,
-} from "../testing/node.js";
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 const waiver = hexToBytes(addressOf(10));
 
-describe("a wrapper that was good and is no more when its block is built (D8)", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode();
-  });
-  afterEach(() => node.devnet.close());
+describe("a wrapper that breaks a rule by the time its block is built (D8)", () => {
+  const node = useTestNode();
 
   const changes: [name: string, change: () => Promise<unknown>, reason: string, value?: bigint][] = [
     [
@@ -54,7 +43,7 @@ describe("a wrapper that was good and is no more when its block is built (D8)", 
     ],
   ];
   it.each(changes)(
-    "%s, is dropped with the reason, and the block stands",
+    "%s, is dropped with the reason, and the block goes on",
     async (_name, change, reason, value = 0n) => {
       await node.rpc("anvil_setBalance", addressOf(0), "0x7");
       const [doomed, good] = [wrap(signInner(0, { value })), wrap(signInner(1), { waiver: 11 })];
@@ -71,7 +60,7 @@ describe("a wrapper that was good and is no more when its block is built (D8)", 
     },
   );
 
-  it("is dropped likewise when it is an ordinary transaction whose sender became poor", async () => {
+  it("is dropped like an ordinary transaction whose sender cannot pay any more", async () => {
     const raw: Hex = signOrdinary(13, { to: waiver, value: 5n, data: new Uint8Array() });
     await node.send(raw);
     await node.rpc("anvil_setBalance", addressOf(13), "0x1");

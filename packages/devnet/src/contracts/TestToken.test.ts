@@ -7,18 +7,15 @@ import {
   hexToBytes as viemBytes,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { addressOf, hashOf, signOrdinary } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { devnetAccount } from "../presets/accounts.js";
 import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, createTestNode, hashOf, signOrdinary, type TestNode } from "../testing/node.js";
 import { TestToken } from "./artifacts.js";
 
 describe("the test token", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode();
-  });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode();
 
   const read = <T>(functionName: string, ...args: unknown[]) =>
     createPublicClient({ transport: custom(node.devnet) }).readContract({
@@ -60,7 +57,7 @@ describe("the test token", () => {
     return [addressOf(0), addressOf(13), 5n, deadline, 27 + yParity, r, s];
   }
 
-  it("has its genesis supply with the users", async () => {
+  it("gives its whole supply to the users in genesis", async () => {
     expect(await read("totalSupply")).toBe(10_000_000n * 10n ** 18n);
     expect(await read("symbol")).toBe("USDT0");
     expect(await read("decimals")).toBe(18);
@@ -68,7 +65,7 @@ describe("the test token", () => {
     expect(await node.tokens(10)).toBe(0n);
   });
 
-  it("takes a permit once, and lets the spender spend what it grants (EIP-2612)", async () => {
+  it("accepts a permit once, and lets the spender spend the allowance (EIP-2612)", async () => {
     const signed = await permit(maxUint256);
     expect(await call("permit", signed)).toBe("0x1");
     expect(await read("allowance", addressOf(0), addressOf(13))).toBe(5n);
@@ -79,12 +76,12 @@ describe("the test token", () => {
     expect(await read("allowance", addressOf(0), addressOf(13))).toBe(0n);
   });
 
-  it("takes no permit that is late or was signed for another value", async () => {
+  it("refuses a permit that has expired or was signed for another value", async () => {
     expect(await call("permit", await permit(1n))).toBe("0x0");
     expect(await call("permit", await permit(maxUint256, 6n))).toBe("0x0");
   });
 
-  it("names what a transfer lacks", async () => {
+  it("reverts a transfer without balance with InsufficientBalance", async () => {
     await expect(
       createPublicClient({ transport: custom(node.devnet) }).simulateContract({
         address: TEST_TOKEN_ADDRESS,

@@ -1,8 +1,9 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import { type Abi, decodeEventLog, decodeFunctionResult, encodeFunctionData } from "viem";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { hashOf, signOrdinary } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { devnetAccount } from "../presets/accounts.js";
-import { createTestNode, hashOf, signOrdinary, type TestNode } from "../testing/node.js";
 import { WaiverRegistry } from "./artifacts.js";
 
 const abi = WaiverRegistry.abi as Abi;
@@ -26,15 +27,13 @@ interface Event {
 }
 
 describe("the WaiverRegistry's events and lists (D12)", () => {
-  let node: TestNode;
   let clockMs = START_MS;
-  beforeEach(async () => {
+  beforeEach(() => {
     clockMs = START_MS;
-    node = await createTestNode({ now: () => clockMs });
   });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode(() => ({ now: () => clockMs }));
 
-  /** Sends a governance transaction and makes a block. @returns its events; undefined where it reverts. */
+  /** Sends a governance transaction and makes a block. @returns its events; undefined if it reverts. */
   async function act(from: number, functionName: string, ...args: unknown[]): Promise<Event[] | undefined> {
     const data = hexToBytes(encodeFunctionData({ abi, functionName, args }));
     const nonce = await node.nonce(from);
@@ -66,7 +65,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     args: { id, yes, validators },
   });
 
-  /** Everything that two of three votes leave open, and the third decides. @returns the events of the third. */
+  /** Votes for a proposal. Only the last vote decides it. @returns the events of the last vote. */
   async function decide(id: bigint, voters = [20, 21, 22]): Promise<Event[] | undefined> {
     for (const by of voters.slice(0, -1)) expect(await act(by, "vote", id, true)).toEqual([voted(id, by)]);
     return act(voters.at(-1) ?? 0, "vote", id, true);
@@ -114,7 +113,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
       { eventName: "ValidatorRemoved", args: { validator: account(23) } },
     ],
   ])(
-    "%s: the proposal, each vote, that it is carried, and the change",
+    "%s emits the proposal, each vote, the decision and the change",
     async (method, args, kind, subject, version, change) => {
       expect(await act(20, method, ...args)).toEqual([created(1n, kind, account(subject), version)]);
       expect(await act(23, "vote", 1n, false)).toEqual([voted(1n, 23, false)]);
@@ -122,7 +121,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     },
   );
 
-  it("tells that a proposal was voided, and that one has expired", async () => {
+  it("emits that a proposal was voided or has expired", async () => {
     await act(20, "proposeRevoke", account(10));
     await act(20, "proposeRevoke", account(10));
     await act(20, "proposeRevoke", account(11));
@@ -132,7 +131,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(13, "settle", 3n)).toEqual([{ eventName: "ProposalExpired", args: { id: 3n } }]);
   });
 
-  it("can be voted on in its last second, and not in the one after", async () => {
+  it("allow votes on a proposal in its last second, and not after", async () => {
     await act(20, "proposeRevoke", account(10));
     await act(20, "proposeRevoke", account(11));
     clockMs += Number(WEEK_S) * 1000;
@@ -145,7 +144,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(21, "vote", 1n, true)).toBeUndefined();
   });
 
-  it("keeps the open proposals in order of nothing, but whole, when some are closed between others", async () => {
+  it("list all open proposals, in any order, after others are closed", async () => {
     for (const waiver of [10, 11, 10, 11]) await act(20, "proposeRevoke", account(waiver));
     await decide(2n);
     expect(new Set(await view<bigint[]>("openProposals"))).toEqual(new Set([1n, 3n, 4n]));
@@ -157,7 +156,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await view("proposalCount")).toBe(4n);
   });
 
-  it("needs more than two thirds exactly: 2 of 2, 3 of 3 and of 4, 4 of 5", async () => {
+  it("show that more than two thirds carry a proposal: 2 of 2, 3 of 3 and of 4, 4 of 5", async () => {
     let id = 0n;
     const propose = async (method: string, subject: number) => {
       await act(20, method, account(subject));
@@ -183,7 +182,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(21, "proposeRevoke", account(11))).toBeUndefined();
   });
 
-  it("holds no policy back for later: what an old version permitted, a new registration does not", async () => {
+  it("show that a new registration does not bring back the permissions of an old policy", async () => {
     await act(20, "proposeRevoke", account(10));
     await decide(1n);
     expect(await view("targetsOf", account(10))).toEqual([]);

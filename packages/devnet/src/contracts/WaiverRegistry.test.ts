@@ -1,17 +1,10 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import { type Abi, decodeFunctionResult, encodeFunctionData } from "viem";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { addressOf, hashOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { accountsOf, devnetAccount } from "../presets/accounts.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import {
-  addressOf,
-  createTestNode,
-  hashOf,
-  signInner,
-  signOrdinary,
-  type TestNode,
-  wrap,
-} from "../testing/node.js";
 import { WaiverRegistry } from "./artifacts.js";
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
@@ -28,13 +21,11 @@ const onToken = (...selectors: Hex[]) => [
 const anything = [{ target: ZERO, anyTarget: true, anySelector: true, selectors: [] }];
 
 describe("the WaiverRegistry (D12)", () => {
-  let node: TestNode;
   let clockMs = 1_700_000_000_000;
-  beforeEach(async () => {
+  beforeEach(() => {
     clockMs = 1_700_000_000_000;
-    node = await createTestNode({ now: () => clockMs });
   });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode(() => ({ now: () => clockMs }));
 
   async function view<T>(functionName: string, ...args: unknown[]): Promise<T> {
     const data = encodeFunctionData({ abi, functionName, args });
@@ -72,7 +63,7 @@ describe("the WaiverRegistry (D12)", () => {
   const VOIDED = 3;
   const EXPIRED = 4;
 
-  it("reads in genesis as its storage was laid out", async () => {
+  it("has the waivers, validators and policies of genesis", async () => {
     expect(await view("listWaivers")).toEqual([checksummed(10), checksummed(11)]);
     expect(await view("listValidators")).toEqual(accountsOf("validator").map(({ address }) => address));
     for (const waiver of [10, 11]) {
@@ -88,7 +79,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("openProposals")).toEqual([]);
   });
 
-  it("registers a waiver with the vote that makes more than two thirds, binding from the next transaction", async () => {
+  it("registers a waiver with the vote that exceeds two thirds, binding from the next transaction", async () => {
     const id = await propose("proposeRegister", addressOf(NEWCOMER), onToken(TRANSFER));
     expect(await view("openProposals")).toEqual([id]);
     const wrapper = wrap(signInner(0), { waiver: NEWCOMER });
@@ -116,7 +107,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect([await node.nonce(0), await node.nonce(10)]).toEqual([0n, 0n]);
   });
 
-  it("voids a whole policy by an update, also by a smaller one", async () => {
+  it("replaces the whole policy by an update, by a smaller one too", async () => {
     await carry("proposeUpdate", addressOf(10), onToken("0x095ea7b3"));
     expect(await view("targetsOf", addressOf(10))).toEqual(onToken("0x095ea7b3"));
     await expect(node.send(wrap(signInner(0)))).rejects.toMatchObject({ reason: "SELECTOR_NOT_ALLOWED" });
@@ -126,7 +117,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await node.nonce(11)).toBe(1n);
   });
 
-  it("lets any contract and any calldata be allowed, and value reach a plain account", async () => {
+  it("can allow any contract and any calldata, so that value reaches a plain account", async () => {
     await carry("proposeUpdate", addressOf(10), anything);
     const recipient = hexToBytes(addressOf(5));
     await node.sendAndMine(
@@ -143,7 +134,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("isCallAllowed", addressOf(11), TEST_TOKEN_ADDRESS, "0x")).toBe(false);
   });
 
-  it("keeps selector 0x00000000 apart from any selector, and the zero address from any target", async () => {
+  it("distinguishes selector 0x00000000 from any selector, and the zero address from any target", async () => {
     const entry = {
       target: TEST_TOKEN_ADDRESS,
       anyTarget: false,
@@ -160,7 +151,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await act(20, "proposeUpdate", addressOf(10), [nothing])).toBe(false);
   });
 
-  it("takes no proposal and no vote from an outsider", async () => {
+  it("refuses proposals and votes of accounts that are no validators", async () => {
     expect(await act(13, "proposeRevoke", addressOf(10))).toBe(false);
     const id = await propose("proposeRevoke", addressOf(10));
     expect(await act(13, "vote", id, true)).toBe(false);
@@ -182,7 +173,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("listWaivers")).toEqual([checksummed(11)]);
   });
 
-  it("takes no late vote: a proposal expires", async () => {
+  it("refuses votes on an expired proposal", async () => {
     const id = await propose("proposeRevoke", addressOf(10));
     clockMs += WEEK_MS + 1000;
     expect(await act(21, "vote", id, true)).toBe(false);
@@ -191,7 +182,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await act(13, "settle", id)).toBe(false);
   });
 
-  it("refuses what makes no sense when it is proposed", async () => {
+  it("refuses impossible proposals at once", async () => {
     expect(await act(20, "proposeRegister", addressOf(10), [])).toBe(false);
     expect(await act(20, "proposeUpdate", addressOf(NEWCOMER), [])).toBe(false);
     expect(await act(20, "proposeRevoke", addressOf(NEWCOMER))).toBe(false);
@@ -211,7 +202,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("isAllowed", addressOf(10), TEST_TOKEN_ADDRESS, "0x095ea7b3")).toBe(true);
   });
 
-  it("adds and removes validators by the same rule, and forgets the votes of one who left", async () => {
+  it("adds and removes validators by the same rule, and ignores the votes of removed validators", async () => {
     await carry("proposeAddValidator", addressOf(13));
     expect(await view("listValidators")).toContain(checksummed(13));
     const id = await propose("proposeRevoke", addressOf(10));
@@ -225,7 +216,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("tally", id)).toEqual([0n, 0n, 5n]);
   });
 
-  it("lets anybody settle what the votes carry since a validator left", async () => {
+  it("lets any account settle a proposal that is carried since a validator was removed", async () => {
     const revoke = await propose("proposeRevoke", addressOf(10));
     const leave = await propose("proposeRemoveValidator", addressOf(23));
     const early = await propose("proposeRemoveValidator", addressOf(22));
@@ -237,7 +228,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("isWaiver", addressOf(10))).toBe(false);
   });
 
-  it("takes a policy of 1,000 targets in one proposal, and its votes cost no more for it", async () => {
+  it("accepts a policy of 1,000 targets in one proposal, whose votes cost no more gas", async () => {
     const targets = Array.from({ length: 1000 }, (_, i) => ({
       target: `0x${(i + 1).toString(16).padStart(40, "0")}`,
       anyTarget: false,

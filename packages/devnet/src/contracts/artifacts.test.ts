@@ -8,7 +8,7 @@ interface Compiled {
   readonly abi: readonly unknown[];
 }
 
-it("the committed contracts are what their sources compile to", async () => {
+it("the committed contracts equal what their sources compile to", async () => {
   const script = new URL("../../contracts/compile.mjs", import.meta.url).href;
   const { compile } = (await import(script)) as { compile(): Promise<Record<string, Compiled>> };
   const compiled = await compile();

@@ -1,16 +1,15 @@
 import type { Hex } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import WebSocket from "ws";
-import { addressOf, createTestNode, hashOf, signInner, type TestNode, wrap } from "../testing/node.js";
+import { addressOf, createTestNode, hashOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import type { FaultSettings } from "./faultSettings.js";
 
-let node: TestNode;
+const node = useTestNode();
 let url: string;
 beforeEach(async () => {
-  node = await createTestNode();
   ({ url } = await node.devnet.listen({ port: 0 }));
 });
-afterEach(() => node.devnet.close());
 
 const set = (faults: unknown) => node.rpc("devnet_setFaults", faults);
 const waiting = async () => (await status()).pool.waiting;
@@ -34,7 +33,7 @@ const post = (body: unknown, signal?: AbortSignal) =>
   fetch(url, { method: "POST", body: JSON.stringify(body), ...(signal && { signal }) });
 const send = (nonce = 0n) => request("eth_sendRawTransaction", wrap(signInner(0, { nonce }), { nonce }));
 
-/** How an exchange ended, in a word. */
+/** Describes the outcome of an exchange. */
 async function ending(body: unknown, signal?: AbortSignal): Promise<string> {
   try {
     const response = await post(body, signal);
@@ -51,10 +50,10 @@ async function ending(body: unknown, signal?: AbortSignal): Promise<string> {
   }
 }
 
-/** How long a test waits for an answer that shall not come, once the node has what was asked. */
+/** The time that a test waits for a response that must not come, after the fault struck. */
 const PATIENCE_MS = 200;
 
-/** How a send ended that this fault meets, and that is given up if no answer comes. */
+/** Describes the outcome of a send that this fault strikes. The client gives up if no response comes. */
 async function endingBy(fault: string): Promise<string> {
   const patience = new AbortController();
   const ended = ending(send(), patience.signal);
@@ -73,7 +72,7 @@ describe("an exchange that fails", () => {
     empty: "200 ",
   } as const;
 
-  it.each(Object.entries(endings))("%s: the node has not seen it", async (name, expected) => {
+  it.each(Object.entries(endings))("%s: the node does not execute the request", async (name, expected) => {
     await set({ [name]: 1 });
     expect(await endingBy(name)).toEqual(expected);
     expect(await waiting()).toBe(0);
@@ -87,7 +86,7 @@ describe("an exchange that fails", () => {
     ["afterHttp500", endings.http500],
     ["afterGarbage", endings.garbage],
     ["afterEmpty", endings.empty],
-  ])("%s: the node has it", async (name, expected) => {
+  ])("%s: the node executes the request", async (name, expected) => {
     await set({ [name]: 1 });
     expect(await endingBy(name)).toEqual(expected);
     expect(await waiting()).toBe(1);
@@ -95,7 +94,7 @@ describe("an exchange that fails", () => {
     expect(await ending(send())).toMatch(/^error -32000: already known/);
   });
 
-  it("partReset: some requests of a batch get through, from the first on", async () => {
+  it("partReset: the node executes the first requests of a batch", async () => {
     await set({ partReset: 1, seed: 3 });
     const batch = Array.from({ length: 20 }, (_, i) => send(BigInt(i)));
     expect(await ending(batch)).toBe("ECONNRESET");
@@ -106,7 +105,7 @@ describe("an exchange that fails", () => {
     expect(await node.nonce(10)).toBe(BigInt(taken));
   });
 
-  it("drop: the client that waits does not keep the node from closing", async () => {
+  it("drop: a waiting client does not keep the node from closing", async () => {
     await set({ afterDrop: 1, delay: 1, delayMs: [0, 0] });
     const waits = post(send()).then(
       () => "answered",
@@ -117,7 +116,7 @@ describe("an exchange that fails", () => {
     expect(await waits).toBe("cut");
   });
 
-  it("delay: the answer takes its time", async () => {
+  it("delay: the response comes later", async () => {
     await set({ delay: 1, delayMs: [80, 90] });
     const since = performance.now();
     await (await post(send())).json();
@@ -125,7 +124,7 @@ describe("an exchange that fails", () => {
     expect((await status()).faults.struck).toEqual({ delay: 1 });
   });
 
-  it("touches the methods that were named, and never the controls", async () => {
+  it("affects the named methods, and never the controls", async () => {
     await set({ reset: 1, methods: ["eth_blockNumber"] });
     expect(await ending(send())).toBe("answer");
     expect(await ending(request("eth_blockNumber"))).toBe("ECONNRESET");
@@ -139,7 +138,7 @@ describe("an exchange that fails", () => {
 });
 
 describe("a call that fails", () => {
-  it("error: not taken; afterError: taken", async () => {
+  it("error: the node does not take the transaction; afterError: it does", async () => {
     await set({ error: 1 });
     expect(await ending(send())).toBe("error -32603: internal error");
     expect(await waiting()).toBe(0);
@@ -148,7 +147,7 @@ describe("a call that fails", () => {
     expect(await waiting()).toBe(1);
   });
 
-  it("forget: answered with its hash, and gone without a word", async () => {
+  it("forget: the client gets the hash, and the transaction leaves the pool without a trace", async () => {
     await set({ forget: 1 });
     const raw = wrap(signInner(0));
     const answer = await (await post(request("eth_sendRawTransaction", raw))).json();
@@ -165,20 +164,23 @@ describe("a call that fails", () => {
     ["alreadyKnown", /^error -32000: already known: 0x[0-9a-f]{64} is in the pool$/],
     ["nonceTooLow", /^error -32000: nonce too low: next nonce 8, tx nonce 7$/],
     ["underpriced", /^error -32000: replacement transaction underpriced: /],
-  ] as const)("%s: the next sends are answered so, taken or not", async (name, words) => {
-    await set({ [name]: 2 });
-    for (let i = 0; i < 2; i++) expect(await ending(send(7n))).toMatch(words);
-    expect(await waiting()).toBe(0);
-    expect((await status()).faults).toMatchObject({ active: true, struck: { [name]: 2 } });
-    expect(await ending(send(6n))).toBe("answer");
+  ] as const)(
+    "%s: the next sends get this error, whether the node takes the transaction or not",
+    async (name, words) => {
+      await set({ [name]: 2 });
+      for (let i = 0; i < 2; i++) expect(await ending(send(7n))).toMatch(words);
+      expect(await waiting()).toBe(0);
+      expect((await status()).faults).toMatchObject({ active: true, struck: { [name]: 2 } });
+      expect(await ending(send(6n))).toBe("answer");
 
-    await set({ [`after${name.slice(0, 1).toUpperCase()}${name.slice(1)}`]: 1 });
-    expect(await ending(send(7n))).toMatch(words);
-    expect(await waiting()).toBe(2);
-    expect(await ending(send(8n))).toBe("answer");
-  });
+      await set({ [`after${name.slice(0, 1).toUpperCase()}${name.slice(1)}`]: 1 });
+      expect(await ending(send(7n))).toMatch(words);
+      expect(await waiting()).toBe(2);
+      expect(await ending(send(8n))).toBe("answer");
+    },
+  );
 
-  it("speaks as the pool does", async () => {
+  it("words nonce errors as the kind of pool does", async () => {
     const strict = await createTestNode({ pool: "strict", faults: { nonceTooLow: 1 } });
     ({ url } = await strict.devnet.listen({ port: 0 }));
     expect(await ending(send(0n))).toBe("error -32000: invalid nonce; got 0, expected 1: invalid sequence");
@@ -186,7 +188,7 @@ describe("a call that fails", () => {
     await strict.devnet.close();
   });
 
-  it("keeps the node's own refusals", async () => {
+  it("does not replace the node's own refusals", async () => {
     await set({ afterAlreadyKnown: 1 });
     const refused = request("eth_sendRawTransaction", wrap(signInner(0), { waiver: 12 }));
     expect(await ending(refused)).toMatch(/is not a registered waiver$/);
@@ -202,14 +204,14 @@ describe("the seed", () => {
     return [...endings, JSON.stringify((await status()).faults.struck)];
   }
 
-  it("makes a run repeat, and another seed another run", async () => {
+  it("repeats a run, and another seed gives another run", async () => {
     const first = await run(7);
     expect(new Set(first).size).toBeGreaterThan(4);
     expect(await run(7)).toEqual(first);
     expect(await run(8)).not.toEqual(first);
   });
 
-  it("strikes as often as its share says", async () => {
+  it("strikes in the given share of exchanges", async () => {
     await set({ seed: 1, empty: 0.25, methods: ["eth_chainId"] });
     for (let i = 0; i < 400; i++) await ending(request("eth_chainId"));
     const { exchanges, struck } = (await status()).faults;
@@ -220,7 +222,7 @@ describe("the seed", () => {
 });
 
 describe("the controls", () => {
-  it("evict what waits: some, by the seed's choice, or all", async () => {
+  it("evict transactions from the pool: some, drawn from the seed, or all", async () => {
     const raws = Array.from({ length: 6 }, (_, i) =>
       wrap(signInner(0, { nonce: BigInt(i) }), { nonce: BigInt(i) }),
     );
@@ -234,7 +236,7 @@ describe("the controls", () => {
     await expect(node.rpc("devnet_evictPool", -1)).rejects.toThrow(/^the count is -1, not a whole number/);
   });
 
-  it("stop and resume mining; a block that is asked for is still made", async () => {
+  it("stop and resume mining; evm_mine still makes a block", async () => {
     const busy = await createTestNode({ automine: true });
     await busy.rpc("devnet_stopMining");
     await busy.send(wrap(signInner(0)));
@@ -251,7 +253,7 @@ describe("the controls", () => {
     await busy.devnet.close();
   });
 
-  it("cut WebSockets, and faults reach what is sent over them", async () => {
+  it("cut WebSockets, whose messages faults strike as well", async () => {
     const open = async () => {
       const socket = new WebSocket(url.replace("http", "ws"));
       await new Promise((resolve) => socket.once("open", resolve));
@@ -275,7 +277,7 @@ describe("the controls", () => {
     expect(await waiting()).toBe(1);
   });
 
-  it("show everything in devnet_status", async () => {
+  it("show the whole status in devnet_status", async () => {
     await set({ drop: 0.5, seed: 9, nonceTooLow: 3 });
     await endingBy("drop");
     expect(await status()).toEqual({
@@ -298,7 +300,7 @@ describe("the controls", () => {
     expect((await status()).faults).toMatchObject({ active: false, settings: {}, struck: {} });
   });
 
-  it("name every problem of what they are given", async () => {
+  it("report every problem of invalid settings", async () => {
     const wrong = {
       drop: 2,
       reset: "often",

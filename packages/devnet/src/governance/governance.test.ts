@@ -1,18 +1,15 @@
 import type { Hex } from "@gas-waiver/protocol";
 import { Interface } from "ethers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { addressOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { WaiverRegistry } from "../contracts/artifacts.js";
-import { addressOf, createTestNode, signInner, type TestNode, wrap } from "../testing/node.js";
 
 const REGISTRY = "0x000000000000000000000000000000000000f334";
 const registry = new Interface(WaiverRegistry.abi);
 const WAIVER = addressOf(10);
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
 async function view(name: string, ...args: unknown[]): Promise<unknown> {
   const call = { to: REGISTRY, data: registry.encodeFunctionData(name, args) };
@@ -73,7 +70,7 @@ describe("a waiver that is revoked on command", () => {
     expect((await changes()).map(({ state }) => state)).toEqual(["done", "done"]);
   });
 
-  it("is revoked in the block that was named, and what waits then is dropped", async () => {
+  it("is revoked in the requested block, and its waiting wrappers are dropped", async () => {
     await node.rpc("devnet_setFaults", {
       revoke: [
         { waiver: WAIVER, block: 3 },
@@ -90,7 +87,7 @@ describe("a waiver that is revoked on command", () => {
     expect(await view("isWaiver", addressOf(11))).toBe(false);
   });
 
-  it("is registered with other targets where some are given", async () => {
+  it("is registered with the given targets", async () => {
     const target = { address: addressOf(0), selectors: ["0x01020304", "0x05060708"] };
     const any = { address: "*" };
     await node.rpc("devnet_registerWaiver", { waiver: addressOf(12), targets: [target, any] });
@@ -102,7 +99,7 @@ describe("a waiver that is revoked on command", () => {
     expect([...(first?.selectors ?? [])]).toEqual(target.selectors);
   });
 
-  it("tries again when somebody else's proposal takes its number", async () => {
+  it("is revoked on a second attempt if another proposal takes the number", async () => {
     const propose = registry.encodeFunctionData("proposeRevoke", [addressOf(11)]);
     await node.rpc("anvil_impersonateAccount", addressOf(23));
     await node.rpc("eth_sendTransaction", { from: addressOf(23), to: REGISTRY, data: propose });
@@ -112,7 +109,7 @@ describe("a waiver that is revoked on command", () => {
     expect(await changes()).toMatchObject([{ state: "done" }]);
   });
 
-  it("says what is wrong with what was asked for", async () => {
+  it("is not changed by a wrong request, whose problems are reported", async () => {
     await mine(2);
     const revoke = (change: unknown) => node.rpc("devnet_revokeWaiver", change);
     await expect(revoke({ waiver: addressOf(12) })).rejects.toThrow(

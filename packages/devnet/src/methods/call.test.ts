@@ -1,14 +1,11 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js";
+import { addressOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { BYTECODE, place, slotOf, wordOf } from "../testing/bytecode.js";
-import { addressOf, createTestNode, signInner, signOrdinary, type TestNode, wrap } from "../testing/node.js";
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
 const user = addressOf(0);
 const stranger: Hex = `0x${"77".repeat(20)}`;
@@ -20,7 +17,7 @@ const READS = { slot: "0x5f545f5260205ff3", balance: "0x475f5260205ff3" };
 const ENVIRONMENT = "0x435f52426020524160405244606052608060005ff3".replace("60005f", "5f");
 
 describe("eth_call", () => {
-  it("reads the state after the block that is asked for", async () => {
+  it("reads the state after the requested block", async () => {
     await node.sendAndMine(wrap(signInner(0)));
     const request = { to: TEST_TOKEN_ADDRESS, data: balanceOf(user) };
     expect(BigInt(await call(request, "0x0"))).toBe(10n ** 24n);
@@ -32,14 +29,14 @@ describe("eth_call", () => {
     }
   });
 
-  it("takes another balance, nonce, code and storage for the call alone", async () => {
+  it("applies overrides of balance, nonce, code and storage to the call alone", async () => {
     const state = { [word(0n)]: word(5n) };
     const codes = { [stranger]: { code: READS.slot, state } };
     expect(await call({ to: stranger }, "latest", codes)).toBe(word(5n));
     expect(
       await call({ to: stranger }, "latest", { [stranger]: { code: READS.balance, balance: "0x9" } }),
     ).toBe(word(9n));
-    // A creation's address shows the nonce: its code returns ADDRESS.
+    // The address of a creation depends on the nonce. The code returns ADDRESS.
     const create = { from: user, data: "0x305f5260205ff3" };
     const [one, two] = [await call(create), await call(create, "latest", { [user]: { nonce: "0x7" } })];
     expect(one).not.toBe(two);
@@ -58,7 +55,7 @@ describe("eth_call", () => {
     expect(await call({ to: recorder }, "latest", { [recorder]: { ...read, state: other } })).toBe(word(0n));
   });
 
-  it("refuses overrides that it cannot make", async () => {
+  it("refuses invalid overrides", async () => {
     for (const overrides of [
       5,
       [],
@@ -77,7 +74,7 @@ describe("eth_call", () => {
     });
   });
 
-  it("sees another block where one is given", async () => {
+  it("applies block overrides", async () => {
     const seen = await call(
       { to: stranger },
       "latest",
@@ -87,7 +84,7 @@ describe("eth_call", () => {
     expect(seen).toBe(`0x${[16n, 32n, BigInt(user), 3n].map((value) => word(value).slice(2)).join("")}`);
   });
 
-  it("takes the intrinsic gas from the limit that it is given, as a transaction would", async () => {
+  it("counts the intrinsic gas against the gas limit, as a transaction does", async () => {
     const transfer = { from: user, to: TEST_TOKEN_ADDRESS, data: bytesToHex(signInner(0).data) };
     const needed = BigInt(await node.rpc<Hex>("eth_estimateGas", { ...transfer, gasPrice: "0x0" }));
     const withGas = (gas: bigint) => call({ ...transfer, gas: `0x${gas.toString(16)}` });
@@ -97,7 +94,7 @@ describe("eth_call", () => {
     expect(BigInt(await call(transfer))).toBe(1n);
   });
 
-  it("ends with an error when it runs for ever", async () => {
+  it("ends an endless loop with an error", async () => {
     await expect(
       call({ to: stranger }, "latest", { [stranger]: { code: BYTECODE.burner } }),
     ).rejects.toMatchObject({
@@ -111,7 +108,7 @@ describe("eth_estimateGas", () => {
   const estimate = async (request: object, overrides?: object) =>
     BigInt(await node.rpc<Hex>("eth_estimateGas", request, "latest", overrides));
 
-  it("needs no balance at price 0, and one at another price", async () => {
+  it("needs a balance only with a gas price", async () => {
     const request = { from: user, to: addressOf(1) };
     expect(await estimate({ ...request, gasPrice: "0x0" })).toBe(21_000n);
     await expect(estimate({ ...request, gasPrice: "0x1" })).rejects.toThrow(
@@ -120,7 +117,7 @@ describe("eth_estimateGas", () => {
     expect(await estimate({ ...request, gasPrice: "0x1" }, { [user]: { balance: "0x5208" } })).toBe(21_000n);
   });
 
-  it("counts with the access list", async () => {
+  it("includes the access list", async () => {
     const recorder = await place(node, 1, BYTECODE.recorder);
     const request = { from: addressOf(13), to: recorder };
     const { accessList, gasUsed } = await node.rpc<{ accessList: object[]; gasUsed: Hex }>(
@@ -130,7 +127,7 @@ describe("eth_estimateGas", () => {
     expect(accessList).toEqual([
       { address: recorder, storageKeys: [word(0n), word(1n), word(2n)].map((key) => key) },
     ]);
-    // What it takes to run, for the sentry of SSTORE, is more than what it uses.
+    // The estimate exceeds the gas used, because SSTORE demands some remaining gas (EIP-2200).
     expect(await estimate({ ...request, accessList })).toBeGreaterThan(BigInt(gasUsed));
     const hash = await node.rpc<Hex>("eth_sendTransaction", { ...request, accessList });
     await node.devnet.mine();
@@ -139,7 +136,7 @@ describe("eth_estimateGas", () => {
 });
 
 describe("eth_createAccessList", () => {
-  it("says so when the call fails", async () => {
+  it("reports that the call failed", async () => {
     const reverter = await place(node, 1, BYTECODE.reverter);
     expect(await node.rpc("eth_createAccessList", { from: user, to: reverter })).toMatchObject({
       accessList: [],

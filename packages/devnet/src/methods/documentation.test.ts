@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { methodNames } from "../testing/methods.js";
+import { methodNames } from "../../test/support/methodNames.js";
 
 const text = readFileSync(join(import.meta.dirname, "../../../../docs/devnet.md"), "utf8");
 const NAMESPACES = ["anvil", "debug", "devnet", "eth", "evm", "hardhat", "net", "rpc", "txpool", "web3"];

@@ -1,19 +1,16 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { BYTECODE } from "../../test/support/bytecode.js";
+import { methodNames } from "../../test/support/methodNames.js";
+import { addressOf } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 import { toRpcError } from "../rpc/errors.js";
-import { BYTECODE } from "../testing/bytecode.js";
-import { methodNames } from "../testing/methods.js";
-import { addressOf, createTestNode, type TestNode } from "../testing/node.js";
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
 const PREFIXES = ["eth_", "net_", "web3_", "txpool_", "debug_", "evm_", "anvil_", "hardhat_"];
-/** What takes long by right, or outlives the test. */
+/** Methods that take long, or whose effect outlives the test. */
 const LEFT_OUT = /mine$|IntervalMining$/i;
 
 const atom = fc.oneof(
@@ -73,7 +70,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-it("whatever a method is given, its answer is a result or says what is wrong", async () => {
+it("a method answers any parameters with a result or an error that names the problem", async () => {
   const names = methodNames().filter(
     (name) => PREFIXES.some((prefix) => name.startsWith(prefix)) && !LEFT_OUT.test(name),
   );

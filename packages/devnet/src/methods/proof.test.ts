@@ -2,17 +2,14 @@ import { verifyMerkleProof } from "@ethereumjs/mpt";
 import { RLP } from "@ethereumjs/rlp";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { keccak256 } from "ethers";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { addressOf, signInner, transferData, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, createTestNode, signInner, type TestNode, transferData, wrap } from "../testing/node.js";
 
-// Checked by EthereumJS' own trie against the root in the header.
+// EthereumJS' trie verifies the proofs against the state root in the header.
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
 interface Proof {
   readonly accountProof: Hex[];
@@ -29,7 +26,7 @@ const provenBy = (key: Hex, proof: readonly Hex[], root: Hex) => {
 };
 const minimal = (value: Hex) => (BigInt(value) === 0n ? new Uint8Array() : BigInt(value));
 
-it("a proof leads from the header's state root to the account and its slots, and shows what is absent", async () => {
+it("a proof verifies an account, its slots, or their absence, against the header's state root", async () => {
   for (let i = 0; i < 10; i++) {
     const data = transferData(addressOf((i + 1) % 10), BigInt(i + 1));
     await node.sendAndMine(wrap(signInner(i, { data }), { nonce: BigInt(i) }));
@@ -58,7 +55,7 @@ it("a proof leads from the header's state root to the account and its slots, and
   expect(await provenBy(nobody, absent.accountProof, stateRoot)).toBeNull();
 });
 
-it("a proof is refused where no header has its root", async () => {
+it("a proof is refused for a state whose root no header has", async () => {
   await node.devnet.mine();
   const prove = (tag: string) => node.rpc("eth_getProof", addressOf(0), [], tag);
   await expect(prove("0x0")).rejects.toThrow("proofs are of the latest block, 1, only");

@@ -1,23 +1,18 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { allowEverything, BYTECODE, place, wordOf } from "../testing/bytecode.js";
+import { describe, expect, it } from "vitest";
+import { allowEverything, BYTECODE, place, wordOf } from "../../test/support/bytecode.js";
 import {
   addressOf,
-  createTestNode,
   hashOf,
   signInner,
   signOrdinary,
-  type TestNode,
   transferData,
   wrap,
-} from "../testing/node.js";
+} from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
+import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
 const trace = (hash: Hex, tracerConfig: object = {}) =>
   node.rpc<Record<string, unknown>>("debug_traceTransaction", hash, { tracer: "callTracer", tracerConfig });
@@ -30,7 +25,7 @@ async function paid(to: Hex, data: Uint8Array, changes: object = {}): Promise<He
 }
 
 describe("a trace by the callTracer", () => {
-  it("of an inner shows what ran, with its gas as in the receipt", async () => {
+  it("of an inner shows its execution, with the receipt's gas", async () => {
     const inner = signInner(0);
     await node.sendAndMine(wrap(signInner(3), { waiver: 11 }), wrap(inner));
     const hash = hashOf(bytesToHex(inner.raw));
@@ -49,7 +44,7 @@ describe("a trace by the callTracer", () => {
     expect(traced).not.toHaveProperty("error");
   });
 
-  it("of a wrapper shows that it ran nothing itself, and fails as its inner did", async () => {
+  it("of a wrapper shows no calls, and the error of its inner", async () => {
     const inner = signInner(0, { data: transferData(addressOf(9), 10n ** 30n) });
     await node.sendAndMine(wrap(inner));
     const { gasUsed } = await node.receipt(hashOf(wrap(inner)));
@@ -70,7 +65,7 @@ describe("a trace by the callTracer", () => {
     });
   });
 
-  it("names each kind of call, who made it, and what it sent", async () => {
+  it("names each kind of call, its caller and its value", async () => {
     const [asker, recorder, creator, forwarder, destroyer] = await Promise.all(
       (["asker", "recorder", "creator", "forwarder", "destroyer"] as const).map((name, i) =>
         place(node, i, BYTECODE[name]),
@@ -79,7 +74,7 @@ describe("a trace by the callTracer", () => {
     if (!asker || !recorder || !creator || !forwarder || !destroyer) throw new Error("five contracts");
     expect(await trace(await paid(asker, wordOf(recorder)))).toMatchObject({
       calls: [
-        // A slot cannot be written where nothing may change.
+        // A STATICCALL cannot write a slot.
         { type: "STATICCALL", from: asker, to: recorder, error: "static state change" },
         { type: "DELEGATECALL", from: asker, to: recorder },
       ],
@@ -107,7 +102,7 @@ describe("a trace by the callTracer", () => {
     });
   });
 
-  it("leaves out the logs of what failed, and the calls when only the top is wanted", async () => {
+  it("leaves out the logs of failed calls, and all calls with onlyTopCall", async () => {
     const [forwarder, reverter] = [
       await place(node, 1, BYTECODE.forwarder),
       await place(node, 2, BYTECODE.reverter),
@@ -118,7 +113,7 @@ describe("a trace by the callTracer", () => {
     expect(await trace(hash, { onlyTopCall: true })).toEqual(top);
   });
 
-  it("runs a block again as it ran: after its earlier transactions and what was changed between blocks", async () => {
+  it("replays a block on the same state: after its earlier transactions and after patches", async () => {
     await allowEverything(node);
     const recorder = await place(node, 1, BYTECODE.recorder);
     await node.rpc("anvil_setBalance", addressOf(0), "0x9");
@@ -146,7 +141,7 @@ describe("a trace by the callTracer", () => {
     );
   });
 
-  it("of a call that nobody sent takes the same overrides as eth_call", async () => {
+  it("of an unsent call takes the overrides of eth_call", async () => {
     const somewhere: Hex = `0x${"77".repeat(20)}`;
     const call = { from: addressOf(0), to: somewhere, value: "0x3" };
     const overrides = { [somewhere]: { code: BYTECODE.destroyer }, [addressOf(0)]: { balance: "0x3" } };
@@ -158,7 +153,7 @@ describe("a trace by the callTracer", () => {
     );
   });
 
-  it("says what it cannot do", async () => {
+  it("refuses other tracers, unknown transactions, and states that are not kept", async () => {
     const hash = await paid(addressOf(1), new Uint8Array());
     await expect(node.rpc("debug_traceTransaction", hash)).rejects.toMatchObject({ code: -32602 });
     await expect(

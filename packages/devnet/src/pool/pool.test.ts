@@ -1,25 +1,14 @@
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  addressOf,
-  createTestNode,
-  hashOf,
-  signInner,
-  signOrdinary,
-  type TestNode,
-  wrap,
-} from "../testing/node.js";
+import { describe, expect, it } from "vitest";
+import { addressOf, hashOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 
 describe("ordinary transactions (D11)", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode();
-  });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode();
 
   const toUser = { to: hexToBytes(addressOf(0)), data: new Uint8Array(), value: 5n };
 
-  it("are refused below the minimum gas price, a user's own at price 0 above all", async () => {
+  it("are refused below the minimum gas price, inner transactions without a wrapper included", async () => {
     await expect(node.send(bytesToHex(signInner(0).raw))).rejects.toMatchObject({
       reason: "GAS_PRICE_BELOW_MINIMUM",
     });
@@ -41,7 +30,7 @@ describe("ordinary transactions (D11)", () => {
     });
   });
 
-  it("pay for their gas what they offered", async () => {
+  it("pay the offered price for their gas", async () => {
     const before = await node.balance(13);
     const raw = signOrdinary(13, { ...toUser, gasPrice: 2n * 10n ** 9n });
     await node.sendAndMine(raw);
@@ -50,7 +39,7 @@ describe("ordinary transactions (D11)", () => {
     expect(await node.balance(0)).toBe(5n);
   });
 
-  it("are refused when the sender cannot pay, or the gas or the block does not suffice", async () => {
+  it("are refused if the sender cannot pay, or if the gas limit is too low or above the block's", async () => {
     await expect(node.send(signOrdinary(0))).rejects.toMatchObject({ reason: "INSUFFICIENT_FUNDS" });
     await expect(node.send(signOrdinary(13, { gasLimit: 21_001n }))).rejects.toMatchObject({
       reason: "GAS_LIMIT_TOO_LOW",
@@ -73,13 +62,9 @@ describe("ordinary transactions (D11)", () => {
 });
 
 describe("the pool", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode({ poolLimit: 3 });
-  });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode(() => ({ poolLimit: 3 }));
 
-  it("knows the same bytes, waiting or in a block", async () => {
+  it("refuses known bytes, in the pool or in a block", async () => {
     const raw = wrap(signInner(0));
     await node.send(raw);
     await expect(node.send(raw)).rejects.toMatchObject({ reason: "ALREADY_KNOWN" });
@@ -87,14 +72,14 @@ describe("the pool", () => {
     await expect(node.send(raw)).rejects.toMatchObject({ reason: "ALREADY_KNOWN" });
   });
 
-  it("replaces nothing at the same nonce", async () => {
+  it("does not replace a wrapper by another with the same nonce", async () => {
     await node.send(wrap(signInner(0)));
     const sent = node.send(wrap(signInner(1)));
     await expect(sent).rejects.toMatchObject({ reason: "REPLACEMENT_UNDERPRICED" });
     await expect(sent).rejects.toThrow("replacement transaction underpriced");
   });
 
-  it("holds what comes after a gap until the gap is filled", async () => {
+  it("keeps transactions behind a nonce gap until the gap is filled", async () => {
     const late = wrap(signInner(1), { nonce: 1n });
     await node.sendAndMine(late);
     expect(await node.receipt(hashOf(late))).toBeNull();
@@ -106,7 +91,7 @@ describe("the pool", () => {
     expect(await node.receipt(hashOf(late))).toMatchObject({ status: "0x1" });
   });
 
-  it("shows what waits, the inner as well", async () => {
+  it("shows waiting transactions, inners included", async () => {
     const inner = signInner(0);
     await node.send(wrap(inner));
     const waiting = { blockHash: null, blockNumber: null, transactionIndex: null };
@@ -118,7 +103,7 @@ describe("the pool", () => {
     });
   });
 
-  it("takes no more than its limit", async () => {
+  it("refuses transactions above its limit", async () => {
     for (let i = 0n; i < 3n; i++) await node.send(wrap(signInner(Number(i)), { nonce: i }));
     await expect(node.send(wrap(signInner(3), { nonce: 3n }))).rejects.toMatchObject({ reason: "POOL_FULL" });
   });

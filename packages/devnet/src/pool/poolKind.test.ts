@@ -1,6 +1,5 @@
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { toRpcError } from "../rpc/errors.js";
 import {
   addressOf,
   createTestNode,
@@ -9,12 +8,13 @@ import {
   signOrdinary,
   type TestNode,
   wrap,
-} from "../testing/node.js";
+} from "../../test/support/testNode.js";
+import { toRpcError } from "../rpc/errors.js";
 
 let node: TestNode;
 afterEach(() => node.devnet.close());
 
-/** How a refusal looks over JSON-RPC. */
+/** The JSON-RPC error of a refused transaction. */
 async function refusal(raw: Hex): Promise<{ code: number; message: string; data: unknown }> {
   const error = await node.send(raw).then(() => undefined, toRpcError);
   if (error === undefined) throw new Error("it was taken");
@@ -25,7 +25,7 @@ const pay = (changes: object) => signOrdinary(13, { to, data: new Uint8Array(), 
 const price = (gwei: bigint) => gwei * 10n ** 9n;
 
 describe("a strict pool, as on CometBFT chains", () => {
-  it("refuses what is not the very next after what waits, in their words", async () => {
+  it("refuses nonces that do not directly follow the pool, in the words of CometBFT chains", async () => {
     node = await createTestNode({ pool: "strict" });
     expect(await refusal(wrap(signInner(0), { nonce: 1n }))).toEqual({
       code: -32000,
@@ -68,7 +68,7 @@ describe("a strict pool, as on CometBFT chains", () => {
       data: { reason: "NONCE_GAP" },
     });
     await node.send(pay({ nonce: 0n }));
-    // Not even one that pays more replaces another.
+    // A strict pool does not replace, whatever the price.
     expect(await refusal(pay({ nonce: 0n, gasPrice: price(5n) }))).toMatchObject({
       message: "invalid nonce; got 0, expected 1: invalid sequence",
     });
@@ -77,7 +77,7 @@ describe("a strict pool, as on CometBFT chains", () => {
     expect(await node.nonce(0)).toBe(2n);
   });
 
-  it("knows the same bytes all the same", async () => {
+  it("refuses known bytes", async () => {
     node = await createTestNode({ pool: "strict" });
     const raw = wrap(signInner(0));
     await node.send(raw);
@@ -87,7 +87,7 @@ describe("a strict pool, as on CometBFT chains", () => {
     });
   });
 
-  it("can be had while the chain runs, and given up again", async () => {
+  it("can be switched on and off while the chain runs", async () => {
     node = await createTestNode();
     const late = wrap(signInner(1), { nonce: 1n });
     await node.rpc("devnet_setPool", "strict");
@@ -99,7 +99,7 @@ describe("a strict pool, as on CometBFT chains", () => {
     );
   });
 
-  it("drops with the next block what an eviction left behind a gap, of a signer or of an inner's sender", async () => {
+  it("drops with the next block the transactions that an eviction left behind a gap", async () => {
     node = await createTestNode({ pool: "strict" });
     const wrappers = [
       wrap(signInner(0)),
@@ -113,13 +113,13 @@ describe("a strict pool, as on CometBFT chains", () => {
     expect(await node.rpc("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
     const ran = await node.nonce(10);
     expect(node.devnet.drops().map(({ hash }) => hash)).toEqual(ran === 1n ? [] : left.map(hashOf));
-    // Nothing that is gone stands in the way.
+    // Dropped and evicted transactions can be sent again.
     for (const raw of ran === 1n ? wrappers.slice(1) : wrappers) await node.send(raw);
     await node.devnet.mine();
     expect([await node.nonce(0), await node.nonce(1), await node.nonce(10)]).toEqual([2n, 1n, 2n]);
   });
 
-  it("takes one of two that come at once under the same nonce", async () => {
+  it("accepts one of two concurrent transactions with the same nonce", async () => {
     node = await createTestNode({ pool: "strict" });
     const results = await Promise.allSettled([0, 1].map((user) => node.send(wrap(signInner(user)))));
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -127,7 +127,7 @@ describe("a strict pool, as on CometBFT chains", () => {
 });
 
 describe("a queued pool, as in geth", () => {
-  it("says its words: nonce too low, already known, underpriced", async () => {
+  it("words its refusals as geth does", async () => {
     node = await createTestNode();
     const raw = wrap(signInner(0));
     await node.send(raw);
@@ -147,7 +147,7 @@ describe("a queued pool, as in geth", () => {
     });
   });
 
-  it("replaces a transaction by one that pays a tenth more, and not by less", async () => {
+  it("replaces a transaction by one that pays a tenth more, and not by one that pays less", async () => {
     node = await createTestNode();
     const first = pay({ gasPrice: price(10n) });
     await node.send(first);
@@ -163,7 +163,7 @@ describe("a queued pool, as in geth", () => {
     expect(await node.nonce(13)).toBe(1n);
   });
 
-  it("has limits for one account and for what waits behind its gap", async () => {
+  it("limits the transactions of one account, and those behind its nonce gap", async () => {
     node = await createTestNode({ accountPoolLimit: 4, accountQueueLimit: 2 });
     const send = (nonce: bigint, waiver = 10) =>
       wrap(signInner(Number(nonce % 10n), { nonce: nonce / 10n }), { nonce, waiver });

@@ -8,12 +8,13 @@ import {
   type SignedTransaction,
   signTransaction,
 } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { addressOf, key, signInner, type TestNode, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
 import { toRpcError } from "../rpc/errors.js";
-import { addressOf, createTestNode, key, signInner, type TestNode, wrap } from "../testing/node.js";
 
-/** Sends and expects a refusal: its reason, its message, and that nothing has changed. */
+/** Sends and expects a refusal without any change. @returns its reason and its message. */
 async function refusal(node: TestNode, raw: Hex): Promise<{ reason: unknown; message: string }> {
   const before = await stateOf(node);
   const error = await node.send(raw).then(
@@ -45,11 +46,7 @@ function highS(tx: SignedTransaction): Hex {
 }
 
 describe("a wrapper is refused, changes no state and uses no nonce (D7), when", () => {
-  let node: TestNode;
-  beforeEach(async () => {
-    node = await createTestNode();
-  });
-  afterEach(() => node.devnet.close());
+  const node = useTestNode();
 
   const inner = signInner(0);
   const cases: [name: string, raw: () => Hex, reason: string, says: string][] = [

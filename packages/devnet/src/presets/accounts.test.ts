@@ -27,7 +27,7 @@ describe("the devnet's accounts", () => {
     expect(indices("validator")).toEqual([20, 21, 22, 23]);
   });
 
-  it("are no others", () => {
+  it("do not include other indices", () => {
     expect(() => devnetAccount(14)).toThrow(UnknownAccountError);
   });
 });

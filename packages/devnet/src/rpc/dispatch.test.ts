@@ -1,19 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createDevnet, type Devnet } from "../createDevnet.js";
+import { describe, expect, it } from "vitest";
+import { addressOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useListeningDevnet } from "../../test/support/useTestNode.js";
+import { createDevnet } from "../createDevnet.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, signInner, wrap } from "../testing/node.js";
 
-describe("whatever comes in, a JSON-RPC answer goes out", () => {
-  let devnet: Devnet;
-  let url: string;
-  beforeEach(async () => {
-    devnet = await createDevnet({ blockTimeMs: 0 });
-    ({ url } = await devnet.listen({ port: 0 }));
-  });
-  afterEach(() => devnet.close());
+describe("every request gets a JSON-RPC response", () => {
+  const node = useListeningDevnet();
 
   async function post(body: string): Promise<unknown> {
-    const response = await fetch(url, { method: "POST", body });
+    const response = await fetch(node.url, { method: "POST", body });
     expect(response.status).toBe(200);
     return response.json();
   }
@@ -25,7 +20,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     error: { code, message: expect.any(String) },
   });
 
-  it("for what is no request", async () => {
+  it("for malformed requests", async () => {
     expect(await post("{nope")).toMatchObject(error(-32700, null));
     expect(await post("")).toMatchObject(error(-32700, null));
     for (const body of ["1", "null", '"x"', "[]", "{}"])
@@ -35,7 +30,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     expect(await ask(5)).toMatchObject(error(-32600));
   });
 
-  it("for methods that do not exist, the prototype's included", async () => {
+  it("for unknown methods, names of the prototype included", async () => {
     for (const method of ["eth_nope", "constructor", "__proto__", ""]) {
       expect(await ask(method)).toMatchObject(error(-32601));
     }
@@ -111,7 +106,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     });
   });
 
-  it("for nesting deeper than a stack, wherever it is", async () => {
+  it("for nesting deeper than the stack, anywhere", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     expect(await post(deep)).toMatchObject([error(-32600, null)]);
     expect(await post("[".repeat(200_000))).toMatchObject(error(-32700, null));
@@ -132,18 +127,18 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     );
   });
 
-  it("for batches and bodies beyond the limits, which then cost nothing more", async () => {
+  it("for batches and bodies above the limits, and for the next request", async () => {
     const one = '{"id":1,"method":"eth_chainId"}';
     const batch = (count: number) => `[${Array(count).fill(one).join(",")}]`;
     expect(await post(batch(5_001))).toMatchObject(error(-32600, null));
     expect(await post(batch(5_000))).toHaveLength(5_000);
-    const response = await fetch(url, { method: "POST", body: " ".repeat(64 * 1024 * 1024 + 1) });
+    const response = await fetch(node.url, { method: "POST", body: " ".repeat(64 * 1024 * 1024 + 1) });
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject(error(-32600, null));
     expect(await ask("eth_chainId")).toMatchObject({ result: "0x899" });
   });
 
-  it("for parameters of the newer methods that have the wrong shape", async () => {
+  it("for parameters of the wrong shape of methods for control, traces, filters and the pool", async () => {
     const wrong: [string, unknown][] = [
       ["anvil_setBalance", [addressOf(0), 5]],
       ["anvil_setBalance", ["0x1", "0x1"]],
@@ -177,7 +172,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     }
   });
 
-  it("null for what is not there", async () => {
+  it("which is null for blocks and transactions that do not exist", async () => {
     const nothing = `0x${"12".repeat(32)}`;
     for (const [method, params] of [
       ["eth_getBlockByNumber", ["0xffff", false]],
@@ -194,7 +189,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     }
   });
 
-  it("batches keep their order, and notifications get no answer", async () => {
+  it("in the order of its batch, unless it is a notification", async () => {
     const call = (id: unknown, method: string, params: unknown[] = []) => ({
       jsonrpc: "2.0",
       id,
@@ -218,11 +213,14 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     ]);
     // One block for the whole batch.
     expect(await ask("eth_blockNumber")).toMatchObject({ result: "0x1" });
-    const silent = await fetch(url, { method: "POST", body: '{"jsonrpc":"2.0","method":"eth_chainId"}' });
+    const silent = await fetch(node.url, {
+      method: "POST",
+      body: '{"jsonrpc":"2.0","method":"eth_chainId"}',
+    });
     expect(silent.status).toBe(204);
   });
 
-  it("states of the past can be read, and one that is gone is named", async () => {
+  it("for past states, with an error that names the kept states", async () => {
     const short = await createDevnet({ blockTimeMs: 0, historyBlocks: 1 });
     const balance = (tag: unknown) =>
       short.request({ method: "eth_getBalance", params: [addressOf(13), tag] });
@@ -233,7 +231,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     await short.close();
   });
 
-  it("a call that reverts says why, with its data", async () => {
+  it("for a call that reverts, with the reason and the data", async () => {
     const transfer = `0xa9059cbb${addressOf(9).slice(2).padStart(64, "0")}${"f".repeat(64)}`;
     for (const method of ["eth_call", "eth_estimateGas"]) {
       expect(
@@ -244,7 +242,7 @@ describe("whatever comes in, a JSON-RPC answer goes out", () => {
     }
   });
 
-  it("an estimate is enough and not more than needed", async () => {
+  it("for an estimate, which is the lowest sufficient gas limit", async () => {
     const data = `0xa9059cbb${addressOf(9).slice(2).padStart(64, "0")}${"1".padStart(64, "0")}`;
     const request = { from: addressOf(0), to: TEST_TOKEN_ADDRESS, data, gasPrice: "0x0" };
     const { result } = (await ask("eth_estimateGas", [request])) as { result: string };

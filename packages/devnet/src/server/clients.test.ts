@@ -2,11 +2,12 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createPublicClient, createWalletClient, defineChain, http, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createDevnet, type Devnet } from "../createDevnet.js";
+import { describe, expect, it } from "vitest";
+import { addressOf, hashOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useListeningDevnet } from "../../test/support/useTestNode.js";
+import { createDevnet } from "../createDevnet.js";
 import { DEVNET_MNEMONIC, devnetAccount } from "../presets/accounts.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, hashOf, signInner, wrap } from "../testing/node.js";
 
 const ERC20 = [
   "function balanceOf(address) view returns (uint256)",
@@ -15,16 +16,10 @@ const ERC20 = [
 ] as const;
 
 describe("over HTTP", () => {
-  let devnet: Devnet;
-  let url: string;
-  beforeEach(async () => {
-    devnet = await createDevnet({ blockTimeMs: 0 });
-    ({ url } = await devnet.listen({ port: 0 }));
-  });
-  afterEach(() => devnet.close());
+  const node = useListeningDevnet();
 
   it("ethers 6 sends, waits, reads logs and broadcasts a wrapper", async () => {
-    const provider = new JsonRpcProvider(url, undefined, { polling: true, pollingInterval: 10 });
+    const provider = new JsonRpcProvider(node.url, undefined, { polling: true, pollingInterval: 10 });
     try {
       expect((await provider.getNetwork()).chainId).toBe(2201n);
       const wallet = HDNodeWallet.fromPhrase(DEVNET_MNEMONIC, undefined, "m/44'/60'/0'/0/13").connect(
@@ -54,9 +49,9 @@ describe("over HTTP", () => {
       id: 2201,
       name: "devnet",
       nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-      rpcUrls: { default: { http: [url] } },
+      rpcUrls: { default: { http: [node.url] } },
     });
-    const transport = http(url, { batch: true });
+    const transport = http(node.url, { batch: true });
     const client = createPublicClient({ chain, transport, pollingInterval: 10 });
     const account = privateKeyToAccount(devnetAccount(13).privateKey);
     const hash = await createWalletClient({ account, chain, transport }).sendTransaction({
@@ -109,7 +104,7 @@ describe("over HTTP", () => {
       method: "eth_sendRawTransaction",
       params: [wrap(signInner(0), { waiver: 12 })],
     };
-    const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(node.url, { method: "POST", body: JSON.stringify(body) });
     expect(await response.json()).toMatchObject({
       jsonrpc: "2.0",
       id: 1,
@@ -121,16 +116,16 @@ describe("over HTTP", () => {
     });
   });
 
-  it("browsers of any origin may ask", async () => {
-    const preflight = await fetch(url, { method: "OPTIONS", headers: { origin: "http://app.test" } });
+  it("pages of any origin may send requests", async () => {
+    const preflight = await fetch(node.url, { method: "OPTIONS", headers: { origin: "http://app.test" } });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
     expect(preflight.headers.get("access-control-allow-headers")).toBe("*");
   });
 
-  it("a port in use is an error of listen", async () => {
+  it("listen fails if the port is in use", async () => {
     const second = await createDevnet({ blockTimeMs: 0 });
-    const { port } = new URL(url);
+    const { port } = new URL(node.url);
     await expect(second.listen({ port: Number(port) })).rejects.toMatchObject({ code: "EADDRINUSE" });
     await second.close();
   });

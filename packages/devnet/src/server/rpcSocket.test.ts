@@ -1,20 +1,16 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createDevnet, type Devnet } from "../createDevnet.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { addressOf, hashOf, signInner, transferData, wrap } from "../../test/support/testNode.js";
+import { TestSocket } from "../../test/support/testSocket.js";
+import { useListeningDevnet } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, hashOf, signInner, transferData, wrap } from "../testing/node.js";
-import { TestSocket } from "../testing/socket.js";
 import { MAX_UNREAD_BYTES, TRY_AGAIN_LATER } from "./rpcSocket.js";
 
-let devnet: Devnet;
-let url: string;
+const node = useListeningDevnet();
 let client: TestSocket;
 beforeEach(async () => {
-  devnet = await createDevnet({ blockTimeMs: 0 });
-  ({ url } = await devnet.listen({ port: 0 }));
-  client = await TestSocket.open(url);
+  client = await TestSocket.open(node.url);
 });
-afterEach(() => devnet.close());
 
 describe("JSON-RPC over a WebSocket", () => {
   it("answers requests and batches, in their order", async () => {
@@ -27,7 +23,7 @@ describe("JSON-RPC over a WebSocket", () => {
     expect(await client.next()).toMatchObject({ id: "c", result: "0x0" });
   });
 
-  it("answers what is no request with an error and stays open", async () => {
+  it("answers malformed requests with an error and stays open", async () => {
     for (const text of ["{nope", "", "7", "[]", "{}", "null"]) {
       client.socket.send(text);
       expect(await client.next()).toMatchObject({ id: null, error: { code: expect.any(Number) } });
@@ -40,28 +36,28 @@ describe("JSON-RPC over a WebSocket", () => {
     expect(await client.rpc("eth_chainId")).toBe("0x899");
   });
 
-  it("closes a connection that sends text which is not UTF-8, or more than a message may have", async () => {
+  it("closes a connection that sends text which is not UTF-8, or a message above the limit", async () => {
     const closed = client.closed();
     client.socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
     expect(await closed).toMatchObject({ code: 1007 });
 
-    const other = await TestSocket.open(url);
+    const other = await TestSocket.open(node.url);
     const tooBig = other.closed();
     other.socket.on("error", () => {});
     other.socket.send("x".repeat(64 * 1024 * 1024 + 1));
     expect(await tooBig).toMatchObject({ code: expect.toSatisfy((code) => code === 1009 || code === 1006) });
-    expect((await TestSocket.open(url)).socket.readyState).toBe(1);
+    expect((await TestSocket.open(node.url)).socket.readyState).toBe(1);
   });
 
-  it("ends with the devnet", async () => {
+  it("is closed with the devnet", async () => {
     const closed = client.closed();
-    await devnet.close();
+    await node.devnet.close();
     expect(await closed).toMatchObject({ code: expect.toSatisfy((code) => code === 1001 || code === 1006) });
   });
 });
 
 describe("subscriptions", () => {
-  it("tell of new heads, in order, after the answer to what made them", async () => {
+  it("report new heads in order, after the response to the request that made them", async () => {
     const id = await client.rpc("eth_subscribe", "newHeads");
     const order: string[] = [];
     client.socket.on("message", (data) =>
@@ -72,16 +68,16 @@ describe("subscriptions", () => {
       method: "eth_subscription",
       params: { subscription: id, result: { number: "0x1", logsBloom: expect.any(String) } },
     });
-    const block = (await devnet.request({
+    const block = (await node.devnet.request({
       method: "eth_getBlockByNumber",
       params: ["0x2", false],
     })) as object;
-    const head = (await client.told()) as object;
+    const head = (await client.notification()) as object;
     expect(block).toMatchObject(head);
     expect(order).toEqual(["answer", "head", "head"]);
   });
 
-  it("tell of the logs that match, under the inner's hash", async () => {
+  it("report matching logs, under the inner's hash", async () => {
     await client.rpc("eth_subscribe", "logs", {
       address: TEST_TOKEN_ADDRESS,
       topics: [null, null, `0x${addressOf(7).slice(2).padStart(64, "0")}`],
@@ -91,68 +87,68 @@ describe("subscriptions", () => {
       await client.rpc("eth_sendRawTransaction", wrap(inner, { nonce: BigInt(i) }));
     }
     const wanted = inners[1]?.raw ?? new Uint8Array();
-    expect(await client.told()).toMatchObject({
+    expect(await client.notification()).toMatchObject({
       transactionHash: hashOf(bytesToHex(wanted)),
       removed: false,
       blockNumber: "0x2",
     });
-    expect(client.untold).toBe(0);
+    expect(client.unread).toBe(0);
   });
 
-  it("tell of logs that are taken back with their block", async () => {
+  it("report the logs of removed blocks as removed", async () => {
     const snapshot = await client.rpc("evm_snapshot");
     await client.rpc("eth_subscribe", "logs", {});
     await client.rpc("eth_sendRawTransaction", wrap(signInner(0)));
-    const log = (await client.told()) as object;
+    const log = (await client.notification()) as object;
     await client.rpc("evm_revert", snapshot);
-    expect(await client.told()).toEqual({ ...log, removed: true });
+    expect(await client.notification()).toEqual({ ...log, removed: true });
   });
 
-  it("tell of transactions that wait: the wrapper's hash, then the inner's, or both in full", async () => {
+  it("report waiting transactions: the wrapper's hash, then the inner's, or both in full", async () => {
     await client.rpc("evm_setAutomine", false);
     await client.rpc("eth_subscribe", "newPendingTransactions");
     const inner = signInner(0);
     await client.rpc("eth_sendRawTransaction", wrap(inner));
-    expect(await client.told()).toBe(hashOf(wrap(inner)));
-    expect(await client.told()).toBe(hashOf(bytesToHex(inner.raw)));
-    const other = await TestSocket.open(url);
+    expect(await client.notification()).toBe(hashOf(wrap(inner)));
+    expect(await client.notification()).toBe(hashOf(bytesToHex(inner.raw)));
+    const other = await TestSocket.open(node.url);
     await other.rpc("eth_subscribe", "newPendingTransactions", true);
     await client.rpc("eth_sendRawTransaction", wrap(signInner(1), { nonce: 1n }));
-    expect(await other.told()).toMatchObject({ from: addressOf(10), blockHash: null });
-    expect(await other.told()).toMatchObject({ from: addressOf(1), gasPrice: "0x0" });
+    expect(await other.notification()).toMatchObject({ from: addressOf(10), blockHash: null });
+    expect(await other.notification()).toMatchObject({ from: addressOf(1), gasPrice: "0x0" });
   });
 
-  it("end when asked to, and belong to their connection", async () => {
+  it("end with eth_unsubscribe, on their own connection only", async () => {
     const id = await client.rpc("eth_subscribe", "newHeads");
-    const other = await TestSocket.open(url);
+    const other = await TestSocket.open(node.url);
     await expect(other.rpc("eth_unsubscribe", id)).rejects.toMatchObject({ code: -32000 });
     expect(await client.rpc("eth_unsubscribe", id)).toBe(true);
     await expect(client.rpc("eth_unsubscribe", id)).rejects.toMatchObject({
       message: expect.stringContaining("subscription not found"),
     });
     await client.rpc("evm_mine");
-    expect(client.untold).toBe(0);
+    expect(client.unread).toBe(0);
   });
 
-  it("are refused where nothing can be told, and when they make no sense", async () => {
-    await expect(devnet.request({ method: "eth_subscribe", params: ["newHeads"] })).rejects.toThrow(
+  it("are refused without a WebSocket, and with invalid parameters", async () => {
+    await expect(node.devnet.request({ method: "eth_subscribe", params: ["newHeads"] })).rejects.toThrow(
       "notifications not supported",
     );
     await expect(client.rpc("eth_subscribe", "weather")).rejects.toMatchObject({ code: -32602 });
     await expect(client.rpc("eth_subscribe", "logs", { topics: 1 })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("of a client that does not read are bounded: it is closed, and others are served on", async () => {
+  it("are bounded: a client that does not read is disconnected, and others are served", async () => {
     const subscriptions = 40;
     for (let i = 0; i < subscriptions; i++) await client.rpc("eth_subscribe", "newPendingTransactions", true);
     client.socket.pause();
-    await devnet.request({ method: "evm_setAutomine", params: [false] });
-    // Each wrapper of a large inner is told twice to each subscription: 20 MB in all, and the kernel takes some.
+    await node.devnet.request({ method: "evm_setAutomine", params: [false] });
+    // Each wrapper of a large inner gives two notifications to each subscription: 20 MB in all. The kernel buffers some.
     const data = new Uint8Array(30_000);
     data.set([0xa9, 0x05, 0x9c, 0xbb]);
     for (let nonce = 0n; nonce < 12n; nonce++) {
       const inner = signInner(0, { nonce, data, gasLimit: 2_000_000n });
-      await devnet.request({ method: "eth_sendRawTransaction", params: [wrap(inner, { nonce })] });
+      await node.devnet.request({ method: "eth_sendRawTransaction", params: [wrap(inner, { nonce })] });
     }
     const closed = client.closed();
     client.socket.resume();
@@ -160,7 +156,7 @@ describe("subscriptions", () => {
       code: TRY_AGAIN_LATER,
       reason: `more than ${MAX_UNREAD_BYTES} bytes wait to be read`,
     });
-    const fine = await TestSocket.open(url);
+    const fine = await TestSocket.open(node.url);
     expect(await fine.rpc("eth_chainId")).toBe("0x899");
   });
 });

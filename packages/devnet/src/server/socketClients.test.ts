@@ -1,43 +1,41 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { Contract, HDNodeWallet, type Log, WebSocketProvider } from "ethers";
 import { createPublicClient, createTestClient, defineChain, parseAbi, publicActions, webSocket } from "viem";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { createDevnet, type Devnet } from "../createDevnet.js";
+import { addressOf, hashOf, signInner, wrap } from "../../test/support/testNode.js";
+import { useListeningDevnet } from "../../test/support/useTestNode.js";
 import { DEVNET_MNEMONIC, devnetAccount } from "../presets/accounts.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { addressOf, hashOf, signInner, wrap } from "../testing/node.js";
 
 const ABI = ["event Transfer(address indexed from, address indexed to, uint256 value)"] as const;
 
 describe("over a WebSocket", () => {
-  let devnet: Devnet;
+  const node = useListeningDevnet();
   let url: string;
-  beforeEach(async () => {
-    devnet = await createDevnet({ blockTimeMs: 0 });
-    url = (await devnet.listen({ port: 0 })).url.replace("http", "ws");
+  beforeEach(() => {
+    url = node.url.replace("http", "ws");
   });
-  afterEach(() => devnet.close());
 
-  it("ethers 6 is told of blocks, logs and waiting transactions, and sends", async () => {
+  it("ethers 6 receives blocks, logs and waiting transactions, and sends", async () => {
     // Node 20 has no WebSocket of its own.
     const provider = new WebSocketProvider(() => new WebSocket(url));
     try {
       const token = new Contract(TEST_TOKEN_ADDRESS, ABI, provider);
-      const heard = {
+      const received = {
         block: new Promise<number>((resolve) => void provider.on("block", resolve)),
         log: new Promise<Log>((resolve) => void provider.on({ address: TEST_TOKEN_ADDRESS }, resolve)),
         transfer: new Promise<unknown[]>((resolve) => void token.on("Transfer", (...args) => resolve(args))),
         pending: new Promise<string>((resolve) => void provider.on("pending", resolve)),
       };
-      // Answers keep their order, so the subscriptions stand when this one has come.
+      // Responses keep their order, so the subscriptions exist after this one.
       await provider.getBlockNumber();
       const inner = signInner(0);
       const wrapper = await provider.broadcastTransaction(wrap(inner));
-      expect(await heard.pending).toBe(hashOf(wrap(inner)));
-      expect(await heard.block).toBe(1);
-      expect((await heard.log).transactionHash).toBe(hashOf(bytesToHex(inner.raw)));
-      expect((await heard.transfer)[2]).toBe(10n ** 18n);
+      expect(await received.pending).toBe(hashOf(wrap(inner)));
+      expect(await received.block).toBe(1);
+      expect((await received.log).transactionHash).toBe(hashOf(bytesToHex(inner.raw)));
+      expect((await received.transfer)[2]).toBe(10n ** 18n);
       expect((await wrapper.wait())?.status).toBe(1);
 
       const wallet = HDNodeWallet.fromPhrase(DEVNET_MNEMONIC, undefined, "m/44'/60'/0'/0/13").connect(
@@ -56,7 +54,7 @@ describe("over a WebSocket", () => {
     const client = createPublicClient({ chain: chainAt(url), transport });
     const abi = parseAbi(ABI);
     const stops: (() => void)[] = [];
-    const heard = {
+    const received = {
       block: new Promise<bigint>((resolve) =>
         stops.push(client.watchBlockNumber({ onBlockNumber: resolve, emitOnBegin: false })),
       ),
@@ -75,21 +73,21 @@ describe("over a WebSocket", () => {
         stops.push(client.watchPendingTransactions({ onTransactions: resolve })),
       ),
     };
-    // viem subscribes in the background; it has when the devnet has answered for all three.
+    // viem subscribes in the background. Wait until the devnet has answered all three subscriptions.
     for (let subscribed = 0; subscribed < 3; ) {
       await client.getChainId();
       subscribed = (await client.transport.getRpcClient()).subscriptions.size;
     }
     const inner = signInner(0);
     await client.sendRawTransaction({ serializedTransaction: wrap(inner) });
-    expect(await heard.block).toBe(1n);
-    expect(await heard.event).toBe(hashOf(bytesToHex(inner.raw)));
-    expect((await heard.pending)[0]).toBe(hashOf(wrap(inner)));
+    expect(await received.block).toBe(1n);
+    expect(await received.event).toBe(hashOf(bytesToHex(inner.raw)));
+    expect((await received.pending)[0]).toBe(hashOf(wrap(inner)));
     for (const stop of stops) stop();
     (await client.transport.getRpcClient()).close();
   });
 
-  it("viem's test client for anvil steers mining, time, state and accounts", async () => {
+  it("viem's test client for anvil controls mining, time, state and accounts", async () => {
     const transport = webSocket(url, { reconnect: false });
     const client = createTestClient({ mode: "anvil", chain: chainAt(url), transport }).extend(publicActions);
     const whale: Hex = `0x${"3e".repeat(20)}`;

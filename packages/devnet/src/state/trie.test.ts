@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EMPTY_ROOT, listRoot, Trie } from "./trie.js";
 
-// Few different bytes, so that keys share prefixes and removals collapse branches.
+// The few different bytes make keys share prefixes, and removals collapse branches.
 const byte = fc.constantFrom(0x00, 0x01, 0x10, 0x11, 0xff);
 const key = fc.array(byte, { minLength: 3, maxLength: 3 }).map((bytes) => Uint8Array.from(bytes));
 const value = fc.oneof(
@@ -15,7 +15,7 @@ const value = fc.oneof(
 );
 
 describe("the trie", () => {
-  it("has the root that EthereumJS computes, whatever is put and removed", async () => {
+  it("has the root that EthereumJS computes, after any puts and removals", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(key, value), { maxLength: 60 }), async (writes) => {
         const ours = new Trie();
@@ -31,7 +31,7 @@ describe("the trie", () => {
     );
   });
 
-  it("forgets what it hashed before when something below changes", () => {
+  it("computes a node's reference again after a change below the node", () => {
     const grown = new Trie();
     const fresh = new Trie();
     for (let i = 0; i < 100; i++) {

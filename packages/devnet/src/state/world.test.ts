@@ -17,7 +17,7 @@ function apply(world: WorldState, change: (state: Overlay) => void): Hex {
 }
 
 describe("an overlay", () => {
-  it("takes back what was written since a checkpoint, and nothing before it", async () => {
+  it("reverts the writes since a checkpoint, and no earlier ones", async () => {
     const state = new Overlay(new WorldState(0));
     state.setAccount(A, account(1n));
     state.setSlot(A, slot(1), Uint8Array.of(1));
@@ -45,7 +45,7 @@ describe("an overlay", () => {
 });
 
 describe("the world state", () => {
-  it("reads states of the past while new ones are applied", () => {
+  it("reads past states while new blocks are applied", () => {
     const world = new WorldState(10);
     const past = world.at(0);
     apply(world, (state) => {
@@ -66,7 +66,7 @@ describe("the world state", () => {
     expect(world.at(3)).toBeUndefined();
   });
 
-  it("keeps as many states as it was told to", () => {
+  it("keeps the given number of past states", () => {
     const world = new WorldState(2);
     for (let i = 1; i <= 5; i++) apply(world, (state) => state.setAccount(A, account(BigInt(i))));
     expect(world.oldestBlock).toBe(3);
@@ -74,11 +74,11 @@ describe("the world state", () => {
     expect(world.at(3)?.account(A)?.balance).toBe(3n);
   });
 
-  it("takes changes between blocks: the latest sees them at once, the next root has them", () => {
-    const [world, told] = [new WorldState(10), new WorldState(10)];
+  it("takes patches between blocks: the latest state has them at once, the next root commits to them", () => {
+    const [world, unpatched] = [new WorldState(10), new WorldState(10)];
     const first = (state: Overlay) => state.setAccount(A, account(1n));
     const rootOfFirst = apply(world, first);
-    apply(told, first);
+    apply(unpatched, first);
     const patch = new Overlay(world);
     patch.setAccount(B, account(5n));
     world.patch(patch.changes);
@@ -88,7 +88,7 @@ describe("the world state", () => {
     expect(world.before(2)?.account(B)).toEqual(account(5n));
     expect(world.before(2)?.slot(A, slot(1))).toHaveLength(0);
     expect(root).toBe(
-      apply(told, (state) => {
+      apply(unpatched, (state) => {
         state.setAccount(B, account(5n));
         state.setSlot(A, slot(1), Uint8Array.of(1));
       }),
@@ -96,7 +96,7 @@ describe("the world state", () => {
     expect(root).not.toBe(rootOfFirst);
   });
 
-  it("comes back to a mark, with the root it had, however many blocks later", () => {
+  it("rolls back to a mark and its root after any number of blocks", () => {
     const world = new WorldState(1);
     apply(world, (state) => {
       state.setAccount(A, account(1n));
@@ -127,7 +127,7 @@ describe("the world state", () => {
     expect(world.at(3)?.account(B)?.balance).toBe(3n);
   });
 
-  it("returns to the empty root when everything is gone", () => {
+  it("has the empty root again after everything is deleted", () => {
     const world = new WorldState(0);
     const one = apply(world, (state) => {
       state.setAccount(A, account(1n));

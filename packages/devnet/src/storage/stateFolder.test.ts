@@ -1,14 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { afterAll, describe, expect, it } from "vitest";
-import { sealedBlock } from "../block/block.js";
-import { Chain } from "../chain/chain.js";
-import type { Journal } from "../chain/journal.js";
-import { createDevnet } from "../createDevnet.js";
-import { ethereumJsExecutor } from "../evm/executor.js";
-import { resolveOptions } from "../options.js";
-import { freshFolder, removeFolders } from "../testing/folder.js";
+import { describe, expect, it } from "vitest";
+import { freshFolder } from "../../../../test/support/freshFolder.js";
 import {
   addressOf,
   createTestNode,
@@ -18,15 +12,19 @@ import {
   type TestNode,
   transferData,
   wrap,
-} from "../testing/node.js";
+} from "../../test/support/testNode.js";
+import { sealedBlock } from "../block/block.js";
+import { Chain } from "../chain/chain.js";
+import type { Journal } from "../chain/journal.js";
+import { createDevnet } from "../createDevnet.js";
+import { ethereumJsExecutor } from "../evm/executor.js";
+import { resolveOptions } from "../options.js";
 import { encodeGenesis } from "./codec.js";
 import { frame } from "./recordLog.js";
 
-afterAll(removeFolders);
-
 const open = (stateDir: string) => createTestNode({ stateDir });
 
-/** Everything that a client can read of the chain. */
+/** The content of the chain, as a client reads it. */
 async function contentOf({ rpc }: TestNode): Promise<unknown[]> {
   const head = Number(await rpc<Hex>("eth_blockNumber"));
   const content: unknown[] = [];
@@ -59,7 +57,7 @@ async function problemOf(stateDir: string): Promise<string> {
 }
 
 describe("a chain in a state folder", () => {
-  it("is the same after a restart: blocks, receipts, logs, states of the past, contracts", async () => {
+  it("is the same after a restart: blocks, receipts, logs, past states, contracts", async () => {
     const stateDir = join(freshFolder(), "made", "for me");
     const first = await open(stateDir);
     expect(first.devnet.restored).toEqual({ blocks: 0, cutBytes: 0 });
@@ -75,7 +73,7 @@ describe("a chain in a state folder", () => {
     await second.devnet.close();
   });
 
-  it("knows a transaction of the past, and forgets what waited", async () => {
+  it("knows earlier transactions, and not those that waited in the pool", async () => {
     const stateDir = freshFolder();
     const first = await open(stateDir);
     const [done, waiting] = [wrap(signInner(0)), wrap(signInner(1), { nonce: 1n })];
@@ -89,7 +87,7 @@ describe("a chain in a state folder", () => {
     await second.devnet.close();
   });
 
-  it("keeps what was changed between blocks, and what was taken back", async () => {
+  it("keeps state patches and reverts", async () => {
     const stateDir = freshFolder();
     const first = await open(stateDir);
     await first.sendAndMine(wrap(signInner(0)));
@@ -111,7 +109,7 @@ describe("a chain in a state folder", () => {
     await second.devnet.close();
   });
 
-  it("does not let time stand still after it was moved forward", async () => {
+  it("continues from a time that was moved forward", async () => {
     const stateDir = freshFolder();
     const first = await open(stateDir);
     await first.rpc("evm_increaseTime", 1_000_000);
@@ -127,7 +125,7 @@ describe("a chain in a state folder", () => {
 });
 
 describe("the end of the log", () => {
-  it("may be cut anywhere: every whole block is there, and the chain goes on", async () => {
+  it("may be cut anywhere: every whole block is restored, and the chain goes on", async () => {
     const stateDir = freshFolder();
     const log = join(stateDir, "chain.log");
     const node = await open(stateDir);
@@ -141,7 +139,7 @@ describe("the end of the log", () => {
     await node.devnet.close();
     const whole = readFileSync(log);
     const [start = 0, middle = 0] = sizes;
-    // Every byte around the edges of the records, and every 37th in between.
+    // Cuts at every byte near the ends of records, and at every 37th byte in between.
     for (let size = start; size < whole.length; size++) {
       const edge = Math.min(...sizes.map((at) => Math.abs(at - size)));
       if (edge > 14 && size % 37 !== 0) continue;
@@ -156,7 +154,7 @@ describe("the end of the log", () => {
     }
   });
 
-  it("may be bytes that the disk never got", async () => {
+  it("may be zeros of a write that never reached the disk", async () => {
     const stateDir = freshFolder();
     const log = join(stateDir, "chain.log");
     const node = await open(stateDir);
@@ -176,7 +174,7 @@ describe("the end of the log", () => {
 });
 
 describe("a state folder is refused in one sentence", () => {
-  it("when another chain of this process has it", async () => {
+  it("when another chain of this process uses it", async () => {
     const stateDir = freshFolder();
     const first = await createDevnet({ stateDir });
     expect(await problemOf(stateDir)).toBe(
@@ -186,7 +184,7 @@ describe("a state folder is refused in one sentence", () => {
     await (await createDevnet({ stateDir })).close();
   });
 
-  it("when another process has it, and not when that one has ended", async () => {
+  it("when another process uses it, and not after that process has ended", async () => {
     const stateDir = freshFolder();
     const stat = readFileSync(`/proc/${process.ppid}/stat`, "latin1");
     const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
@@ -245,7 +243,7 @@ describe("a state folder is refused in one sentence", () => {
     }
   });
 
-  it("when records are whole and are no chain", async () => {
+  it("when its records are whole but do not form a chain", async () => {
     const [one, two] = [freshFolder(), freshFolder()];
     const node = await open(one);
     const start = statSync(join(one, "chain.log")).size;
@@ -269,7 +267,7 @@ describe("a state folder is refused in one sentence", () => {
 });
 
 describe("a block that cannot be kept", () => {
-  it("is not announced, changes nothing, and its transactions wait for the next", async () => {
+  it("is not announced, changes nothing, and leaves its transactions to the next block", async () => {
     let full = true;
     const kept: number[] = [];
     const journal: Journal = {

@@ -10,11 +10,12 @@ import {
   signTransaction,
   type UnsignedTransaction,
 } from "@gas-waiver/protocol";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
-import { addressOf, key, signInner, transferData, wrap } from "./node.js";
+import { SeededRandom } from "../../src/faults/seededRandom.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../../src/presets/constants.js";
+import { addressOf, key, signInner, transferData, wrap } from "./testNode.js";
 
-// Transactions of every kind, the same for the same seed: wrapped and paid for, that succeed, revert and run
-// out of gas, create, destroy, clear storage, move value, log, announce access and delegate.
+// Generates transactions of every kind from a seed. They are wrapped or paid. They succeed, revert or run out of gas,
+// create and destroy contracts, clear storage, move value, log, carry access lists, and delegate.
 
 const PAYERS = [13, 20, 21, 22, 23];
 const WAIVERS = [10, 11];
@@ -22,7 +23,7 @@ const USERS = 10;
 const DEPLOYER = 13;
 const GWEI = 10n ** 9n;
 
-/** What the contracts of the load do when they are called. */
+/** The code of the contracts that the load calls. */
 const RUNTIME: Readonly<Record<string, string>> = {
   raisesSlot0AndLogsIt: "6000546001018060005560005260206000a000",
   togglesSlot0: "6000541560005500",
@@ -34,7 +35,7 @@ const RUNTIME: Readonly<Record<string, string>> = {
   callsWord1: "600060006000600060006000355af15000",
 };
 
-/** Init code: stores and destroys its contract; makes another by CREATE2; is invalid; returns forbidden code. */
+/** Init code that stores and self-destructs, that uses CREATE2, that is invalid, and that returns forbidden code. */
 const INIT_CODE = [
   "0x600160005533ff",
   "0x66600160005533ff6000526000600760196000f550600560015560206000a000",
@@ -45,15 +46,15 @@ const INIT_CODE = [
 type Fields = Partial<{ gasLimit: bigint; to: Uint8Array | undefined; value: bigint; data: Uint8Array }>;
 
 export class MixedLoad {
-  /** Goes into the first block: the contracts that the rest calls, and money for the users. */
+  /** The transactions of the first block: contracts that the others call, and coins for the users. */
   readonly opening: readonly Hex[];
-  readonly #random: () => number;
+  readonly #random: SeededRandom;
   readonly #nonces = new Map<string, bigint>();
   readonly #contracts = Object.keys(RUNTIME).map((_, i) => createdBy(DEPLOYER, BigInt(i)));
   readonly #strangers = Array.from({ length: 40 }, (_, i) => word(BigInt(0x5_0000 + i)).subarray(12));
 
   constructor(seed: number) {
-    this.#random = generator(seed);
+    this.#random = new SeededRandom(seed, 0);
     const deployments = Object.values(RUNTIME).map((code) => ({ to: undefined, data: initCode(code) }));
     const gifts = Array.from({ length: USERS }, (_, user) => ({ to: of(user), value: 10n ** 18n }));
     this.opening = [
@@ -62,7 +63,7 @@ export class MixedLoad {
     ];
   }
 
-  /** The next transactions, in an order in which they may be sent. */
+  /** The next transactions, in nonce order. */
   take(count: number): Hex[] {
     return Array.from({ length: count }, () => this.#one());
   }
@@ -122,7 +123,7 @@ export class MixedLoad {
   #delegating(from: number): Hex {
     const authority = word(1_000n + this.#amount(5));
     const name = bytesToHex(authority);
-    // Sometimes a nonce that is wrong, which is passed over, and sometimes the end of a delegation.
+    // Some authorizations have a wrong nonce and are skipped, and some end a delegation.
     const wrong = this.#below(4) === 0;
     const nonce = wrong ? (this.#nonces.get(name) ?? 0n) + 5n : this.#next(name);
     const target = this.#below(4) === 0 ? new Uint8Array(20) : this.#pick(this.#contracts);
@@ -154,7 +155,7 @@ export class MixedLoad {
   }
 
   #below(limit: number): number {
-    return Math.floor(this.#random() * limit);
+    return this.#random.below(limit);
   }
 
   #amount(limit: number): bigint {
@@ -191,7 +192,7 @@ function raw(tx: UnsignedTransaction, from: number): Hex {
   return bytesToHex(signTransaction(tx, key(from)).raw);
 }
 
-/** Init code that leaves the given code, of fewer than 256 bytes. */
+/** Init code that returns the given runtime code of fewer than 256 bytes. */
 function initCode(runtime: string): Uint8Array {
   const size = (runtime.length / 2).toString(16).padStart(2, "0");
   return hexToBytes(`0x60${size}80600b6000396000f3${runtime}`);
@@ -201,7 +202,7 @@ function createdBy(account: number, nonce: bigint): Uint8Array {
   return crypto.keccak256(encodeRlp([of(account), nonce])).subarray(12);
 }
 
-/** EIP-7702: a transaction that carries authorizations. */
+/** A transaction with authorizations (EIP-7702). */
 function setCode(from: number, nonce: bigint, to: Uint8Array, authorizations: RlpItem[]): Hex {
   const fields: RlpItem[] = [DEVNET_CHAIN_ID, nonce, GWEI, GWEI, 200_000n, to, 0n, new Uint8Array(0), []];
   fields.push(authorizations);
@@ -227,15 +228,4 @@ function of(account: number): Uint8Array {
 
 function word(value: bigint): Uint8Array {
   return hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
-}
-
-/** Numbers from 0 to 1 that look random (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

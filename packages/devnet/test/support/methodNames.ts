@@ -1,9 +1,9 @@
-import { Chain } from "../chain/chain.js";
-import { Miner } from "../chain/miner.js";
-import { ethereumJsExecutor } from "../evm/executor.js";
-import { installFaults } from "../faults/installFaults.js";
-import { createMethods } from "../methods/createMethods.js";
-import { resolveOptions } from "../options.js";
+import { Chain } from "../../src/chain/chain.js";
+import { Miner } from "../../src/chain/miner.js";
+import { ethereumJsExecutor } from "../../src/evm/executor.js";
+import { installFaults } from "../../src/faults/installFaults.js";
+import { createMethods } from "../../src/methods/createMethods.js";
+import { resolveOptions } from "../../src/options.js";
 
 /** The names of all methods of the node. */
 export function methodNames(): string[] {

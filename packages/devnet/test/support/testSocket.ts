@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 
-/** A WebSocket client of JSON-RPC for tests, that keeps what it is told. */
+/** A WebSocket client of JSON-RPC for tests. It keeps the received messages. */
 export class TestSocket {
   readonly socket: WebSocket;
   readonly #answers = new Map<number, (message: Message) => void>();
@@ -13,7 +13,7 @@ export class TestSocket {
     socket.on("message", (data) => this.#receive(JSON.parse(data.toString()) as Message));
   }
 
-  /** @param url of the node over HTTP. */
+  /** @param url the HTTP address of the node. */
   static async open(url: string): Promise<TestSocket> {
     const socket = new WebSocket(url.replace("http", "ws"));
     const opened = new TestSocket(socket);
@@ -34,7 +34,7 @@ export class TestSocket {
     return result;
   }
 
-  /** The next message that answers no request of `rpc`. */
+  /** The next message that is not a response to `rpc`. */
   next(): Promise<Message> {
     const message = this.#messages.shift();
     return message !== undefined
@@ -42,12 +42,13 @@ export class TestSocket {
       : new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** What the next notification tells. */
-  async told(): Promise<unknown> {
+  /** The result in the next notification. */
+  async notification(): Promise<unknown> {
     return (await this.next()).params?.result;
   }
 
-  get untold(): number {
+  /** The number of received messages that no test has read. */
+  get unread(): number {
     return this.#messages.length;
   }
 

@@ -1,29 +1,29 @@
 import { bytesToHex, type Hex, hexToBytes, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
-import { ANY_SELECTOR, ANY_TARGET, permissionSlot } from "../registry/policy.js";
-import { addressOf, type TestNode } from "./node.js";
+import { ANY_SELECTOR, ANY_TARGET, permissionSlot } from "../../src/registry/policy.js";
+import { addressOf, type TestNode } from "./testNode.js";
 
-// Contracts small enough to be written by hand, and how to put them where tests can call them.
+// Small contracts as bytecode, and functions that place them.
 
 export const BYTECODE = {
-  /** Keeps CALLER in slot 0, ORIGIN in slot 1, CALLVALUE in slot 2. */
+  /** Stores CALLER in slot 0, ORIGIN in slot 1, CALLVALUE in slot 2. */
   recorder: "0x335f55326001553460025500",
-  /** Destroys itself and sends what it holds to its caller. */
+  /** Self-destructs and sends its balance to the caller. */
   destroyer: "0x33ff",
-  /** Creates a contract whose code is one zero byte, keeps its address in slot 0 and logs it as a topic. */
+  /** Creates a contract whose code is one zero byte, stores its address in slot 0 and logs it as a topic. */
   creator: "0x6360015ff35f526004601c5ff0805f555f5fa100",
   /** Reverts with 0xdeadbeef. */
   reverter: "0x63deadbeef5f526004601cfd",
-  /** Jumps in a circle until its gas is gone. */
+  /** Loops until its gas is used up. */
   burner: "0x5b5f56",
-  /** Calls the address in its first word of calldata with its value, and returns whether that went well. */
+  /** Calls the address in the first word of calldata with its value, and returns whether the call succeeded. */
   forwarder: "0x5f5f5f5f345f355af15f5260205ff3",
-  /** Asks the address in its first word of calldata by STATICCALL, then runs its code by DELEGATECALL. */
+  /** Calls the address in the first word of calldata by STATICCALL, then by DELEGATECALL. */
   asker: "0x5f5f5f5f5f355afa505f5f5f5f5f355af45000",
-  /** Logs its first word of calldata as a topic and as data. */
+  /** Logs the first word of calldata as a topic and as data. */
   logger: "0x5f355f525f3560205fa100",
 } as const satisfies Record<string, Hex>;
 
-/** Places code at an address that tests know by a number. */
+/** Places code at an address derived from a number. */
 export async function place(node: TestNode, number: number, code: Hex): Promise<Hex> {
   const address: Hex = `0x${(0xc0de0000 + number).toString(16).padStart(40, "0")}`;
   await node.rpc("anvil_setCode", address, code);
@@ -35,7 +35,7 @@ export function wordOf(value: Hex | bigint): Uint8Array {
   return hexToBytes(`0x${BigInt(value).toString(16).padStart(64, "0")}`);
 }
 
-/** Lets waiver 10 send anything anywhere, as if its policy were `*`. */
+/** Lets waiver 10 carry any call, as with the target `*`. */
 export async function allowEverything(node: TestNode): Promise<void> {
   const any = permissionSlot(
     hexToBytes(addressOf(10)),

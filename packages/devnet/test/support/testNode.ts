@@ -10,18 +10,18 @@ import {
   type UnsignedTransaction,
   wrapInnerTx,
 } from "@gas-waiver/protocol";
-import { createDevnet, type Devnet } from "../createDevnet.js";
-import type { DevnetOptions } from "../options.js";
-import { devnetAccount } from "../presets/accounts.js";
-import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../presets/constants.js";
+import { createDevnet, type Devnet } from "../../src/createDevnet.js";
+import type { DevnetOptions } from "../../src/options.js";
+import { devnetAccount } from "../../src/presets/accounts.js";
+import { DEVNET_CHAIN_ID, TEST_TOKEN } from "../../src/presets/constants.js";
 
-// What the tests of this package share: a node that mines when told to, and signatures of its accounts.
+// A node that makes blocks only on request, and transactions signed by its accounts.
 
 export function key(index: number): Uint8Array {
   return hexToBytes(devnetAccount(index).privateKey);
 }
 
-/** Lower case, as the node answers. */
+/** The address in lower case, as the node returns it. */
 export function addressOf(index: number): Hex {
   return devnetAccount(index).address.toLowerCase() as Hex;
 }
@@ -48,7 +48,7 @@ interface Changes {
   readonly chainId?: bigint;
 }
 
-/** An inner transaction: one token to account 9, unless told otherwise. */
+/** Signs an inner transaction. By default it transfers one token to account 9. */
 export function signInner(from: number, changes: Changes = {}): SignedTransaction {
   return signTransaction(
     {
@@ -66,12 +66,12 @@ export function signInner(from: number, changes: Changes = {}): SignedTransactio
   );
 }
 
-/** The same, paid for: 1 gwei per gas. */
+/** Signs the same transaction with a gas price of 1 gwei. */
 export function signOrdinary(from: number, changes: Changes = {}): Hex {
   return bytesToHex(signInner(from, { gasPrice: 10n ** 9n, ...changes }).raw);
 }
 
-/** A wrapper around signed bytes, by waiver 10 with nonce 0, unless told otherwise. */
+/** Wraps a signed inner transaction. By default the waiver is account 10 and the nonce 0. */
 export function wrap(
   inner: SignedTransaction,
   {
@@ -86,10 +86,10 @@ export function wrap(
 
 export interface TestNode {
   readonly devnet: Devnet;
-  /** One JSON-RPC method; throws as the method does. */
+  /** Calls one JSON-RPC method. @throws the method's error. */
   rpc<T = unknown>(method: string, ...params: unknown[]): Promise<T>;
   send(raw: Hex): Promise<Hex>;
-  /** Sends and makes a block. */
+  /** Sends transactions and makes a block. */
   sendAndMine(...raws: Hex[]): Promise<void>;
   receipt(hash: Hex): Promise<TestReceipt>;
   nonce(index: number, tag?: string): Promise<bigint>;
@@ -111,7 +111,7 @@ export interface TestReceipt {
   readonly logs: readonly { readonly address: Hex; readonly transactionHash: Hex; readonly logIndex: Hex }[];
 }
 
-/** A node that makes blocks only when told to. Close `devnet` afterwards. */
+/** A node that makes blocks only on request. Close `devnet` afterwards. */
 export async function createTestNode(options: DevnetOptions = {}): Promise<TestNode> {
   const devnet = await createDevnet({ blockTimeMs: 0, automine: false, ...options });
   const rpc = async <T>(method: string, ...params: unknown[]) =>

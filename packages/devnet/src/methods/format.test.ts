@@ -2,21 +2,14 @@ import { createMPT } from "@ethereumjs/mpt";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { encodeRlp, getBytes, keccak256, Transaction, type TransactionLike, toBeArray } from "ethers";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { allowEverything, BYTECODE, place, wordOf } from "../../test/support/bytecode.js";
+import { addressOf, signInner, signOrdinary, transferData, wrap } from "../../test/support/testNode.js";
+import { useTestNode } from "../../test/support/useTestNode.js";
 import { devnetAccount } from "../presets/accounts.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { allowEverything, BYTECODE, place, wordOf } from "../testing/bytecode.js";
-import {
-  addressOf,
-  createTestNode,
-  signInner,
-  signOrdinary,
-  type TestNode,
-  transferData,
-  wrap,
-} from "../testing/node.js";
 
-// Ethers hashes and encodes, EthereumJS' own trie makes the roots: nothing of ours takes part.
+// Computes hashes and roots with ethers and EthereumJS' trie, without code of this project.
 
 type Json = Record<string, Hex>;
 const HEADER_FIELDS = [
@@ -79,13 +72,9 @@ function encodeReceipt({ type, status, cumulativeGasUsed, logsBloom, logs }: Rec
   return type === "0x0" ? payload : `0x0${type.slice(2)}${payload.slice(2)}`;
 }
 
-let node: TestNode;
-beforeEach(async () => {
-  node = await createTestNode();
-});
-afterEach(() => node.devnet.close());
+const node = useTestNode();
 
-/** Fetches a block and makes its hash, its roots, its blooms and its counts again from their parts. */
+/** Fetches a block and computes its hash, roots, blooms and gas again from its parts. */
 async function rehash(number: number): Promise<Json & { readonly transactions: Json[] }> {
   const at = `0x${number.toString(16)}`;
   const block = await node.rpc<Json & { transactions: Json[] }>("eth_getBlockByNumber", at, true);
@@ -110,7 +99,7 @@ async function rehash(number: number): Promise<Json & { readonly transactions: J
   return block;
 }
 
-/** Three bits, each from two bytes of the hash, for an address and for every topic. */
+/** The bloom filter of logs: three bits for each address and topic, each from two bytes of its hash. */
 function bloomOf(logs: ReceiptJson["logs"]): bigint {
   let bloom = 0n;
   for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
@@ -120,7 +109,7 @@ function bloomOf(logs: ReceiptJson["logs"]): bigint {
   return bloom;
 }
 
-it("fifty blocks of mixed transactions, fetched over JSON-RPC, give their hashes, roots, blooms and gas", async () => {
+it("the JSON of fifty blocks of mixed transactions gives their hashes, roots, blooms and gas", async () => {
   const types = await mineMixedBlocks(50);
   let parent = "";
   const seen = new Map<string, number>();
@@ -134,7 +123,7 @@ it("fifty blocks of mixed transactions, fetched over JSON-RPC, give their hashes
   expect(node.devnet.drops()).toEqual([]);
 });
 
-/** @returns how many transactions of each type there are. */
+/** @returns the number of transactions of each type. */
 async function mineMixedBlocks(count: number): Promise<Record<string, number>> {
   await allowEverything(node);
   const [logger, burner, creator] = [
@@ -191,7 +180,8 @@ async function mineMixedBlocks(count: number): Promise<Record<string, number>> {
   }
   return types;
 }
-/** Account 22 delegates to the token once more, paid for by account 13 (EIP-7702). */
+
+/** Account 22 delegates to the token again; account 13 pays (EIP-7702). */
 async function delegate(nonce: bigint, authorizationNonce: bigint): Promise<Hex> {
   const authority = privateKeyToAccount(devnetAccount(22).privateKey);
   return privateKeyToAccount(devnetAccount(13).privateKey).signTransaction({
@@ -212,7 +202,7 @@ async function delegate(nonce: bigint, authorizationNonce: bigint): Promise<Hex>
   });
 }
 
-/** The transaction that the JSON describes, made by ethers from its parts. */
+/** Builds the transaction that the JSON describes with ethers. */
 function rebuilt(tx: Json): Transaction {
   const parts = {
     type: Number(tx.type),
