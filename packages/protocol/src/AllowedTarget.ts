@@ -1,4 +1,4 @@
-import { describe } from "./describe.js";
+import { describeValue } from "./describeValue.js";
 import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
 import { ProtocolError } from "./protocolError.js";
 
@@ -6,11 +6,11 @@ import { ProtocolError } from "./protocolError.js";
 export interface AllowedTarget {
   /** The contract (20 bytes), or `"*"` for any contract. */
   readonly address: Uint8Array | "*";
-  /** Method selectors (4 bytes each). Absent: any calldata, also none. */
+  /** The permitted method selectors, 4 bytes each. Absent: any calldata, empty calldata included. */
   readonly selectors?: readonly Uint8Array[];
 }
 
-/** The same as text: what configuration files and the wire hold. */
+/** An {@link AllowedTarget} as text, as configuration files and the wire hold it. */
 export interface AllowedTargetJson {
   readonly address: Hex | "*";
   readonly selectors?: readonly Hex[];
@@ -21,7 +21,16 @@ export class InvalidAllowedTargetError extends Error {
   override readonly name = "InvalidAllowedTargetError";
 }
 
-/** Reads a policy from JSON-like input; an empty list is a policy that permits nothing (D4). */
+/**
+ * Reads a policy from parsed JSON. An empty list is a policy that permits nothing (D4).
+ * @throws {@link InvalidAllowedTargetError} that names the entry and its fault.
+ * @example
+ * ```ts
+ * const targets = parseAllowedTargets([
+ *   { address: "0x78cf24370174180738c5b8e352b6d14c83a6c9a9", selectors: ["0xa9059cbb"] },
+ * ]);
+ * ```
+ */
 export function parseAllowedTargets(input: unknown): AllowedTarget[] {
   if (!Array.isArray(input)) throw new InvalidAllowedTargetError("the allowed targets are not a list");
   return input.map((entry: unknown, i) => {
@@ -47,12 +56,18 @@ export function parseAllowedTargets(input: unknown): AllowedTarget[] {
 
 function fixedBytes(value: unknown, length: number, what: string): Uint8Array {
   if (typeof value !== "string" || !new RegExp(`^0x[0-9a-fA-F]{${2 * length}}$`).test(value)) {
-    throw new InvalidAllowedTargetError(`${what} is ${describe(value)}, not ${length} bytes of 0x hex`);
+    throw new InvalidAllowedTargetError(`${what} is ${describeValue(value)}, not ${length} bytes of 0x hex`);
   }
   return hexToBytes(value);
 }
 
-/** The policy as JSON-ready text. */
+/**
+ * Writes a policy as values for JSON: addresses and selectors in 0x hex.
+ * @example
+ * ```ts
+ * console.log(JSON.stringify(allowedTargetsToJson([{ address: "*" }]))); // [{"address":"*"}]
+ * ```
+ */
 export function allowedTargetsToJson(targets: readonly AllowedTarget[]): AllowedTargetJson[] {
   return targets.map(({ address, selectors }) => ({
     address: address === "*" ? "*" : bytesToHex(address),
@@ -60,22 +75,41 @@ export function allowedTargetsToJson(targets: readonly AllowedTarget[]): Allowed
   }));
 }
 
-/** The selector of some calldata (4 bytes), or undefined for calldata shorter than that (D4). */
+/**
+ * Returns the method selector of calldata, 4 bytes, or undefined for calldata shorter than that (D4).
+ * @example
+ * ```ts
+ * const selector = selectorOf(inner.data);
+ * console.log(selector ? bytesToHex(selector) : "no method");
+ * ```
+ */
 export function selectorOf(data: Uint8Array): Uint8Array | undefined {
   return data.length < 4 ? undefined : data.subarray(0, 4);
 }
 
-/** What a policy says of a call. */
+/** The answer of a policy to a call. */
 export type Verdict = "allowed" | "target not allowed" | "selector not allowed";
 
-/** A compiled policy: answers in constant time, however many entries it has. */
+/** A compiled policy. It answers in constant time, however many entries it has. */
 export interface Policy {
+  /**
+   * Tells whether a call is permitted.
+   * @param to the called contract, 20 bytes.
+   * @param data the calldata.
+   */
   check(to: Uint8Array, data: Uint8Array): Verdict;
 }
 
 const ANY_CALLDATA = "any calldata";
 
-/** Compiles a list of {@link AllowedTarget} (D4). Entries for the same address add up. */
+/**
+ * Compiles a policy from its entries (D4). Entries for the same address add up.
+ * @example
+ * ```ts
+ * const policy = compilePolicy([{ address: token, selectors: [hexToBytes("0xa9059cbb")] }]);
+ * console.log(policy.check(token, inner.data)); // "allowed", "target not allowed" or "selector not allowed"
+ * ```
+ */
 export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
   const rules = new Map<string, Set<string> | typeof ANY_CALLDATA>();
   for (const { address, selectors } of targets) {
@@ -104,8 +138,14 @@ export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
 }
 
 /**
- * Asserts a verdict on a call.
- * @throws {@link ProtocolError} `TARGET_NOT_ALLOWED` or `SELECTOR_NOT_ALLOWED`, with `whose` policy it was.
+ * Asserts that a policy permits a call.
+ * @param to the called contract, 20 bytes.
+ * @param whose names the policy in the error, such as `"the waiver's policy"`.
+ * @throws {@link ProtocolError} `TARGET_NOT_ALLOWED` or `SELECTOR_NOT_ALLOWED`.
+ * @example
+ * ```ts
+ * assertVerdict(policy.check(token, inner.data), token, inner.data, "the waiver's policy");
+ * ```
  */
 export function assertVerdict(verdict: Verdict, to: Uint8Array, data: Uint8Array, whose: string): void {
   if (verdict === "allowed") return;

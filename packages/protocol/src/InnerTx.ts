@@ -19,6 +19,11 @@ export type InnerTx = SignedTransaction & { readonly chainId: bigint };
 /**
  * Decodes an InnerTx from its signed bytes (D1, D2).
  * @throws {@link ProtocolError} of code `PARSE_ERROR` or `VALIDATION_FAILED`, and nothing else.
+ * @example
+ * ```ts
+ * const inner = decodeInnerTx(hexToBytes(signedHex));
+ * console.log(inner.chainId, inner.nonce);
+ * ```
  */
 export function decodeInnerTx(raw: Uint8Array): InnerTx {
   const tx = decodeTransaction(raw);
@@ -32,7 +37,14 @@ export function decodeInnerTx(raw: Uint8Array): InnerTx {
   return tx as InnerTx;
 }
 
-/** Decodes an InnerTx from the text that a request holds: 0x-prefixed hex. */
+/**
+ * Decodes an InnerTx from the text in a request: 0x-prefixed hex.
+ * @throws {@link ProtocolError} of code `PARSE_ERROR` or `VALIDATION_FAILED`, and nothing else.
+ * @example
+ * ```ts
+ * const inner = parseInnerTx(signedHex);
+ * ```
+ */
 export function parseInnerTx(text: string): InnerTx {
   return decodeInnerTx(parseHex(text));
 }
@@ -50,7 +62,7 @@ function parseHex(text: string): Uint8Array {
   }
 }
 
-/** What the rules of a network and a waiver say of an InnerTx (D3). */
+/** The rules of a network and a waiver on an InnerTx (D3). */
 export interface InnerTxRules {
   readonly chainId: bigint;
   /** In gas. */
@@ -58,32 +70,41 @@ export interface InnerTxRules {
   /** In bytes of calldata. */
   readonly maxDataLength: number;
   readonly policy: Policy;
-  /** Whose policy it is, for the error: `"the waiver's policy"` unless told otherwise. */
+  /** The name of the policy in errors; `"the waiver's policy"` by default. */
   readonly policyName?: string;
-  /** What narrows the policy further, for who sends (D25). */
+  /** Narrows the policy for this sender (D25). */
   readonly scope?: Policy | undefined;
-  /** Whose scope it is, for the error: `"the sender's scope"` unless told otherwise. */
+  /** The name of the scope in errors; `"the sender's scope"` by default. */
   readonly scopeName?: string;
 }
 
-/** The limits of D3. */
+/** The default limits of D3: in gas, and in bytes of calldata. */
 export const DEFAULT_MAX_GAS_LIMIT = 10_000_000n;
 export const DEFAULT_MAX_DATA_LENGTH = 131_072;
 
-/** An InnerTx that keeps every rule, with what the rules found out on the way. */
+/** An InnerTx that keeps every rule, with what checking the rules computed. */
 export interface ValidInnerTx {
   readonly tx: InnerTx;
-  /** 20 bytes: who signed. */
+  /** The signer's address, 20 bytes. */
   readonly sender: Uint8Array;
-  /** 32 bytes: what the client knows the transaction by (D6). */
+  /** The hash by which the client knows the transaction (D6), 32 bytes. */
   readonly hash: Uint8Array;
-  /** 20 bytes. */
+  /** The called contract, 20 bytes. */
   readonly to: Uint8Array;
 }
 
 /**
  * Asserts the rules on an InnerTx in the order of D3, cheap ones first.
  * @throws {@link ProtocolError} of code `VALIDATION_FAILED`, for the first rule that fails.
+ * @example
+ * ```ts
+ * const { sender, hash } = assertInnerTx(parseInnerTx(signedHex), {
+ *   chainId: CHAIN_IDS.testnet,
+ *   maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
+ *   maxDataLength: DEFAULT_MAX_DATA_LENGTH,
+ *   policy: compilePolicy([{ address: "*" }]),
+ * });
+ * ```
  */
 export function assertInnerTx(
   tx: InnerTx,
@@ -95,17 +116,24 @@ export function assertInnerTx(
   const to = assertCall(tx);
   assertGasLimit(tx, rules.maxGasLimit);
   assertDataLength(tx, rules.maxDataLength);
-  // "InnerTx.to and the method selector taken from InnerTx.data are permitted" (section 5, rule 3; D4).
+  // docs/protocol.md#rule-3-target-and-selector (D4).
   assertVerdict(rules.policy.check(to, tx.data), to, tx.data, rules.policyName ?? "the waiver's policy");
   if (rules.scope) {
     assertVerdict(rules.scope.check(to, tx.data), to, tx.data, rules.scopeName ?? "the sender's scope");
   }
-  // Last, because it costs most: the signature recovers to a sender.
+  // Recovering the sender costs most, so it comes last.
   const sender = recoverSender(tx, crypto);
   return { tx, sender, hash: hashTransaction(tx, crypto), to };
 }
 
-/** "chainId … 988 for mainnet, 2201 for testnet" (section 2; D27). */
+/**
+ * Asserts that the InnerTx is signed for this chain: 988 for mainnet, 2201 for testnet (D27).
+ * @throws {@link ProtocolError} `WRONG_CHAIN_ID`.
+ * @example
+ * ```ts
+ * assertChainId(inner, CHAIN_IDS.testnet);
+ * ```
+ */
 export function assertChainId(tx: InnerTx, chainId: bigint): void {
   if (tx.chainId !== chainId) {
     throw new ProtocolError(
@@ -116,7 +144,15 @@ export function assertChainId(tx: InnerTx, chainId: bigint): void {
   }
 }
 
-/** "InnerTx.gasPrice equals 0" (section 5, rule 2): both fees of EIP-1559 (D1). */
+/**
+ * Asserts that the InnerTx pays nothing (docs/protocol.md#rule-2-gas-price-zero): both fees of EIP-1559 count
+ * (D1).
+ * @throws {@link ProtocolError} `NON_ZERO_GAS_PRICE`.
+ * @example
+ * ```ts
+ * assertZeroGasPrice(inner);
+ * ```
+ */
 export function assertZeroGasPrice(tx: InnerTx): void {
   const gasPrice = highestGasPrice(tx);
   if (gasPrice !== 0n) {
@@ -128,7 +164,15 @@ export function assertZeroGasPrice(tx: InnerTx): void {
   }
 }
 
-/** D3: a call to a contract, and never to the marker (no wrapper inside a wrapper). */
+/**
+ * Asserts that the InnerTx calls a contract, and not the marker: no wrapper inside a wrapper (D3).
+ * @returns the called contract, 20 bytes.
+ * @throws {@link ProtocolError} `CONTRACT_CREATION` or `TARGET_IS_MARKER`.
+ * @example
+ * ```ts
+ * const to = assertCall(inner);
+ * ```
+ */
 export function assertCall(tx: InnerTx): Uint8Array {
   if (tx.to === undefined) {
     throw new ProtocolError(
@@ -146,7 +190,9 @@ export function assertCall(tx: InnerTx): Uint8Array {
   return tx.to;
 }
 
-/** D3: the gas limit covers the transaction's own intrinsic gas and stays under the service's limit. */
+/**
+ * Asserts that the gas limit covers the transaction's intrinsic gas and stays within the service's limit (D3).
+ */
 function assertGasLimit(tx: InnerTx, maxGasLimit: bigint): void {
   assertIntrinsicGas(tx);
   if (tx.gasLimit > maxGasLimit) {
@@ -158,7 +204,14 @@ function assertGasLimit(tx: InnerTx, maxGasLimit: bigint): void {
   }
 }
 
-/** The gas limit covers the transaction's own intrinsic gas (EIP-2028, 2930, 7623). */
+/**
+ * Asserts that the gas limit covers the transaction's own intrinsic gas (EIP-2028, 2930, 7623).
+ * @throws {@link ProtocolError} `GAS_LIMIT_TOO_LOW`.
+ * @example
+ * ```ts
+ * assertIntrinsicGas(inner);
+ * ```
+ */
 export function assertIntrinsicGas(tx: InnerTx): void {
   const needed = intrinsicGas(tx);
   if (tx.gasLimit < needed) {
@@ -170,7 +223,7 @@ export function assertIntrinsicGas(tx: InnerTx): void {
   }
 }
 
-/** D3: calldata of at most `maxDataLength` bytes. */
+/** Asserts that the calldata has at most `maxDataLength` bytes (D3). */
 function assertDataLength(tx: InnerTx, maxDataLength: number): void {
   if (tx.data.length > maxDataLength) {
     throw new ProtocolError(

@@ -4,7 +4,7 @@ import { bytesToBigInt, concatBytes } from "./hex.js";
 import { encodeRlp, type RlpItem } from "./rlp.js";
 import { recoverAddress } from "./signature.js";
 
-/** EIP-2930: the addresses and storage keys that a transaction announces. */
+/** The access list of EIP-2930: the addresses and storage keys that a transaction announces. */
 export type AccessList = readonly {
   /** 20 bytes. */
   readonly address: Uint8Array;
@@ -24,7 +24,7 @@ interface CommonFields {
   readonly data: Uint8Array;
 }
 
-/** Before a signature: what is hashed and signed. */
+/** A transaction before its signature: the fields that are hashed and signed. */
 export type UnsignedTransaction =
   | (CommonFields & {
       readonly type: "legacy";
@@ -64,7 +64,7 @@ function accessListItem(accessList: AccessList): RlpItem {
   return accessList.map(({ address, storageKeys }) => [address, storageKeys]);
 }
 
-/** The fields in wire order, before the signature. */
+/** Lists the fields in wire order, without the signature. */
 function unsignedFields(tx: UnsignedTransaction): RlpItem[] {
   switch (tx.type) {
     case "legacy":
@@ -88,14 +88,26 @@ function envelope(type: UnsignedTransaction["type"], fields: RlpItem[]): Uint8Ar
   return type === "legacy" ? payload : concatBytes(Uint8Array.of(TYPE_BYTES[type]), payload);
 }
 
-/** The 32-byte hash that the sender signs. */
+/**
+ * Returns the 32-byte hash that the sender signs.
+ * @example
+ * ```ts
+ * const signature = await waiver.sign(signingHash(wrapInnerTx(inner, { nonce: 7n })));
+ * ```
+ */
 export function signingHash(tx: UnsignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
   const fields = unsignedFields(tx);
   if (tx.type === "legacy" && tx.chainId !== undefined) fields.push(tx.chainId, 0n, 0n);
   return crypto.keccak256(envelope(tx.type, fields));
 }
 
-/** The signed bytes of a transaction: what {@link decodeTransaction} reads. */
+/**
+ * Encodes a transaction with its signature: the bytes that `decodeTransaction` reads. It checks nothing.
+ * @example
+ * ```ts
+ * const raw = encodeTransaction(unsigned, crypto.sign(signingHash(unsigned), privateKey));
+ * ```
+ */
 export function encodeTransaction(tx: UnsignedTransaction, signature: Signature): Uint8Array {
   const r = bytesToBigInt(signature.compact.subarray(0, 32));
   const s = bytesToBigInt(signature.compact.subarray(32));
@@ -106,7 +118,17 @@ export function encodeTransaction(tx: UnsignedTransaction, signature: Signature)
   return envelope(tx.type, fields);
 }
 
-/** Signs with a private key of 32 bytes. */
+/**
+ * Signs a transaction with a private key of 32 bytes.
+ * @example
+ * ```ts
+ * const signed = signTransaction(
+ *   { type: "legacy", chainId: 2201n, nonce: 0n, gasPrice: 0n, gasLimit: 60_000n, to: token, value: 0n, data },
+ *   privateKey,
+ * );
+ * console.log(bytesToHex(signed.raw));
+ * ```
+ */
 export function signTransaction(
   tx: UnsignedTransaction,
   privateKey: Uint8Array,
@@ -116,20 +138,37 @@ export function signTransaction(
   return { ...tx, signature, raw: encodeTransaction(tx, signature) };
 }
 
-/** The transaction's hash (32 bytes): Keccak-256 of its signed bytes. */
+/**
+ * Returns the transaction's hash (32 bytes): Keccak-256 of its signed bytes.
+ * @example
+ * ```ts
+ * console.log(bytesToHex(hashTransaction(parseInnerTx(signedHex))));
+ * ```
+ */
 export function hashTransaction(tx: SignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
   return crypto.keccak256(tx.raw);
 }
 
 /**
- * The address (20 bytes) whose key signed the transaction.
+ * Returns the address (20 bytes) whose key signed the transaction.
  * @throws {@link ProtocolError} `INVALID_SIGNATURE` if no key can have made the signature.
+ * @example
+ * ```ts
+ * console.log(checksumAddress(recoverSender(parseInnerTx(signedHex))));
+ * ```
  */
 export function recoverSender(tx: SignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
   return recoverAddress(signingHash(tx, crypto), tx.signature, crypto);
 }
 
-/** The highest price per gas that the transaction can pay: 0 for a gas-waived one (both fees of EIP-1559). */
+/**
+ * Returns the highest price per gas that the transaction can pay, in wei: 0 for a gas-waived one, of both fees of
+ * EIP-1559.
+ * @example
+ * ```ts
+ * console.log(highestGasPrice(inner)); // 0n
+ * ```
+ */
 export function highestGasPrice(tx: UnsignedTransaction): bigint {
   if (tx.type !== "eip1559") return tx.gasPrice;
   return tx.maxFeePerGas > tx.maxPriorityFeePerGas ? tx.maxFeePerGas : tx.maxPriorityFeePerGas;

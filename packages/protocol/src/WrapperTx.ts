@@ -12,7 +12,7 @@ import {
 } from "./SignedTransaction.js";
 import { assertWaiverSignature, type WaiverAccount } from "./waiverAccount.js";
 
-/** Gas for unwrapping and verification that a WrapperTx carries on top (D5). */
+/** The gas for unwrapping and verification that a WrapperTx carries on top (D5). */
 export const DEFAULT_VERIFICATION_GAS = 50_000n;
 
 export interface WrapOptions {
@@ -23,8 +23,13 @@ export interface WrapOptions {
 }
 
 /**
- * The unsigned WrapperTx around an InnerTx (D5): legacy EIP-155, to the marker, value 0, gas price 0, its data
- * the signed bytes of the InnerTx, its gas limit the inner's plus its own intrinsic gas plus verification.
+ * Builds the unsigned WrapperTx around an InnerTx (D5): legacy EIP-155, to the marker, of value and gas price 0.
+ * Its data is the signed bytes of the InnerTx; its gas limit is the inner's plus its own intrinsic gas plus
+ * verification.
+ * @example
+ * ```ts
+ * const wrapper = wrapInnerTx(parseInnerTx(signedHex), { nonce: 7n });
+ * ```
  */
 export function wrapInnerTx(inner: InnerTx, { nonce, verificationGas }: WrapOptions): UnsignedTransaction {
   const wrapper = {
@@ -42,10 +47,10 @@ export function wrapInnerTx(inner: InnerTx, { nonce, verificationGas }: WrapOpti
 }
 
 /**
- * Adds the waiver's signature to an unsigned wrapper, as a custody made it over `signingHash(wrapper)`.
+ * Adds the waiver's signature, made over `signingHash(wrapper)`, to an unsigned wrapper.
  * @param waiver the waiver's address, 20 bytes.
- * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if the signature does not recover to the address or has a
- * high s (D33).
+ * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if the signature does not recover to the address or
+ * has a high s (D33).
  * @example
  * ```ts
  * const wrapper = wrapInnerTx(inner, { nonce: 7n });
@@ -64,12 +69,12 @@ export function assembleWrapperTx(
 }
 
 /**
- * Wraps an InnerTx and has the waiver sign the wrapper, wherever its key is.
- * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if what the waiver gives is not its signature, and whatever
- * the waiver's `sign` throws.
+ * Wraps an InnerTx and has the waiver sign the wrapper, wherever its key is kept.
+ * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` if the signature is not the waiver's, and whatever the
+ * waiver's `sign` throws.
  * @example
  * ```ts
- * const { raw } = await signWrapperTx(parseInnerTx(signedHex), privateKeyAccount(key), { nonce: 7n });
+ * const { raw } = await signWrapperTx(parseInnerTx(signedHex), privateKeyAccount(privateKey), { nonce: 7n });
  * ```
  */
 export async function signWrapperTx(
@@ -84,9 +89,14 @@ export async function signWrapperTx(
 }
 
 /**
- * Wraps an InnerTx and signs the wrapper with a key that is at hand, at once: the same bytes as {@link signWrapperTx} with
- * the account of this key. For batches, where a recovery for each signature would double the work.
+ * Wraps an InnerTx and signs the wrapper at once, with a key that is at hand. It gives the same bytes as {@link
+ * signWrapperTx} with the account of this key. It is for batches, where recovering each signature would double the
+ * work.
  * @param waiverKey the waiver's private key, 32 bytes.
+ * @example
+ * ```ts
+ * const { raw } = signWrapperTxWithKey(parseInnerTx(signedHex), privateKey, { nonce: 7n });
+ * ```
  */
 export function signWrapperTxWithKey(
   inner: InnerTx,

@@ -1,5 +1,5 @@
-// The ABI of the WaiverRegistry, for exactly the functions, events and errors that are needed of it. Written by
-// hand because that is 150 lines, and a library that reads any ABI is a hundred times as much.
+// The part of the contract ABI that the WaiverRegistry needs (D12). It is written by hand: 150 lines, where a library
+// for any ABI has a hundred times as much.
 
 import type { AllowedTarget } from "./AllowedTarget.js";
 import { crypto } from "./crypto/crypto.js";
@@ -8,25 +8,43 @@ import { bytesToBigInt, bytesToHex, concatBytes, type Hex, hexToBytes } from "./
 const WORD = 32;
 const text = new TextEncoder();
 
-/** The first four bytes of the hash of a signature: `vote(uint256,bool)`. */
+/**
+ * Returns the selector of a function signature: the first four bytes of its hash.
+ * @example
+ * ```ts
+ * console.log(selectorOfSignature("transfer(address,uint256)")); // "0xa9059cbb"
+ * ```
+ */
 export function selectorOfSignature(signature: string): Hex {
   return bytesToHex(crypto.keccak256(text.encode(signature)).subarray(0, 4));
 }
 
-/** The first topic of an event. */
+/**
+ * Returns the first topic (32 bytes) of an event's logs: the hash of its signature.
+ * @example
+ * ```ts
+ * const topic = topicOf("WaiverRevoked(address)");
+ * ```
+ */
 export function topicOf(signature: string): Hex {
   return bytesToHex(crypto.keccak256(text.encode(signature)));
 }
 
-/** What a call can have as an argument. Addresses are 20 bytes. */
+/** An argument of a call. Addresses are 20 bytes. */
 export type Argument = bigint | boolean | Uint8Array | readonly AllowedTarget[];
 
-/** Calldata of a function: its selector and its arguments. */
+/**
+ * Encodes the calldata of a function: its selector and its arguments.
+ * @example
+ * ```ts
+ * const data = encodeCall("transfer(address,uint256)", token, 10n ** 18n);
+ * ```
+ */
 export function encodeCall(signature: string, ...values: readonly Argument[]): Uint8Array {
   return concatBytes(hexToBytes(selectorOfSignature(signature)), encodeTuple(values.map(encodeArgument)));
 }
 
-/** An encoded value; a dynamic one lies behind the others, and its offset in its place. */
+/** An encoded value. A dynamic one lies behind the others, and its offset stands in its place. */
 interface Encoded {
   readonly dynamic: boolean;
   readonly bytes: Uint8Array;
@@ -71,12 +89,21 @@ function encodeTarget({ address, selectors }: AllowedTarget): Encoded {
   return { dynamic: true, bytes: encodeTuple([word(target), ...flags, encodeArray(list)]) };
 }
 
-/** What a contract returned is not what its ABI promises: it is another contract. */
+/**
+ * Thrown when what a contract returned does not fit its ABI: the called address holds another contract.
+ */
 export class UnexpectedResultError extends Error {
   override readonly name = "UnexpectedResultError";
 }
 
-/** Reads a returned tuple word by word. Offsets in it count from its own start. */
+/**
+ * Reads a returned tuple word by word. Offsets in it count from its own start.
+ * @example
+ * ```ts
+ * const result = new ResultReader(hexToBytes(resultHex));
+ * const balance = result.uint();
+ * ```
+ */
 export class ResultReader {
   readonly #bytes: Uint8Array;
   readonly #start: number;
@@ -112,17 +139,17 @@ export class ResultReader {
     return this.#array((items) => items.#tuple().#target());
   }
 
-  /** A dynamic string, read as UTF-8. */
+  /** Reads a dynamic string as UTF-8. */
   text(): string {
     const text = this.#tuple();
-    const length = text.#small();
+    const length = text.#readLength();
     if (text.#at + length > this.#bytes.length) {
       throw new UnexpectedResultError(`a text of ${length} bytes is past the end`);
     }
     return new TextDecoder().decode(this.#bytes.subarray(text.#at, text.#at + length));
   }
 
-  /** The bytes that have not been read. */
+  /** Returns the bytes that have not been read. */
   rest(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
@@ -136,20 +163,20 @@ export class ResultReader {
 
   #array<T>(read: (items: ResultReader) => T): T[] {
     const list = this.#tuple();
-    const length = list.#small();
+    const length = list.#readLength();
     const items = new ResultReader(this.#bytes, list.#at);
     const all: T[] = [];
-    // Word by word, so that a length that lies ends with the bytes.
+    // Read word by word, a length that is too large ends with the bytes, before memory is taken for it.
     while (all.length < length) all.push(read(items));
     return all;
   }
 
-  /** Follows an offset. */
+  /** Follows the offset that is the next word. */
   #tuple(): ResultReader {
-    return new ResultReader(this.#bytes, this.#start + this.#small());
+    return new ResultReader(this.#bytes, this.#start + this.#readLength());
   }
 
-  #small(): number {
+  #readLength(): number {
     const value = this.uint();
     if (value > BigInt(this.#bytes.length)) throw new UnexpectedResultError(`${value} is past the end`);
     return Number(value);

@@ -9,9 +9,14 @@ const UINT256_BYTES = 32;
 const MAX_NONCE = 2n ** 64n - 1n;
 
 /**
- * Decodes the bytes of one signed transaction, strictly canonical (D2). Byte fields are views of `raw`.
- * @throws {@link ProtocolError} with code `PARSE_ERROR` for what is not a transaction, and
- * `VALIDATION_FAILED` for an unsupported type, a nonce of 2^64-1, or a signature that no key can have made.
+ * Decodes the bytes of one signed transaction in strictly canonical form (D2). Byte fields are views of `raw`.
+ * @throws {@link ProtocolError} with code `PARSE_ERROR` for bytes that are no transaction, and `VALIDATION_FAILED`
+ * for an unsupported type, a nonce of 2^64-1, or a signature that no key can have made.
+ * @example
+ * ```ts
+ * const tx = decodeTransaction(hexToBytes(signedHex));
+ * console.log(tx.type, tx.nonce, bytesToHex(recoverSender(tx)));
+ * ```
  */
 export function decodeTransaction(raw: Uint8Array): SignedTransaction {
   const first = raw[0];
@@ -48,7 +53,7 @@ function decodeLegacy(raw: Uint8Array): SignedTransaction {
   return { type: "legacy", chainId, nonce, gasPrice, ...rest, signature: { compact, yParity }, raw };
 }
 
-/** EIP-155: v = 35 + 2·chainId + parity; 27 and 28 are from before it. */
+/** Splits v by EIP-155: v = 35 + 2·chainId + parity. The values 27 and 28 are from before it. */
 function splitV(v: bigint): { chainId: bigint | undefined; yParity: 0 | 1 } {
   if (v === 27n || v === 28n) return { chainId: undefined, yParity: v === 27n ? 0 : 1 };
   if (v >= 35n) return { chainId: (v - 35n) / 2n, yParity: (v - 35n) % 2n === 0n ? 0 : 1 };
@@ -138,7 +143,7 @@ function putInteger(fields: RlpReader, what: "r" | "s", into: Uint8Array): void 
   into.set(bytes, into.length - bytes.length);
 }
 
-/** D2: nonce < 2^64-1 (EIP-2681), 0 < r < n, 0 < s ≤ n/2 (EIP-2). */
+/** Asserts the ranges of D2: nonce < 2^64-1 (EIP-2681), 0 < r < n, 0 < s ≤ n/2 (EIP-2). */
 function assertRanges(tx: SignedTransaction): SignedTransaction {
   if (tx.nonce >= MAX_NONCE) {
     throw new ProtocolError("NONCE_OUT_OF_RANGE", `nonce ${tx.nonce} is not below 2^64-1`, {

@@ -10,7 +10,13 @@ const HEX_CODES = Uint8Array.from(HEX_DIGITS.join(""), (character) => character.
 const SHORT = 16;
 const ascii = new TextDecoder();
 
-/** The bytes as 0x-prefixed lower-case hex. */
+/**
+ * Writes bytes as 0x-prefixed lower-case hex.
+ * @example
+ * ```ts
+ * console.log(bytesToHex(Uint8Array.of(0xf3, 0x33))); // "0xf333"
+ * ```
+ */
 export function bytesToHex(bytes: Uint8Array): Hex {
   if (bytes.length > SHORT) return longToHex(bytes);
   let hex = "";
@@ -50,8 +56,12 @@ export class InvalidHexError extends Error {
 }
 
 /**
- * The bytes of a 0x-prefixed hex string of even length, upper or lower case.
- * @throws {@link InvalidHexError} which names the first thing that is wrong and where.
+ * Reads a 0x-prefixed hex string of even length, upper or lower case.
+ * @throws {@link InvalidHexError} that names the first fault and its position.
+ * @example
+ * ```ts
+ * const raw = hexToBytes(signedHex);
+ * ```
  */
 export function hexToBytes(hex: string): Uint8Array {
   if (!hex.startsWith("0x")) throw new InvalidHexError("it does not begin with 0x", 0);
@@ -71,12 +81,26 @@ export function hexToBytes(hex: string): Uint8Array {
   return bytes;
 }
 
+/**
+ * Tells whether two byte strings are the same. Not for secrets: the time depends on the bytes.
+ * @example
+ * ```ts
+ * console.log(bytesEqual(recoverSender(tx), waiver.address));
+ * ```
+ */
 export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
 }
 
+/**
+ * Joins byte strings in the order given.
+ * @example
+ * ```ts
+ * const calldata = concatBytes(hexToBytes("0xa9059cbb"), new Uint8Array(64));
+ * ```
+ */
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
@@ -87,12 +111,25 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-/** Big-endian bytes as an unsigned integer; no bytes are 0. */
+/**
+ * Reads big-endian bytes as an unsigned integer; no bytes are 0.
+ * @example
+ * ```ts
+ * console.log(bytesToBigInt(Uint8Array.of(1, 0))); // 256n
+ * ```
+ */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
   return bytes.length === 0 ? 0n : BigInt(bytesToHex(bytes));
 }
 
-/** The shortest big-endian bytes of an unsigned integer; 0 is no bytes, as RLP has it. */
+/**
+ * Writes an unsigned integer as its shortest big-endian bytes; 0 is no bytes, as in RLP.
+ * @throws RangeError on a negative value.
+ * @example
+ * ```ts
+ * console.log(bigIntToBytes(256n)); // Uint8Array [1, 0]
+ * ```
+ */
 export function bigIntToBytes(value: bigint): Uint8Array {
   if (value < 0n) throw new RangeError(`an unsigned integer cannot be ${value}`);
   if (value === 0n) return new Uint8Array(0);

@@ -5,7 +5,7 @@ export { crypto, setCryptoBackend } from "./crypto/crypto.js";
 export type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 export { javascriptCrypto } from "./crypto/javascript.js";
 export * from "./decodeTransaction.js";
-export { describe } from "./describe.js";
+export { describeValue } from "./describeValue.js";
 export * from "./hex.js";
 export * from "./InnerTx.js";
 export * from "./intrinsicGas.js";

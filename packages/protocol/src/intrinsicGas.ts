@@ -15,8 +15,13 @@ function calldataTokens(data: Uint8Array): bigint {
 }
 
 /**
- * The least gas limit of a transaction, in gas: 21,000, its calldata (EIP-2028: 4 a zero byte, 16 any other),
- * its access list (EIP-2930), or the floor that its calldata sets (EIP-7623), whichever is higher.
+ * Returns the least gas limit of a transaction, in gas. That is 21,000 with the price of its calldata (EIP-2028: 4
+ * a zero byte, 16 any other) and of its access list (EIP-2930), or the floor that the calldata sets (EIP-7623),
+ * whichever is higher.
+ * @example
+ * ```ts
+ * const gasLimit = intrinsicGas(unsigned) + 50_000n;
+ * ```
  */
 export function intrinsicGas(tx: UnsignedTransaction): bigint {
   const tokens = calldataTokens(tx.data);

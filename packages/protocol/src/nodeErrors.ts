@@ -1,7 +1,7 @@
 import { isReason, type Reason } from "./reasons.js";
 
 /**
- * What a node's answer to `eth_sendRawTransaction` means for the wrapper that was sent.
+ * The meaning of a node's answer to `eth_sendRawTransaction` for the wrapper that was sent.
  *
  * - `accepted`: the node has the wrapper, now or from before.
  * - `nonce too low`: the chain has used the wrapper's nonce; only the chain tells for which transaction.
@@ -13,7 +13,8 @@ import { isReason, type Reason } from "./reasons.js";
  * - `inner too early`: the user's earlier transaction is missing.
  * - `inner too late`: the user's nonce is used, by this InnerTx or by another transaction; the chain tells.
  * - `disputed`: the error is unknown; whether the node has the wrapper must be looked up.
- * - `ambiguous`: no answer came, and the node may have the wrapper. Send the same bytes again, never another nonce.
+ * - `ambiguous`: no answer came, and the node may have the wrapper. Send the same bytes again, never another
+ * nonce.
  */
 export type SendVerdict =
   | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "inner too early" | "inner too late" }

@@ -1,9 +1,16 @@
 import type { AllowedTarget, Policy } from "./AllowedTarget.js";
 import { bytesToHex, hexToBytes } from "./hex.js";
 
-// Policies put together: what all of them permit, and what any one of them permits.
+// Combinations of policies: what all of them permit, and what any one of them permits.
 
-/** Permits what every one of them permits; otherwise the verdict is that of the first that does not. */
+/**
+ * Returns the policy that permits what every given one permits. Otherwise its verdict is that of the first that
+ * refuses.
+ * @example
+ * ```ts
+ * const policy = everyPolicy([waiverPolicy, keyScope]);
+ * ```
+ */
 export function everyPolicy(policies: readonly Policy[]): Policy {
   return {
     check(to, data) {
@@ -16,7 +23,14 @@ export function everyPolicy(policies: readonly Policy[]): Policy {
   };
 }
 
-/** Permits what at least one of them permits; otherwise the verdict is that of the one that comes nearest to it. */
+/**
+ * Returns the policy that permits what at least one given policy permits. Otherwise its verdict is that of the
+ * policy that comes nearest: `selector not allowed` before `target not allowed`.
+ * @example
+ * ```ts
+ * const policy = anyPolicy([waiverPolicy, compilePolicy([{ address: "*" }])]);
+ * ```
+ */
 export function anyPolicy(policies: readonly Policy[]): Policy {
   return {
     check(to, data) {
@@ -33,15 +47,28 @@ export function anyPolicy(policies: readonly Policy[]): Policy {
 
 const ANY = "any calldata";
 
-/** By address in hex or `*`: the permitted selectors in hex, or any calldata. */
+/** The permitted selectors in hex, or any calldata, by address in hex or `*`. */
 type Scopes = Map<string, ReadonlySet<string> | typeof ANY>;
 
-/** The same policy with one entry an address, in a fixed order, and without what another entry permits anyway (D4). */
+/**
+ * Returns the union of policies in normal form: one entry an address, in a fixed order, without what another entry
+ * permits anyway (D4).
+ * @example
+ * ```ts
+ * const targets = uniteTargets([{ address: token }], [{ address: "*", selectors: [hexToBytes("0xa9059cbb")] }]);
+ * ```
+ */
 export function uniteTargets(...lists: readonly (readonly AllowedTarget[])[]): AllowedTarget[] {
   return targetsOf(scopesOf(lists.flat()));
 }
 
-/** The policy that permits what both permit: entries of one meet those of the other. */
+/**
+ * Returns the policy that permits what both permit, in the normal form of {@link uniteTargets}.
+ * @example
+ * ```ts
+ * const targets = intersectTargets([{ address: "*" }], [{ address: token }]); // only the token
+ * ```
+ */
 export function intersectTargets(
   one: readonly AllowedTarget[],
   other: readonly AllowedTarget[],
@@ -49,7 +76,8 @@ export function intersectTargets(
   const scopes: Scopes = new Map();
   const [first, second] = [scopesOf(one), scopesOf(other)];
   for (const [address, selectors] of first) {
-    // An entry for any contract meets every entry of the other; one for a contract the same, and that for any.
+    // An entry for any contract meets every entry of the other policy. An entry for one contract meets the entry for the
+    // same contract and the entry for any.
     const met = address === "*" ? second.keys() : [address, "*"];
     for (const where of met) {
       const others = second.get(where);

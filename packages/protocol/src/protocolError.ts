@@ -1,12 +1,21 @@
 import { codeOf, type ErrorCode, type Reason } from "./reasons.js";
 
-/** What an error says of the values involved: JSON-safe, so that it can travel. */
+/** The values that an error names, for programs. They are JSON-safe, so that they can travel. */
 export type ErrorValues = Readonly<Record<string, string | number | boolean | null>>;
 
 /**
- * The one error that the protocol's decoders and rules throw.
- * `reason` names the rule, `code` the document's code it belongs to, `message` says it for a person with the
- * values involved, `values` gives the same values to a program.
+ * The one error that the protocol's decoders and rules throw. `reason` names the rule that failed, `code` the
+ * error code that it belongs to (docs/protocol.md#error-codes), `message` tells a person with the values involved,
+ * and `values` gives them to a program.
+ * @example
+ * ```ts
+ * try {
+ *   assertInnerTx(parseInnerTx(signedHex), rules);
+ * } catch (error) {
+ *   if (!(error instanceof ProtocolError)) throw error;
+ *   console.log(error.code, error.reason, error.message, error.values);
+ * }
+ * ```
  */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";

@@ -1,4 +1,4 @@
-/** The error codes of a result line: the eight of the protocol document, and no others. */
+/** The eight error codes of a result line (docs/protocol.md#error-codes). */
 export const LINE_CODES = [
   "PARSE_ERROR",
   "INVALID_REQUEST",
@@ -10,7 +10,7 @@ export const LINE_CODES = [
   "TIMEOUT",
 ] as const;
 
-/** What a request refused whole can also say (D21); never in a result line. */
+/** The further codes of a request refused whole (D21). They are never in a result line. */
 export const REQUEST_ONLY_CODES = ["UNAUTHORIZED", "UNAVAILABLE", "NOT_FOUND"] as const;
 
 export type LineCode = (typeof LINE_CODES)[number];
@@ -64,17 +64,17 @@ export const REASONS = {
   WRAPPER_NONCE_GAP: "BROADCAST_FAILED",
   WRAPPER_GAS_LIMIT_TOO_LOW: "BROADCAST_FAILED",
 
-  // What became of the broadcast (D16, D17).
+  // The broadcast failed, or its outcome is not known in time (D16, D17).
   NODE_REFUSED: "BROADCAST_FAILED",
   REVERTED: "BROADCAST_FAILED",
   NOT_BROADCAST: "TIMEOUT",
   NOT_INCLUDED: "TIMEOUT",
   OUTCOME_UNKNOWN: "TIMEOUT",
 
-  // What was asked for is not there to be watched (D23).
+  // A WebSocket asked to watch an unknown submission (D23).
   UNKNOWN_SUBMISSION: "INVALID_REQUEST",
 
-  // What came is no request.
+  // The bytes on the connection are no request.
   MALFORMED_HTTP: "INVALID_REQUEST",
   HEAD_TOO_LARGE: "INVALID_REQUEST",
   REQUEST_TOO_SLOW: "INVALID_REQUEST",
@@ -118,17 +118,36 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** Can the code be that of a result line? */
+/**
+ * Tells whether a code can be that of a result line.
+ * @example
+ * ```ts
+ * console.log(isLineCode("TIMEOUT"), isLineCode("UNAUTHORIZED")); // true false
+ * ```
+ */
 export function isLineCode(code: string): code is LineCode {
   return LINE_CODES.some((known) => known === code);
 }
 
-/** The code that a reason belongs to. */
+/**
+ * Returns the code that a reason belongs to (D13).
+ * @example
+ * ```ts
+ * console.log(codeOf("NONCE_GAP")); // "VALIDATION_FAILED"
+ * ```
+ */
 export function codeOf(reason: Reason): ErrorCode {
   return REASONS[reason];
 }
 
-/** Tells whether a name is one of the reasons that this library knows. */
+/**
+ * Tells whether a name is one of the reasons that this version knows. A newer service may send others (D26).
+ * @example
+ * ```ts
+ * const { reason } = error;
+ * if (reason !== undefined && isReason(reason)) console.log(codeOf(reason));
+ * ```
+ */
 export function isReason(name: string): name is Reason {
   return Object.hasOwn(REASONS, name);
 }

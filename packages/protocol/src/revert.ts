@@ -1,15 +1,23 @@
 import { ResultReader, UnexpectedResultError } from "./abi.js";
 import { bytesToHex, type Hex } from "./hex.js";
 
-/** Why a call reverted, as far as its data tells. */
+/** The reason of a revert, as far as its data tells. */
 export interface Revert {
   /** `error`: a text; `panic`: a fault that the compiler checks for; `custom`: an error of the contract's own. */
   readonly kind: "error" | "panic" | "custom" | "empty";
-  /** The text, or in words what the data says. */
+  /** The contract's text, or a description of the data. */
   readonly message: string;
 }
 
-/** Nodes put what a call returned into the `data` of their error, some of them a level or two deeper. */
+/**
+ * Finds the returned data of a reverted call in the `data` of a node's error. Some nodes nest it a level or two
+ * deeper.
+ * @example
+ * ```ts
+ * const data = revertDataIn(nodeError.data);
+ * if (data !== undefined) console.log(decodeRevert(hexToBytes(data)).message);
+ * ```
+ */
 export function revertDataIn(data: unknown): Hex | undefined {
   let inner = data;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -23,7 +31,7 @@ export function revertDataIn(data: unknown): Hex | undefined {
 const MAX_DEPTH = 4;
 const ERROR = "0x08c379a0";
 const PANIC = "0x4e487b71";
-/** A text is told to people: no more of it than they read. */
+/** People read the text, so it is cut at this length. */
 const MAX_CHARACTERS = 1_000;
 
 /** The codes of Panic(uint256), as the Solidity documentation has them. */
@@ -39,7 +47,13 @@ const PANICS: Readonly<Record<string, string>> = {
   "81": "a call of a function that was not set",
 };
 
-/** Reads the data of a revert: Solidity's Error(string) and Panic(uint256), or an error of the contract's own. */
+/**
+ * Decodes the data of a revert: Solidity's Error(string) and Panic(uint256), or an error of the contract's own.
+ * @example
+ * ```ts
+ * console.log(decodeRevert(hexToBytes(resultHex)).message); // "insufficient allowance"
+ * ```
+ */
 export function decodeRevert(data: Uint8Array): Revert {
   if (data.length === 0) return { kind: "empty", message: "without a reason" };
   const text = revertText(data);
@@ -51,7 +65,14 @@ export function decodeRevert(data: Uint8Array): Revert {
     : { kind: "custom", message: `with the contract's own error ${bytesToHex(data.subarray(0, 4))}` };
 }
 
-/** The whole text of Solidity's Error(string); undefined for any other data. {@link decodeRevert} shortens it. */
+/**
+ * Returns the whole text of Solidity's Error(string), or undefined for any other data. {@link decodeRevert}
+ * shortens it.
+ * @example
+ * ```ts
+ * const text = revertText(hexToBytes(resultHex));
+ * ```
+ */
 export function revertText(data: Uint8Array): string | undefined {
   return argumentOf(ERROR, data, (argument) => argument.text());
 }
@@ -63,7 +84,9 @@ function readPanic(data: Uint8Array): Revert | undefined {
   return { kind: "panic", message: `panic 0x${code.toString(16).padStart(2, "0")}: ${meaning}` };
 }
 
-/** Undefined for another selector, and for data that is not what the selector says. */
+/**
+ * Reads the argument behind a selector; undefined for another selector, and for data that does not fit it.
+ */
 function argumentOf<T>(selector: Hex, data: Uint8Array, read: (argument: ResultReader) => T): T | undefined {
   if (bytesToHex(data.subarray(0, 4)) !== selector) return undefined;
   try {
@@ -74,7 +97,7 @@ function argumentOf<T>(selector: Hex, data: Uint8Array, read: (argument: ResultR
   }
 }
 
-/** What a contract says is anybody's text: no control characters, and not without end. */
+/** The text of a contract can be anything: control characters are replaced, and it is cut. */
 function shorten(text: string): string {
   const start = text.slice(0, MAX_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
   return text.length > MAX_CHARACTERS ? `${start}…` : start;

@@ -1,31 +1,40 @@
 import { bigIntToBytes, bytesToBigInt } from "./hex.js";
 import { ProtocolError } from "./protocolError.js";
 
-/** What RLP can encode: bytes, an unsigned integer (shortest form), or a list of these. */
+/** A value for RLP: bytes, an unsigned integer (written in shortest form), or a list of these. */
 export type RlpItem = Uint8Array | bigint | readonly RlpItem[];
 
 const EMPTY = new Uint8Array(0);
 const TWO_TO_256 = 2n ** 256n;
 
-/** The longest header: one byte and a length of up to 8. */
+/** The length of the longest header: one byte and a length of up to 8. */
 const MAX_HEADER = 9;
 
-/** The canonical RLP encoding (Yellow Paper, appendix B). */
+/**
+ * Encodes a value as canonical RLP (Yellow Paper, appendix B).
+ * @example
+ * ```ts
+ * console.log(bytesToHex(encodeRlp([1n, hexToBytes("0xf333")]))); // "0xc40182f333"
+ * ```
+ */
 export function encodeRlp(item: RlpItem): Uint8Array {
-  const buffer = new Uint8Array(mostBytes(item));
+  const buffer = new Uint8Array(maxEncodedLength(item));
   return buffer.slice(write(item, buffer, buffer.length));
 }
 
-/** At least as many bytes as the encoding has. */
-function mostBytes(item: RlpItem): number {
+/** Returns a length that the encoding does not exceed. */
+function maxEncodedLength(item: RlpItem): number {
   if (typeof item === "bigint") return MAX_HEADER + (item < TWO_TO_256 ? 32 : item.toString(16).length);
   if (item instanceof Uint8Array) return MAX_HEADER + item.length;
   let length = MAX_HEADER;
-  for (const element of item) length += mostBytes(element);
+  for (const element of item) length += maxEncodedLength(element);
   return length;
 }
 
-/** Writes an item so that it ends at `end` and returns where it begins: backwards, since lengths come first. */
+/**
+ * Writes an item so that it ends at `end`, and returns where it begins. Lengths come first, so it writes
+ * backwards.
+ */
 function write(item: RlpItem, buffer: Uint8Array, end: number): number {
   if (typeof item === "bigint") return writeBytes(bigIntToBytes(item), buffer, end);
   if (item instanceof Uint8Array) return writeBytes(item, buffer, end);
@@ -60,9 +69,15 @@ interface Item {
 }
 
 /**
- * Reads canonical RLP one item after the other (D2): no recursion, so depth costs nothing, and no copies, so
- * what it returns are views of the bytes it was given. Offsets in errors count from the start of `bytes`.
+ * Reads canonical RLP one item after the other (D2). It does not recurse, so depth costs nothing, and does not
+ * copy: what it returns are views of the bytes it was given. Offsets in errors count from the start of `bytes`.
  * @throws {@link ProtocolError} `MALFORMED_RLP` or `NON_CANONICAL_RLP`, and nothing else.
+ * @example
+ * ```ts
+ * const fields = new RlpReader(hexToBytes("0xc40182f333")).list("the pair");
+ * console.log(fields.integer("a number", 8), fields.bytes("an address"));
+ * fields.finish("the pair");
+ * ```
  */
 export class RlpReader {
   readonly #bytes: Uint8Array;
@@ -75,7 +90,7 @@ export class RlpReader {
     this.#end = end;
   }
 
-  /** True when every item has been read. */
+  /** Tells whether every item has been read. */
   get done(): boolean {
     return this.#at >= this.#end;
   }
@@ -89,7 +104,7 @@ export class RlpReader {
     return new RlpReader(this.#bytes, item.start, item.end);
   }
 
-  /** The next item, which must be a byte string. */
+  /** Reads the next item, which must be a byte string. */
   bytes(what: string): Uint8Array {
     const item = this.#next(what);
     if (item.kind !== "bytes") {
@@ -100,12 +115,12 @@ export class RlpReader {
     return this.#bytes.subarray(item.start, item.end);
   }
 
-  /** The next item as an unsigned integer of at most `maxBytes` bytes, without leading zeros. */
+  /** Reads the next item as an unsigned integer of at most `maxBytes` bytes, without leading zeros. */
   integer(what: string, maxBytes: number): bigint {
     return bytesToBigInt(this.integerBytes(what, maxBytes));
   }
 
-  /** The same as big-endian bytes in their shortest form; 0 is no bytes. */
+  /** Reads an unsigned integer as big-endian bytes in their shortest form; 0 is no bytes. */
   integerBytes(what: string, maxBytes: number): Uint8Array {
     const offset = this.#at;
     const bytes = this.bytes(what);
@@ -122,7 +137,7 @@ export class RlpReader {
     return bytes;
   }
 
-  /** Asserts that nothing follows. */
+  /** Asserts that no item follows. */
   finish(what: string): void {
     if (!this.done) {
       const extra = this.#end - this.#at;

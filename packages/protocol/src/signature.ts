@@ -8,8 +8,12 @@ import { ProtocolError } from "./protocolError.js";
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /**
- * Asserts that a signature is the only one of its kind: 0 < r < n and 0 < s ≤ n/2 (D2, EIP-2).
+ * Asserts that a signature is in its one canonical form: 0 < r < n and 0 < s ≤ n/2 (D2, EIP-2).
  * @throws {@link ProtocolError} `INVALID_SIGNATURE` or `HIGH_S_SIGNATURE`.
+ * @example
+ * ```ts
+ * assertCanonicalSignature(await waiver.sign(signingHash(unsigned)));
+ * ```
  */
 export function assertCanonicalSignature({ compact }: Signature): void {
   const r = bytesToBigInt(compact.subarray(0, 32));
@@ -32,8 +36,13 @@ export function assertCanonicalSignature({ compact }: Signature): void {
 }
 
 /**
- * The address (20 bytes) whose key signed the 32-byte hash.
+ * Returns the address (20 bytes) whose key signed the 32-byte hash.
  * @throws {@link ProtocolError} `INVALID_SIGNATURE` if no key can have made the signature.
+ * @example
+ * ```ts
+ * const hash = signingHash(unsigned);
+ * console.log(checksumAddress(recoverAddress(hash, await waiver.sign(hash))));
+ * ```
  */
 export function recoverAddress(
   hash: Uint8Array,

@@ -19,43 +19,60 @@ import { highestGasPrice, recoverSender, type SignedTransaction } from "./Signed
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** What the validators' rules read of the chain. Addresses are 20 bytes. */
+/** The state of the chain that the validators' rules read. Addresses are 20 bytes. */
 export interface ChainView {
   readonly chainId: bigint;
   isWaiver(address: Uint8Array): MaybePromise<boolean>;
-  /** The verdict of the waiver's AllowedTarget policy (D4). */
+  /** Returns the verdict of the waiver's AllowedTarget policy (D4). */
   isAllowed(waiver: Uint8Array, to: Uint8Array, data: Uint8Array): MaybePromise<Verdict>;
-  /** The next nonce of an account. */
+  /** Returns the next nonce of an account. */
   nonceOf(address: Uint8Array): MaybePromise<bigint>;
-  /** In wei. */
+  /** Returns the balance of an account, in wei. */
   balanceOf(address: Uint8Array): MaybePromise<bigint>;
 }
 
 /**
- * `exact`: a nonce must be the account's next (a strict pool, and every block). `gaps`: one further ahead may
- * wait (a queueing pool).
+ * The rule for nonces. `exact`: a nonce must be the account's next (a strict pool, and every block). `gaps`: a
+ * nonce further ahead may wait (a queueing pool).
  */
 export type NonceRule = "exact" | "gaps";
 
-/** A wrapper that keeps every rule. */
+/** A wrapper that keeps every rule, with what checking the rules computed. */
 export interface ValidWrapper {
   readonly wrapper: SignedTransaction;
-  /** 20 bytes: who signed the wrapper. */
+  /** The signer of the wrapper, 20 bytes. */
   readonly waiver: Uint8Array;
   readonly inner: InnerTx;
-  /** 20 bytes: who signed the inner. */
+  /** The signer of the InnerTx, 20 bytes. */
   readonly sender: Uint8Array;
 }
 
-/** "A transaction is a waiver wrapper transaction if and only if its `to` equals the marker address." */
+/**
+ * Tells whether a transaction is a wrapper: if and only if its `to` is the marker address
+ * (docs/protocol.md#definitions).
+ * @example
+ * ```ts
+ * if (isWrapper(tx)) console.log("carries", bytesToHex(decodeInnerTx(tx.data).raw));
+ * ```
+ */
 export function isWrapper(tx: { readonly to: Uint8Array | undefined }): boolean {
   return tx.to !== undefined && bytesEqual(tx.to, MARKER_ADDRESS);
 }
 
 /**
- * Asserts the validators' rules on the bytes of a transaction to the marker, in the order of D7.
- * A refusal must change no state and use no nonce.
+ * Asserts the validators' rules on the bytes of a transaction to the marker, in the order of D7. A refusal must
+ * change no state and use no nonce.
  * @throws {@link ProtocolError} for the first check that fails; `values.check` is its name.
+ * @example
+ * ```ts
+ * const { waiver, sender } = await assertWrapper(hexToBytes(signedHex), {
+ *   chainId: CHAIN_IDS.testnet,
+ *   isWaiver: () => true,
+ *   isAllowed: (_waiver, to, data) => compilePolicy([{ address: "*" }]).check(to, data),
+ *   nonceOf: () => 0n,
+ *   balanceOf: () => 0n,
+ * });
+ * ```
  */
 export async function assertWrapper(
   raw: Uint8Array,
@@ -63,19 +80,19 @@ export async function assertWrapper(
   nonces: NonceRule = "exact",
   crypto: Crypto = defaultCrypto,
 ): Promise<ValidWrapper> {
-  const wrapper = checked("wrapper decodes", "WRAPPER_INVALID", () => decodeWrapper(raw));
-  const waiver = checked("wrapper signature", "WRAPPER_INVALID_SIGNATURE", () =>
+  const wrapper = nameCheck("wrapper decodes", "WRAPPER_INVALID", () => decodeWrapper(raw));
+  const waiver = nameCheck("wrapper signature", "WRAPPER_INVALID_SIGNATURE", () =>
     recoverWaiver(wrapper, chain.chainId, crypto),
   );
   await assertRegistered(waiver, chain);
   assertWrapperPrice(wrapper);
   assertWrapperValue(wrapper);
-  const inner = checked("inner decodes", undefined, () => decodeInnerTx(wrapper.data));
-  checked("inner gas price", undefined, () => assertZeroGasPrice(inner));
-  checked("inner chain id", undefined, () => assertChainId(inner, chain.chainId));
+  const inner = nameCheck("inner decodes", undefined, () => decodeInnerTx(wrapper.data));
+  nameCheck("inner gas price", undefined, () => assertZeroGasPrice(inner));
+  nameCheck("inner chain id", undefined, () => assertChainId(inner, chain.chainId));
   await assertPolicy(waiver, inner, chain);
-  // As in D3, after the cheap checks.
-  const sender = checked("inner signature", undefined, () => recoverSender(inner, crypto));
+  // Recovering costs most, so it comes after the cheap checks, as in D3.
+  const sender = nameCheck("inner signature", undefined, () => recoverSender(inner, crypto));
   const valid = { wrapper, waiver, inner, sender };
   await assertAccounts(valid, chain, nonces);
   assertWrapperGas(wrapper, inner);
@@ -83,9 +100,14 @@ export async function assertWrapper(
 }
 
 /**
- * Asserts once more, in the order of D7, what the chain may have changed about a wrapper that has kept every rule
- * before (D8). What its bytes say stays as it was, so nothing is decoded or recovered again.
+ * Asserts once more, in the order of D7, the rules on a valid wrapper whose outcome the chain may have changed
+ * (D8). Its bytes are the same, so nothing is decoded or recovered again.
  * @throws {@link ProtocolError} as {@link assertWrapper}.
+ * @example
+ * ```ts
+ * const valid = await assertWrapper(hexToBytes(signedHex), chain, "gaps");
+ * await reassertWrapper(valid, chain); // before it goes into a block
+ * ```
  */
 export async function reassertWrapper(
   valid: ValidWrapper,
@@ -97,18 +119,21 @@ export async function reassertWrapper(
   await assertAccounts(valid, chain, nonces);
 }
 
-/** D7: both nonces, and the sender's balance. */
+/** Asserts both nonces and the sender's balance (D7). */
 async function assertAccounts(valid: ValidWrapper, chain: ChainView, nonces: NonceRule): Promise<void> {
   const { wrapper, waiver, inner, sender } = valid;
   await assertWrapperNonce(waiver, wrapper, chain, nonces);
-  // D9: the wrapper uses its nonce first, which counts where a waiver sends a transaction of its own.
+  // D9: the wrapper uses its nonce first. That counts where the waiver is itself the sender of the InnerTx.
   const used = bytesEqual(sender, waiver) ? 1n : 0n;
   assertInnerNonce(sender, inner, (await chain.nonceOf(sender)) + used, nonces);
   await assertBalance(sender, inner, chain);
 }
 
-/** Names the check in the error; `reason` replaces the decoder's own where it would be taken for the inner's. */
-function checked<T>(check: string, reason: Reason | undefined, run: () => T): T {
+/**
+ * Runs a check and names it in its error. `reason` replaces the decoder's own, which would be taken for a fault of the
+ * InnerTx.
+ */
+function nameCheck<T>(check: string, reason: Reason | undefined, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -124,7 +149,7 @@ function checked<T>(check: string, reason: Reason | undefined, run: () => T): T 
   }
 }
 
-/** D7: the wrapper decodes (and is one), and is legacy or has zero fees. */
+/** Decodes a wrapper: to the marker, and legacy or of zero fees (docs/protocol.md#check-1-wrapper-decodes). */
 function decodeWrapper(raw: Uint8Array): SignedTransaction {
   const wrapper = decodeTransaction(raw);
   if (!isWrapper(wrapper)) {
@@ -139,7 +164,7 @@ function decodeWrapper(raw: Uint8Array): SignedTransaction {
   return wrapper;
 }
 
-/** D7: the signature. It must name this chain, or it would be another chain's wrapper. */
+/** Recovers the waiver, and asserts that it signed for this chain (docs/protocol.md#check-2-wrapper-signature). */
 function recoverWaiver(wrapper: SignedTransaction, chainId: bigint, crypto: Crypto): Uint8Array {
   if (wrapper.chainId !== chainId) {
     throw new ProtocolError(
@@ -151,7 +176,7 @@ function recoverWaiver(wrapper: SignedTransaction, chainId: bigint, crypto: Cryp
   return recoverSender(wrapper, crypto);
 }
 
-/** "WrapperTx.from is a waiver registered on-chain." (section 5, rule 1) */
+/** Asserts docs/protocol.md#rule-1-waiver-registered. */
 async function assertRegistered(waiver: Uint8Array, chain: ChainView): Promise<void> {
   if (await chain.isWaiver(waiver)) return;
   const address = bytesToHex(waiver);
@@ -161,7 +186,7 @@ async function assertRegistered(waiver: Uint8Array, chain: ChainView): Promise<v
   });
 }
 
-/** "WrapperTx.gasPrice equals 0" (section 5, rule 2) */
+/** Asserts docs/protocol.md#rule-2-gas-price-zero for the wrapper. */
 function assertWrapperPrice(wrapper: SignedTransaction): void {
   const gasPrice = highestGasPrice(wrapper);
   if (gasPrice === 0n) return;
@@ -171,7 +196,7 @@ function assertWrapperPrice(wrapper: SignedTransaction): void {
   });
 }
 
-/** "WrapperTx.value equals 0." (section 5, rule 4) */
+/** Asserts docs/protocol.md#rule-4-wrapper-value-zero. */
 function assertWrapperValue(wrapper: SignedTransaction): void {
   if (wrapper.value === 0n) return;
   throw new ProtocolError("WRAPPER_NON_ZERO_VALUE", `the wrapper's value is ${wrapper.value} wei, not 0`, {
@@ -180,16 +205,17 @@ function assertWrapperValue(wrapper: SignedTransaction): void {
   });
 }
 
-/** "InnerTx.to and the method selector taken from InnerTx.data are permitted" (section 5, rule 3) */
+/** Asserts docs/protocol.md#rule-3-target-and-selector. */
 async function assertPolicy(waiver: Uint8Array, inner: InnerTx, chain: ChainView): Promise<void> {
   const check = "target and selector";
-  // No policy permits what is no call to a contract: creation, or a wrapper inside a wrapper (D3).
-  const to = checked(check, undefined, () => assertCall(inner));
+  // No policy permits contract creation or a wrapper inside a wrapper (D3).
+  const to = nameCheck(check, undefined, () => assertCall(inner));
   const verdict = await chain.isAllowed(waiver, to, inner.data);
   const whose = `the policy of waiver ${bytesToHex(waiver)}`;
-  checked(check, undefined, () => assertVerdict(verdict, to, inner.data, whose));
+  nameCheck(check, undefined, () => assertVerdict(verdict, to, inner.data, whose));
 }
 
+/** Asserts docs/protocol.md#check-11-wrapper-nonce. */
 async function assertWrapperNonce(
   waiver: Uint8Array,
   wrapper: SignedTransaction,
@@ -213,6 +239,7 @@ async function assertWrapperNonce(
   }
 }
 
+/** Asserts docs/protocol.md#check-12-inner-nonce. */
 function assertInnerNonce(sender: Uint8Array, inner: InnerTx, expected: bigint, nonces: NonceRule): void {
   const values = {
     check: "inner nonce",
@@ -230,7 +257,7 @@ function assertInnerNonce(sender: Uint8Array, inner: InnerTx, expected: bigint, 
   }
 }
 
-/** D7: the sender's balance covers `inner.value`. */
+/** Asserts that the sender's balance covers the inner value (docs/protocol.md#check-13-inner-value). */
 async function assertBalance(sender: Uint8Array, inner: InnerTx, chain: ChainView): Promise<void> {
   if (inner.value === 0n) return;
   const balance = await chain.balanceOf(sender);
@@ -243,10 +270,13 @@ async function assertBalance(sender: Uint8Array, inner: InnerTx, chain: ChainVie
   );
 }
 
-/** D7: the wrapper's gas limit covers the inner's plus its own intrinsic gas; the inner's covers the inner's own. */
+/**
+ * Asserts that the wrapper's gas limit covers the inner's plus its own intrinsic gas, and the inner's covers the
+ * inner's own (docs/protocol.md#check-14-wrapper-gas-limit).
+ */
 function assertWrapperGas(wrapper: SignedTransaction, inner: InnerTx): void {
   const check = "wrapper gas limit";
-  checked(check, undefined, () => assertIntrinsicGas(inner));
+  nameCheck(check, undefined, () => assertIntrinsicGas(inner));
   const needed = inner.gasLimit + intrinsicGas(wrapper);
   if (wrapper.gasLimit >= needed) return;
   throw new ProtocolError(

@@ -6,11 +6,23 @@ import { ProtocolError } from "./protocolError.js";
 import { assertCanonicalSignature, recoverAddress } from "./signature.js";
 
 /**
- * A waiver, as everything that signs with it knows it (D33). The key may be in this process, in another one, in a
- * key management service or in a device: only the implementation knows.
+ * A waiver and its way to sign (D33). The key may be in this process, in another one, in a key management service
+ * or in a device: only the implementation knows.
+ * @example
+ * ```ts
+ * // A custody that signs over HTTP.
+ * const remote: WaiverAccount = {
+ *   address: hexToBytes("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"),
+ *   async sign(hash) {
+ *     const answer = await fetch("https://signer.example/sign", { method: "POST", body: bytesToHex(hash) });
+ *     const signature = hexToBytes(await answer.text()); // r, s and the parity
+ *     return { compact: signature.subarray(0, 64), yParity: signature[64] === 0 ? 0 : 1 };
+ *   },
+ * };
+ * ```
  */
 export interface WaiverAccount {
-  /** 20 bytes. */
+  /** The waiver's address, 20 bytes. */
   readonly address: Uint8Array;
   /**
    * Signs a 32-byte hash as it is, without a prefix. The signature has a low s and recovers to `address`; the caller
@@ -20,13 +32,13 @@ export interface WaiverAccount {
 }
 
 /**
- * The waiver of a private key that is in this process. The key is kept in a closure, so that logging or
+ * Returns the waiver of a private key that is in this process. The key is kept in a closure, so that logging or
  * serializing the account does not show it.
  * @param privateKey 32 bytes.
  * @throws on a key that is 0 or not below the order of the curve.
  * @example
  * ```ts
- * const waiver = privateKeyAccount(hexToBytes(waiverKeyHex));
+ * const waiver = privateKeyAccount(privateKey);
  * console.log(checksumAddress(waiver.address));
  * ```
  */
@@ -36,12 +48,18 @@ export function privateKeyAccount(privateKey: Uint8Array, crypto: Crypto = defau
 }
 
 /**
- * Asserts that a signature was made by the waiver, and that a chain takes it: 64 bytes, low s, recovers to the
- * address. "A signature that does not recover to the address is never sent" (D33).
+ * Asserts that a signature was made by the waiver, and that a chain takes it: 64 bytes, of low s, recovering to
+ * the address. "A signature that does not recover to the address is never sent" (D33).
  * @param hash the 32 bytes that the waiver was asked to sign.
  * @param address the waiver's 20 bytes.
  * @throws {@link ProtocolError} `WRAPPER_INVALID_SIGNATURE` with the values `waiver` and, where the signature
  * recovers to another address, `recovered`.
+ * @example
+ * ```ts
+ * const hash = signingHash(unsigned);
+ * const signature = await waiver.sign(hash);
+ * assertWaiverSignature(hash, signature, waiver.address);
+ * ```
  */
 export function assertWaiverSignature(
   hash: Uint8Array,

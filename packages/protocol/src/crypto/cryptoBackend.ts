@@ -5,17 +5,17 @@ export interface Signature {
 }
 
 /**
- * What the protocol needs of cryptography. The backends give the same results bit for bit: signatures are
+ * The cryptography that the protocol uses. All backends give the same results bit for bit: signatures are
  * deterministic (RFC 6979) and low-s.
  */
 export interface Crypto {
   readonly name: "native" | "javascript";
-  /** Keccak-256: 32 bytes. */
+  /** Returns the Keccak-256 hash, 32 bytes. */
   keccak256(data: Uint8Array): Uint8Array;
-  /** The uncompressed public key without its prefix (64 bytes), or undefined if no key made this signature. */
+  /** Returns the uncompressed public key without its prefix (64 bytes), or undefined if no key made this signature. */
   recover(hash: Uint8Array, signature: Signature): Uint8Array | undefined;
   /** Signs a 32-byte hash. */
   sign(hash: Uint8Array, privateKey: Uint8Array): Signature;
-  /** The uncompressed public key without its prefix (64 bytes). Throws on a key that is 0 or ≥ n. */
+  /** Returns the uncompressed public key without its prefix (64 bytes). Throws on a key that is 0 or ≥ n. */
   publicKey(privateKey: Uint8Array): Uint8Array;
 }

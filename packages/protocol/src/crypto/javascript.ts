@@ -4,7 +4,7 @@ import type { Crypto, Signature } from "./cryptoBackend.js";
 
 const UNCOMPRESSED = false;
 
-/** Pure JavaScript: runs everywhere, browsers included. */
+/** The backend in pure JavaScript. It runs everywhere, browsers included. */
 export const javascriptCrypto: Crypto = {
   name: "javascript",
   keccak256: (data) => keccak_256(data),

@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import { isLineCode, type LineCode } from "../reasons.js";
 import { type ErrorBody, parseErrorBody } from "./errorBody.js";
@@ -50,7 +50,7 @@ export function parseSimulate(value: unknown): boolean {
   if (value === undefined) return false;
   const known = SIMULATE.find((one) => one === value);
   if (known !== undefined) return known === "true";
-  const message = `simulate is ${describe(value)}; it can be ${SIMULATE.join(" or ")}`;
+  const message = `simulate is ${describeValue(value)}; it can be ${SIMULATE.join(" or ")}`;
   throw new ProtocolError("MALFORMED_QUERY", message);
 }
 

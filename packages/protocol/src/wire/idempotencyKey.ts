@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 
 /** The header of `POST /v1/submit` that names a request, so that it can be replayed (D18). */
@@ -19,6 +19,6 @@ export function parseIdempotencyKey(value: string | readonly string[] | undefine
   const rule = `1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters, once`;
   throw new ProtocolError(
     "INVALID_IDEMPOTENCY_KEY",
-    `${IDEMPOTENCY_KEY} is ${describe(value)}; it must be ${rule}`,
+    `${IDEMPOTENCY_KEY} is ${describeValue(value)}; it must be ${rule}`,
   );
 }

@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import { assertFewValues } from "./boundedJson.js";
 import { type ErrorBody, errorBodyOf, parseErrorBody } from "./errorBody.js";
@@ -78,7 +78,7 @@ export function readClientFrame(text: string): ReceivedFrame {
   const id = own(frame, "id");
   if (!isRequestId(id)) {
     const rule = `a finite number or a text of at most ${MAX_ID_LENGTH} characters`;
-    return refused("MALFORMED_BODY", `\`id\` is ${describe(id)}; it must be ${rule}`);
+    return refused("MALFORMED_BODY", `\`id\` is ${describeValue(id)}; it must be ${rule}`);
   }
   return { request: id, parse: (maxBatchSize) => parseClientFrame(id, frame, maxBatchSize) };
 }
@@ -106,7 +106,7 @@ function parseClientFrame(id: RequestId, frame: object, maxBatchSize: number): C
 /** An empty list is allowed: it asks for nothing but a sign of life. */
 function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
   if (!Array.isArray(watch)) {
-    throw new ProtocolError("MALFORMED_BODY", `\`watch\` is ${describe(watch)}, not an array`);
+    throw new ProtocolError("MALFORMED_BODY", `\`watch\` is ${describeValue(watch)}, not an array`);
   }
   if (watch.length > maxBatchSize) {
     const message = `\`watch\` has ${watch.length} ids; at most ${maxBatchSize} are taken at once`;
@@ -114,7 +114,7 @@ function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
   }
   const strange = watch.findIndex((element) => typeof element !== "string");
   if (strange >= 0) {
-    const message = `watch[${strange}] is ${describe(watch[strange])}, not a string`;
+    const message = `watch[${strange}] is ${describeValue(watch[strange])}, not a string`;
     throw new ProtocolError("MALFORMED_BODY", message, { index: strange });
   }
   return watch;

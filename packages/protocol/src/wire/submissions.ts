@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import {
   parseSubmissionRecord,
@@ -50,13 +50,13 @@ const PARAMETERS = ["sender", "txHash", "state", "from", "to", "limit", "cursor"
 export function parseSubmissionsQuery(query: Readonly<Record<string, unknown>>): SubmissionsQuery {
   const strange = Object.keys(query).find((name) => !PARAMETERS.includes(name));
   if (strange !== undefined) {
-    const message = `there is no parameter ${describe(strange)}; there are ${PARAMETERS.join(", ")}`;
+    const message = `there is no parameter ${describeValue(strange)}; there are ${PARAMETERS.join(", ")}`;
     throw new ProtocolError("MALFORMED_QUERY", message);
   }
   const from = readTime(query, "from");
   const to = readTime(query, "to");
   if (from && to && from >= to) {
-    throw malformed("to", query.to, `a time after from, ${describe(query.from)}`);
+    throw malformed("to", query.to, `a time after from, ${describeValue(query.from)}`);
   }
   const sender = readText(query, "sender", /^0x[0-9a-f]{40}$/i, "an address: 0x and 40 hex digits");
   const txHash = readText(query, "txHash", /^0x[0-9a-f]{64}$/i, "a hash: 0x and 64 hex digits");
@@ -100,7 +100,9 @@ export function parseSubmissionPage(value: unknown): SubmissionPage {
 }
 
 function malformed(name: string, value: unknown, rule: string): ProtocolError {
-  return new ProtocolError("MALFORMED_QUERY", `${name} is ${describe(value)}; it must be ${rule}`, { name });
+  return new ProtocolError("MALFORMED_QUERY", `${name} is ${describeValue(value)}; it must be ${rule}`, {
+    name,
+  });
 }
 
 function readText(

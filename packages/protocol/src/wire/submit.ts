@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import { isLineCode, type LineCode } from "../reasons.js";
 import { type ErrorBody, parseErrorBody } from "./errorBody.js";
@@ -31,7 +31,10 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
     throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
   }
   if (!Array.isArray(transactions)) {
-    throw new ProtocolError("MALFORMED_BODY", `\`transactions\` is ${describe(transactions)}, not an array`);
+    throw new ProtocolError(
+      "MALFORMED_BODY",
+      `\`transactions\` is ${describeValue(transactions)}, not an array`,
+    );
   }
   if (transactions.length === 0) throw new ProtocolError("EMPTY_BATCH", "`transactions` is empty");
   if (transactions.length > maxBatchSize) {
@@ -45,7 +48,7 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
   if (strange >= 0) {
     throw new ProtocolError(
       "MALFORMED_BODY",
-      `transactions[${strange}] is ${describe(transactions[strange])}, not a string`,
+      `transactions[${strange}] is ${describeValue(transactions[strange])}, not a string`,
       { index: strange },
     );
   }
@@ -57,7 +60,10 @@ export function parseWait(value: unknown): Wait {
   if (value === undefined) return "broadcast";
   const wait = WAITS.find((known) => known === value);
   if (wait !== undefined) return wait;
-  throw new ProtocolError("MALFORMED_QUERY", `wait is ${describe(value)}; it can be ${WAITS.join(" or ")}`);
+  throw new ProtocolError(
+    "MALFORMED_QUERY",
+    `wait is ${describeValue(value)}; it can be ${WAITS.join(" or ")}`,
+  );
 }
 
 interface LineStart {

@@ -1,4 +1,4 @@
-import { describe, ProtocolError } from "@gas-waiver/protocol";
+import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createBaseApp } from "../http/base.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
@@ -101,7 +101,10 @@ function pageOf<Name extends string>(
 }
 
 function malformed(name: string, value: unknown): ProtocolError {
-  return new ProtocolError("MALFORMED_QUERY", `${name} is ${describe(value)}, which is not understood here`);
+  return new ProtocolError(
+    "MALFORMED_QUERY",
+    `${name} is ${describeValue(value)}, which is not understood here`,
+  );
 }
 
 /** In ms. */
@@ -114,7 +117,7 @@ function overlapOf(body: unknown): number {
   const isGood = Number.isSafeInteger(overlapSeconds) && (overlapSeconds as number) >= 0;
   if (isGood && (overlapSeconds as number) <= MAX_OVERLAP_SECONDS) return (overlapSeconds as number) * 1_000;
   throw invalidTerms([
-    `overlapSeconds is ${describe(overlapSeconds)}, not a whole number from 0 to ${MAX_OVERLAP_SECONDS}`,
+    `overlapSeconds is ${describeValue(overlapSeconds)}, not a whole number from 0 to ${MAX_OVERLAP_SECONDS}`,
   ]);
 }
 

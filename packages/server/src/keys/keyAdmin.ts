@@ -1,4 +1,4 @@
-import { describe, ProtocolError } from "@gas-waiver/protocol";
+import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
 import {
   changingKeys,
@@ -115,7 +115,7 @@ async function usageToday(store: Store, id: string): Promise<KeyUse> {
 async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {
   const { env = await envOf(store), ...others } = membersOf(input);
   if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
-    throw invalidTerms([`env is ${describe(env)}, not 1 to 16 lower-case letters and digits`]);
+    throw invalidTerms([`env is ${describeValue(env)}, not 1 to 16 lower-case letters and digits`]);
   }
   const id = newKeyId();
   const key = newKey(env, id);
@@ -187,12 +187,14 @@ function readInput(members: Record<string, unknown>, now: Date, before: KeyTerms
   const { label, expiresAt, ...terms } = members;
   const problems: string[] = [];
   if (label !== undefined && (typeof label !== "string" || !/^[^\p{C}]{1,200}$/u.test(label))) {
-    problems.push(`label is ${describe(label ?? undefined)}, not a text of 1 to 200 printable characters`);
+    problems.push(
+      `label is ${describeValue(label ?? undefined)}, not a text of 1 to 200 printable characters`,
+    );
   }
   const expiry = typeof expiresAt === "string" ? new Date(expiresAt) : undefined;
   if (expiry === undefined ? (expiresAt ?? undefined) !== undefined : !(expiry > now)) {
     problems.push(
-      `expiresAt is ${describe(expiresAt)}, not a time in the future such as 2030-01-31T00:00:00Z`,
+      `expiresAt is ${describeValue(expiresAt)}, not a time in the future such as 2030-01-31T00:00:00Z`,
     );
   }
   if (problems.length > 0) throw invalidTerms(problems);
@@ -201,7 +203,7 @@ function readInput(members: Record<string, unknown>, now: Date, before: KeyTerms
 
 function membersOf(input: unknown): Record<string, unknown> {
   if (typeof input === "object" && input !== null && !Array.isArray(input)) return { ...input };
-  throw invalidTerms([`the key is described by an object; this is ${describe(input)}`]);
+  throw invalidTerms([`the key is described by an object; this is ${describeValue(input)}`]);
 }
 
 /** What the audit says of a change. Of secrets it says no more than that there is a new one. */

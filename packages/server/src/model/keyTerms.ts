@@ -2,7 +2,7 @@ import {
   type AllowedTarget,
   type AllowedTargetJson,
   allowedTargetsToJson,
-  describe,
+  describeValue,
   InvalidAllowedTargetError,
   ProtocolError,
   parseAllowedTargets,
@@ -109,7 +109,7 @@ function merged(name: string, before: object | undefined, change: unknown): obje
 function objectOf(name: string, value: unknown, problems: string[]): Record<string, unknown> {
   if (value === undefined) return {};
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  problems.push(`${name} is ${describe(value)}, not an object`);
+  problems.push(`${name} is ${describeValue(value)}, not an object`);
   return {};
 }
 
@@ -155,13 +155,13 @@ function wholeNumber(least: number, most: number): Read<number> {
     if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
       return value as number;
     }
-    throw new UnfitError(`is ${describe(value)}, not a whole number from ${least} to ${most}`);
+    throw new UnfitError(`is ${describeValue(value)}, not a whole number from ${least} to ${most}`);
   };
 }
 
 function share(value: unknown): number {
   if (typeof value === "number" && value > 0 && value <= 1) return value;
-  throw new UnfitError(`is ${describe(value)}, not a number above 0 and at most 1`);
+  throw new UnfitError(`is ${describeValue(value)}, not a number above 0 and at most 1`);
 }
 
 /** Gas, as a whole number or decimal text; the store keeps sums of it as bigint. */
@@ -170,7 +170,7 @@ function gas(least: bigint): Read<bigint> {
     const isNumber = Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,18}$/.test(value));
     const amount = isNumber ? BigInt(value as number | string) : -1n;
     if (amount >= least) return amount;
-    throw new UnfitError(`is ${describe(value)}, not a whole number of at least ${least} and 18 digits`);
+    throw new UnfitError(`is ${describeValue(value)}, not a whole number of at least ${least} and 18 digits`);
   };
 }
 
