@@ -59,14 +59,14 @@ function readOptions(argv) {
   return { ...options, pool: values.pool, json: values.json, log: values.log, help: values.help };
 }
 
-function printRound({ pool, round, strikes, transactions, recoveryMs }) {
+function printRound({ pool, round, faults, transactions, recoveryMs }) {
   const seconds = `${(recoveryMs / 1000).toFixed(1)} s`.padStart(7);
   console.log(
-    `${pool} ${String(round).padStart(4)}  ${String(transactions).padStart(4)} sent  recovered in ${seconds}  ${strikes.join(", ")}`,
+    `${pool} ${String(round).padStart(4)}  ${String(transactions).padStart(4)} sent  recovered in ${seconds}  ${faults.join(", ")}`,
   );
 }
 
-function printOutcome(outcome, strikes, answers) {
+function printOutcome(outcome, faultCounts, answers) {
   const width = Math.max(...Object.keys(outcome).map((name) => name.length));
   for (const [name, value] of Object.entries(outcome)) console.log(`  ${name.padEnd(width)}  ${value}`);
   const list = (counts) =>
@@ -74,7 +74,7 @@ function printOutcome(outcome, strikes, answers) {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, count]) => `${name} ${count}`)
       .join(", ");
-  console.log(`  ${"strikes".padEnd(width)}  ${list(strikes)}`);
+  console.log(`  ${"faults by name".padEnd(width)}  ${list(faultCounts)}`);
   console.log(`  ${"answers".padEnd(width)}  ${list(answers)}`);
 }
 
@@ -82,19 +82,19 @@ async function main(options) {
   await setUp({ signal: new AbortController().signal });
   const { rounds, seed, pool, pools, replicas, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
-  const { outcome, strikes, answers, evidence, crashes, ...run } = await module.runChaos({
+  const { outcome, faultCounts, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
     onRound: printRound,
   });
   await close();
   console.log("");
-  printOutcome(outcome, strikes, answers);
+  printOutcome(outcome, faultCounts, answers);
   if (json !== undefined) {
     const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pools, replicas }, null, 2);
     await writeFile(json, `${text}\n`);
   }
   if (evidence.length === 0 && crashes.length === 0) return 0;
-  for (const { violation, what } of evidence) console.error(`\n${violation}: ${what}`);
+  for (const { violation, text } of evidence) console.error(`\n${violation}: ${text}`);
   for (const crash of crashes) console.error(`\ncrash: ${crash}`);
   await writeFile(log, run.log);
   const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas}`;

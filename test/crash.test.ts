@@ -1,15 +1,15 @@
 // Accepted is accepted: the service is killed, without a chance to tidy up, at the points where it hurts most.
 import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
-import { gatedChain } from "./support/gatedChain.js";
-import type { Verdict } from "./support/nodeGate.js";
+import type { Verdict } from "./support/nodeProxy.js";
+import { proxiedChain } from "./support/proxiedChain.js";
 import { startService } from "./support/service.js";
 import { post, submit } from "./support/submit.js";
 import { account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-const world = gatedChain();
+const world = proxiedChain();
 
 /** Resolves when the account's next nonce is this one. */
 async function nonceReaches(address: string, nonce: number): Promise<void> {
@@ -27,11 +27,11 @@ async function nonceReaches(address: string, nonce: number): Promise<void> {
 }
 
 describe.each([
-  { when: "before the node has seen the wrapper", verdict: "hold", user: 0 },
-  { when: "after the node has taken it and before its answer", verdict: "swallow", user: 1 },
+  { when: "before the node has seen the wrapper", verdict: "dropRequest", user: 0 },
+  { when: "after the node has taken it and before its answer", verdict: "dropResponse", user: 1 },
 ] satisfies { when: string; verdict: Verdict; user: number }[])("killed $when", ({ verdict, user }) => {
   it("completes each submission exactly once after a restart, by itself", async () => {
-    const { gate, chain } = world();
+    const { proxy, chain } = world();
     const dataDir = freshFolder();
     const sender = account(user);
     const recipient = account(7).address;
@@ -42,18 +42,18 @@ describe.each([
       [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
     );
 
-    gate.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
-    const first = startService({ rpcUrl: gate.url, dataDir });
+    proxy.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
+    const first = startService({ rpcUrl: proxy.url, dataDir });
     const answer = post((await first.ready()).url, batch).then(
       (response) => response.text(),
       () => "broken off",
     );
-    await gate.stopped();
+    await proxy.dropped();
     expect(await first.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
     await answer;
 
-    gate.decide = () => "pass";
-    const second = startService({ rpcUrl: gate.url, dataDir });
+    proxy.decide = () => "pass";
+    const second = startService({ rpcUrl: proxy.url, dataDir });
     const { url } = await second.ready();
     expect(second.stdout).toMatch(/^3 earlier submission/m);
     await nonceReaches(sender.address, 3);

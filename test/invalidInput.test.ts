@@ -11,7 +11,7 @@ import {
 } from "ethers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
-import { NodeGate } from "./support/nodeGate.js";
+import { NodeProxy } from "./support/nodeProxy.js";
 import type { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { post, type Request, submit } from "./support/submit.js";
@@ -20,7 +20,7 @@ import { account, connect, MARKER, token, transferOf } from "./support/user.js";
 const SENDS = "eth_sendRawTransaction";
 
 let devnet: Devnet;
-let gate: NodeGate;
+let gate: NodeProxy;
 let chain: JsonRpcProvider;
 let service: Program;
 let url: string;
@@ -28,7 +28,7 @@ let url: string;
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const node = await devnet.listen({ port: 0 });
-  gate = await NodeGate.before(node.url);
+  gate = await NodeProxy.inFrontOf(node.url);
   chain = connect(node.url);
   const flags = [
     "--nonce-gap-timeout",
@@ -230,7 +230,7 @@ describe("a node in trouble", () => {
   it("that goes away after the acceptance ends the waiting, never the work", async () => {
     const sender = account(5);
     const signed = await sender.signTransaction(transferOf(recipient, 1n, 0));
-    gate.decide = (call) => (call.includes(SENDS) ? "break" : "pass");
+    gate.decide = (call) => (call.includes(SENDS) ? "reset" : "pass");
     const [late] = await submit(url, [signed]);
     expect(late).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
     gate.decide = () => "pass";

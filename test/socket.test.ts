@@ -4,20 +4,20 @@ import { connect as connectService } from "@gas-waiver/client";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { freshFolder } from "./support/freshFolder.js";
-import { gatedChain } from "./support/gatedChain.js";
+import { proxiedChain } from "./support/proxiedChain.js";
 import { startService } from "./support/service.js";
 import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-const world = gatedChain();
+const world = proxiedChain();
 
 describe.each([
   { how: "killed", signal: "SIGKILL", user: 0 },
   { how: "shut down", signal: "SIGTERM", user: 1 },
 ] as const)("a service that is $how while an iteration waits, and starts again", ({ signal, user }) => {
   it("gives every line to the same iteration, and each transaction runs once", async () => {
-    const { gate, chain } = world();
+    const { proxy, chain } = world();
     const dataDir = freshFolder();
     const sender = account(user);
     const recipient = account(7).address;
@@ -25,8 +25,8 @@ describe.each([
     const batch = await Promise.all(
       [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
     );
-    gate.decide = (call) => (call.includes(SENDS) ? "hold" : "pass");
-    const first = startService({ rpcUrl: gate.url, dataDir });
+    proxy.decide = (call) => (call.includes(SENDS) ? "dropRequest" : "pass");
+    const first = startService({ rpcUrl: proxy.url, dataDir });
     const { url } = await first.ready();
     const client = connectService({ url, apiKey: API_KEY, WebSocket });
     const lines = (async () => {
@@ -34,10 +34,10 @@ describe.each([
       for await (const line of client.submit(batch, { wait: "included" })) all.push(line);
       return all;
     })();
-    await gate.stopped();
+    await proxy.dropped();
     await first.end(signal);
-    gate.decide = () => "pass";
-    const second = startService({ rpcUrl: gate.url, dataDir, port: new URL(url).port });
+    proxy.decide = () => "pass";
+    const second = startService({ rpcUrl: proxy.url, dataDir, port: new URL(url).port });
     await second.ready();
     expect((await lines).map(({ index, success }) => `${index} ${success}`).sort()).toEqual([
       "0 true",
@@ -53,9 +53,9 @@ describe.each([
 
 describe("a WebSocket client that knows nothing but the protocol", () => {
   it("submits, watches, and is told goodbye", async () => {
-    const { gate, chain } = world();
-    gate.decide = () => "pass";
-    const service = startService({ rpcUrl: gate.url, dataDir: freshFolder() });
+    const { proxy, chain } = world();
+    proxy.decide = () => "pass";
+    const service = startService({ rpcUrl: proxy.url, dataDir: freshFolder() });
     const { url } = await service.ready();
     const socket = new WebSocket(`${url.replace("http", "ws")}/v1/submit`, {
       headers: { Authorization: `Bearer ${API_KEY}` },

@@ -1,7 +1,7 @@
+import type { Environment } from "./environment.js";
 import type { Finding } from "./ledgers.js";
-import type { World } from "./world.js";
 
-/** A day's caps that nothing reaches: what counts is that they are counted. */
+/** Daily caps that the load cannot reach. The run checks that the service counts the usage correctly. */
 export const CAPS = { transactions: 1_000_000_000, gas: "99999999999999", senderTransactions: 1_000_000 };
 
 const COUNTED = `
@@ -21,15 +21,17 @@ const USED = `
 
 type Count = Record<"sender" | "transactions" | "gas", string>;
 
-/** When nothing is under way: the key has used what the chain executed for it, no more and no less. */
-export async function compareCaps(world: World): Promise<Finding[]> {
-  const counted = await world.query<Count>(COUNTED, [world.cappedKeyId]);
-  const used = new Map((await world.query<Count>(USED, [world.cappedKeyId])).map((one) => [one.sender, one]));
+/** Compares the key's counted usage with the chain's executions. Call it when no submission is in flight. */
+export async function compareCaps(environment: Environment): Promise<Finding[]> {
+  const counted = await environment.query<Count>(COUNTED, [environment.cappedKeyId]);
+  const used = new Map(
+    (await environment.query<Count>(USED, [environment.cappedKeyId])).map((one) => [one.sender, one]),
+  );
   return counted.flatMap(({ sender, transactions, gas }): Finding[] => {
     const right = used.get(sender) ?? { transactions: "0", gas: "0" };
     if (transactions === right.transactions && gas === right.gas) return [];
     const whose = sender === "" ? "the key" : `sender 0x${sender}`;
-    const what = `${whose} is counted with ${transactions} and ${gas} gas, and has used ${JSON.stringify(right)}`;
-    return [{ violation: "miscounted", what }];
+    const text = `${whose} is counted with ${transactions} and ${gas} gas, and has used ${JSON.stringify(right)}`;
+    return [{ violation: "miscounted", text }];
   });
 }

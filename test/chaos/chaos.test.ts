@@ -1,13 +1,13 @@
-// A short run of what `npm run chaos` does for hours. The seed is one whose four rounds have strikes of every kind.
+// A short run of `npm run chaos`. The four rounds of this seed have faults of every kind.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compare, type Ledgers, type Row, VIOLATIONS } from "./ledgers.js";
 import { runChaos } from "./runChaos.js";
 
-describe("a service whose processes, database and node are broken again and again", () => {
+describe("a service under faults of its processes, its database and its node", () => {
   it.each(["strict", "queued"] as const)(
-    "tells its clients, keeps in its store and brings to the chain the same, on a node with a %s pool",
+    "keeps its answers, its store and the chain consistent, on a node with a %s pool",
     async (pool) => {
       const result = await runChaos({ rounds: 2, seed: 2601, pools: [pool], replicas: 2 });
       expect(result.evidence, result.log).toEqual([]);
@@ -38,7 +38,7 @@ describe("npm run chaos", () => {
       expect(stdout).toContain(`--${flag} `);
   });
 
-  it("names everything that is wrong with them", () => {
+  it("lists all wrong flags at once", () => {
     const { status, stderr } = run("--rounds", "0", "--seed", "x", "--pool", "deep", "--replicas", "4");
     expect(status).toBe(2);
     for (const flag of ["rounds", "seed", "pool", "replicas"]) expect(stderr).toContain(`--${flag} is "`);
@@ -74,33 +74,39 @@ describe("the comparison of the ledgers", () => {
   } as const;
   const failure = { code: "BROADCAST_FAILED", reason: "NODE_REFUSED", message: "" } as const;
   const timeout = { code: "TIMEOUT", reason: "NOT_BROADCAST", message: "" } as const;
-  const told = (line: object, wait: "broadcast" | "included" = "broadcast") => {
+  const received = (line: object, wait: "broadcast" | "included" = "broadcast") => {
     const lines = [{ line: { index: 0, id: "a", ...line }, wait, sends: 1 }];
-    return [{ raw: hash, hash, sender, nonce: 0, sentAt: [1], told: lines }] as unknown as Ledgers["told"];
+    return [
+      { raw: hash, hash, sender, nonce: 0, sentAt: [1], received: lines },
+    ] as unknown as Ledgers["clients"];
   };
-  const success = told({ success: true, txHash: hash });
-  const all: Ledgers = { told: success, named: [], store: [row], chain: [run] };
+  const success = received({ success: true, txHash: hash });
+  const all: Ledgers = { clients: success, keyedRequests: [], store: [row], chain: [run] };
   const ofName = (...lines: object[]) =>
     [
       { name: "n", key: "k", txs: [], lines: lines.map((line) => ({ index: 0, id: "a", ...line })) },
-    ] as unknown as Ledgers["named"];
+    ] as unknown as Ledgers["keyedRequests"];
 
   it.each<[string, Ledgers, string[]]>([
-    ["nothing where they agree", all, []],
+    ["nothing if they agree", all, []],
     [
-      "nothing in a TIMEOUT of what was executed",
-      { ...all, told: told({ success: false, error: timeout }) },
+      "nothing in a TIMEOUT of an executed transaction",
+      { ...all, clients: received({ success: false, error: timeout }) },
       [],
     ],
-    ["what the store lost", { ...all, store: [] }, ["lost", "lost"]],
-    ["what ran twice", { ...all, chain: [run, { ...run, block: 2 }] }, ["doubled", "doubled", "doubled"]],
-    ["what has no end", { ...all, store: [{ ...row, state: "signed" }] }, ["unresolved"]],
+    ["a row that the store lost", { ...all, store: [] }, ["lost", "lost"]],
+    [
+      "an InnerTx that ran twice",
+      { ...all, chain: [run, { ...run, block: 2 }] },
+      ["doubled", "doubled", "doubled"],
+    ],
+    ["a submission without a final state", { ...all, store: [{ ...row, state: "signed" }] }, ["unresolved"]],
     ["a success that never ran", { ...all, chain: [] }, ["falseSuccess", "falseSuccess"]],
     [
       "an inclusion that reverted",
       {
         ...all,
-        told: told({ success: true, txHash: hash }, "included"),
+        clients: received({ success: true, txHash: hash }, "included"),
         chain: [{ ...run, reverted: true }],
       },
       ["falseSuccess", "falseSuccess"],
@@ -109,26 +115,30 @@ describe("the comparison of the ledgers", () => {
       "a failure that ran",
       {
         ...all,
-        told: told({ success: false, error: failure }),
+        clients: received({ success: false, error: failure }),
         store: [{ ...row, state: "failed" }],
       },
       ["falseFailure"],
     ],
-    ["a failure that was none", { ...all, told: told({ success: false, error: failure }) }, ["falseFailure"]],
+    [
+      "a failure of an included submission",
+      { ...all, clients: received({ success: false, error: failure }) },
+      ["falseFailure"],
+    ],
     ["a gap in the nonces", { ...all, chain: [{ ...run, senderNonce: 1 }] }, ["nonceGaps"]],
     [
-      "nothing in a replay that knows more",
-      { ...all, named: ofName({ error: timeout }, { success: true }) },
+      "nothing in a replay with a later outcome",
+      { ...all, keyedRequests: ofName({ error: timeout }, { success: true }) },
       [],
     ],
     [
-      "another id under a name",
-      { ...all, named: ofName({ success: true }, { success: true, id: "b" }) },
+      "another id in a replay",
+      { ...all, keyedRequests: ofName({ success: true }, { success: true, id: "b" }) },
       ["notReplayed"],
     ],
     [
-      "another end under a name",
-      { ...all, named: ofName({ success: true }, { success: false, error: failure }) },
+      "another outcome in a replay",
+      { ...all, keyedRequests: ofName({ success: true }, { success: false, error: failure }) },
       ["notReplayed"],
     ],
     ["another nonce than the store's", { ...all, store: [{ ...row, waiver_nonce: "5" }] }, ["nonceGaps"]],

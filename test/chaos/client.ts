@@ -1,83 +1,83 @@
 import type { Hex, ResultLine } from "@gas-waiver/protocol";
-import type { Random } from "./random.js";
-import type { World } from "./world.js";
+import type { SeededRandom } from "../support/seededRandom.js";
+import type { Environment } from "./environment.js";
 
 export type Wait = "broadcast" | "included";
 
-/** What a client was told, and when it had asked. */
-export interface Told {
+/** A result line that a client has received. */
+export interface ReceivedLine {
   readonly line: ResultLine;
   readonly wait: Wait;
-  /** How many times the bytes had been sent when the line came. */
+  /** The count of requests with this transaction when the line came. */
   readonly sends: number;
 }
 
-/** One signed InnerTx in its client's book. */
+/** A signed InnerTx, with all that its client knows of it. */
 export interface Tx {
   readonly raw: Hex;
   readonly hash: Hex;
   readonly sender: Hex;
   readonly nonce: number;
-  /** The chain's head, or a little less, each time the bytes were sent. */
+  /** The chain's head at each request with this transaction; it may lag a little. */
   readonly sentAt: number[];
-  readonly told: Told[];
+  readonly received: ReceivedLine[];
 }
 
-/** A request that its client sends several times under a name (D18), and the lines that it got each time. */
-export interface Named {
+/** A request that its client sends several times with one Idempotency-Key (D18), and the lines of all answers. */
+export interface KeyedRequest {
   readonly name: string;
   readonly key: string;
   readonly txs: readonly Tx[];
   readonly lines: ResultLine[];
 }
 
-/** How long a client waits for a replica that says nothing. */
-const PATIENCE_MS = 8_000;
+/** Time that a client waits for the end of an answer. */
+const TIMEOUT_MS = 8_000;
 
-/** What was answered to requests as a whole, by status; `broken` for no answer or half of one. */
+/** Counts of answers by HTTP status; `broken` counts requests without an answer, or with half of one. */
 export type Answers = Record<string, number>;
 
 /**
- * Sends transactions to some replica and notes every line as it comes. Never throws: what a request comes to is in
- * the book. Each submitter has a key, so that the replicas have customers to be fair to.
+ * Sends transactions to a random replica and records each line as it comes. It never throws: failures are counted in
+ * `answers`. Requests have different API keys, between which the replicas must share their capacity.
  */
 export async function send(
-  world: World,
-  random: Random,
+  environment: Environment,
+  random: SeededRandom,
   txs: readonly Tx[],
   {
     wait,
     answers,
     leaveAfterMs,
-    named,
-  }: { wait: Wait; answers: Answers; leaveAfterMs?: number; named?: Named },
+    keyed,
+  }: { wait: Wait; answers: Answers; leaveAfterMs?: number; keyed?: KeyedRequest },
 ): Promise<void> {
-  const serving = world.replicas.filter(({ url }) => url !== undefined);
-  const key = named?.key ?? random.pick(world.apiKeys);
+  const serving = environment.replicas.filter(({ url }) => url !== undefined);
+  const key = keyed?.key ?? random.pick(environment.apiKeys);
   if (serving.length === 0) return;
   const { url } = random.pick(serving);
-  for (const tx of txs) tx.sentAt.push(world.head);
+  for (const tx of txs) tx.sentAt.push(environment.head);
   const count = (name: string) => {
     answers[name] = (answers[name] ?? 0) + 1;
   };
-  const gone = new AbortController();
-  const timer = setTimeout(() => gone.abort(), leaveAfterMs ?? PATIENCE_MS);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), leaveAfterMs ?? TIMEOUT_MS);
   try {
     const response = await fetch(`${url}/v1/submit?wait=${wait}`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${key}`,
         "content-type": "application/json",
-        ...(named && { "idempotency-key": named.name }),
+        ...(keyed && { "idempotency-key": keyed.name }),
       },
       body: JSON.stringify({ transactions: txs.map(({ raw }) => raw) }),
-      signal: gone.signal,
+      signal: timeout.signal,
     });
     if (response.status !== 200) await response.text();
     else {
       await readLines(response, (line) => {
-        note(txs, line, wait);
-        named?.lines.push(line);
+        recordLine(txs, line, wait);
+        keyed?.lines.push(line);
       });
     }
     count(String(response.status));
@@ -88,9 +88,9 @@ export async function send(
   }
 }
 
-function note(txs: readonly Tx[], line: ResultLine, wait: Wait): void {
+function recordLine(txs: readonly Tx[], line: ResultLine, wait: Wait): void {
   const tx = txs[line.index];
-  tx?.told.push({ line, wait, sends: tx.sentAt.length });
+  tx?.received.push({ line, wait, sends: tx.sentAt.length });
 }
 
 async function readLines(response: Response, take: (line: ResultLine) => void): Promise<void> {
@@ -103,25 +103,28 @@ async function readLines(response: Response, take: (line: ResultLine) => void): 
   }
 }
 
-/** The records of these submissions as the service tells them; undefined where it knows none. */
+/** The service's records of these submissions; undefined for an unknown one. */
 export async function fetchRecords(
-  world: World,
+  environment: Environment,
   ids: readonly string[],
 ): Promise<Map<string, { readonly state: string } | undefined>> {
   const records = new Map<string, { readonly state: string } | undefined>();
   const left = [...ids];
   const work = async () => {
     for (let id = left.pop(); id !== undefined; id = left.pop())
-      records.set(id, await fetchRecord(world, id));
+      records.set(id, await fetchRecord(environment, id));
   };
   await Promise.all(Array.from({ length: 8 }, work));
   return records;
 }
 
-/** A key sees only its own submissions, so both are asked. */
-async function fetchRecord(world: World, id: string): Promise<{ readonly state: string } | undefined> {
-  const url = world.replicas.find((replica) => replica.url !== undefined)?.url;
-  for (const key of world.apiKeys) {
+/** A key sees only its own submissions, so this asks with each key. */
+async function fetchRecord(
+  environment: Environment,
+  id: string,
+): Promise<{ readonly state: string } | undefined> {
+  const url = environment.replicas.find((replica) => replica.url !== undefined)?.url;
+  for (const key of environment.apiKeys) {
     const response = await fetch(`${url}/v1/submissions/${id}`, {
       headers: { authorization: `Bearer ${key}` },
     });

@@ -1,9 +1,9 @@
 import { bytesToHex, type Hex, type ResultLine } from "@gas-waiver/protocol";
-import type { Execution } from "./chain.js";
-import type { Named, Tx } from "./client.js";
+import type { KeyedRequest, Tx } from "./client.js";
+import type { Execution } from "./devnetClient.js";
 import { isFinalFailure } from "./load.js";
 
-/** A submission as the store has it. */
+/** A submission in the store. */
 export interface Row {
   readonly id: string;
   readonly state: "queued" | "signed" | "broadcast" | "included" | "failed";
@@ -21,33 +21,33 @@ export interface Row {
 export const ROWS = `select id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, signings, reverted,
   error_reason, error_message from submissions order by id`;
 
-/** What clients were told, what the store says, and what the chain executed. */
+/** The three ledgers: the lines that clients received, the rows of the store, and the executions of the chain. */
 export interface Ledgers {
-  readonly told: Iterable<Tx>;
-  /** Requests that were sent several times under a name. */
-  readonly named: readonly Named[];
+  readonly clients: Iterable<Tx>;
+  /** Requests that were sent several times with one Idempotency-Key. */
+  readonly keyedRequests: readonly KeyedRequest[];
   readonly store: readonly Row[];
   readonly chain: readonly Execution[];
 }
 
 /**
- * What must be 0.
+ * The violations, whose counts must be 0.
  *
- * - `lost`: a client was given a submission's id, by a success or by a TIMEOUT, that the store does not have; or
- *   the chain executed an InnerTx of which the store knows nothing.
- * - `doubled`: an InnerTx, a sender's nonce or a waiver's nonce was used twice by the chain, or two submissions
- *   of one InnerTx, or of one sender's nonce, both count as included.
- * - `unresolved`: everything works again, and after a long time a submission has no final state, or a client that
- *   asks again and again still does not know.
- * - `falseSuccess`: told `success: true`, or included by the store, and not executed; told included without a
- *   revert, and it reverted; or told `success: true` of a submission that failed for good afterwards.
- * - `falseFailure`: told a final failure, or failed by the store, and executed all the same, with no later
- *   submission of the same bytes whose wrapper did it. A TIMEOUT of a line is no failure: the work goes on.
- * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the
- *   store names another waiver nonce than the chain used.
- * - `notReplayed`: a request that was sent again under its name was told another id for a transaction, or another end.
- * - `miscounted`: the daily caps of a key count something that the chain did not execute for it, or do not count
- *   something that it did.
+ * - `lost`: a client has a submission's id, from a success or a TIMEOUT, that the store does not have; or the chain
+ *   executed an InnerTx that the store does not have.
+ * - `doubled`: the chain used an InnerTx, a sender's nonce or a waiver's nonce twice; or the store has two included
+ *   submissions of one InnerTx or one sender's nonce.
+ * - `unresolved`: long after all faults are undone, a submission has no final state, or a client that repeats its
+ *   request has no final line.
+ * - `falseSuccess`: a line says `success: true`, or the store says included, and the chain did not execute it; a line
+ *   says included, and the transaction reverted; or a line says `success: true` of a submission that failed later.
+ * - `falseFailure`: a line or the store says that a submission failed for good, and the chain executed it, without a
+ *   later submission of the same bytes that did. A TIMEOUT of a line is no failure: the work goes on.
+ * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the store
+ *   has another waiver nonce than the chain.
+ * - `notReplayed`: a repeated request with an Idempotency-Key gave another id for a transaction, or another outcome.
+ * - `miscounted`: the daily caps of a key count something that the chain did not execute for it, or miss something
+ *   that it did.
  */
 export const VIOLATIONS = [
   "lost",
@@ -61,30 +61,32 @@ export const VIOLATIONS = [
 ] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 
-/** A violation, with what each ledger says. */
+/** A violation, with the evidence of the ledgers as text. */
 export interface Finding {
   readonly violation: Violation;
-  readonly what: string;
+  readonly text: string;
 }
 
 /** Compares the three ledgers. */
-export function compare({ told, named, store, chain }: Ledgers): Finding[] {
+export function compare({ clients, keyedRequests, store, chain }: Ledgers): Finding[] {
   const findings: Finding[] = [];
-  const find = (violation: Violation, what: string) => findings.push({ violation, what });
+  const find = (violation: Violation, text: string) => findings.push({ violation, text });
   const rowsById = new Map(store.map((row) => [row.id, row]));
   const rowsByHash = groupBy(store, ({ inner_hash }) => bytesToHex(inner_hash));
   const ranByHash = groupBy(chain, ({ innerHash }) => innerHash);
   const context = { rowsById, rowsByHash, ranByHash, find };
-  for (const tx of told) compareTold(tx, context);
+  for (const tx of clients) compareTold(tx, context);
   for (const row of store) compareRow(row, context);
-  for (const request of named) compareReplays(request, find);
+  for (const request of keyedRequests) compareReplays(request, find);
   for (const [hash, runs] of ranByHash) {
-    if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${show(runs)}`);
-    if (!rowsByHash.has(hash)) find("lost", `the store knows nothing of ${hash}, executed in ${show(runs)}`);
+    if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${shortJson(runs)}`);
+    if (!rowsByHash.has(hash))
+      find("lost", `the store knows nothing of ${hash}, executed in ${shortJson(runs)}`);
   }
   const counted = store.filter(({ state }) => state === "included");
   for (const [place, rows] of groupBy(counted, (row) => `${bytesToHex(row.sender)}:${row.sender_nonce}`)) {
-    if (rows.length > 1) find("doubled", `nonce ${place} is included ${rows.length} times: ${show(rows)}`);
+    if (rows.length > 1)
+      find("doubled", `nonce ${place} is included ${rows.length} times: ${shortJson(rows)}`);
   }
   compareNonces(
     chain,
@@ -105,19 +107,20 @@ interface Context {
   readonly rowsById: ReadonlyMap<string, Row>;
   readonly rowsByHash: ReadonlyMap<Hex, readonly Row[]>;
   readonly ranByHash: ReadonlyMap<Hex, readonly Execution[]>;
-  find(violation: Violation, what: string): void;
+  find(violation: Violation, text: string): void;
 }
 
 function compareTold(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context): void {
   const [run] = ranByHash.get(tx.hash) ?? [];
   const rows = rowsByHash.get(tx.hash) ?? [];
-  const evidence = () => `${tx.hash}; told ${show(tx.told)}; store ${show(rows)}; chain ${show(run)}`;
+  const evidence = () =>
+    `${tx.hash}; told ${shortJson(tx.received)}; store ${shortJson(rows)}; chain ${shortJson(run)}`;
   const said = new Set<Violation>();
   const once = (violation: Violation, why: string) => {
     if (!said.has(violation)) find(violation, `${why}: ${evidence()}`);
     said.add(violation);
   };
-  for (const { line, wait } of tx.told) {
+  for (const { line, wait } of tx.received) {
     const row = rowsById.get(line.id);
     if (line.success) {
       if (row === undefined) once("lost", `the store has no submission ${line.id}`);
@@ -137,7 +140,7 @@ function compareTold(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context)
 function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
   const hash = bytesToHex(row.inner_hash);
   const [run] = ranByHash.get(hash) ?? [];
-  const evidence = () => `${hash}; store ${show(rowsByHash.get(hash))}; chain ${show(run)}`;
+  const evidence = () => `${hash}; store ${shortJson(rowsByHash.get(hash))}; chain ${shortJson(run)}`;
   if (row.state === "included") {
     if (run === undefined) find("falseSuccess", `included by the store and not executed: ${evidence()}`);
     else if (row.reverted !== run.reverted) find("falseSuccess", `not what the block says: ${evidence()}`);
@@ -154,15 +157,15 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
 }
 
 /** A TIMEOUT is no end; a success is one, of whichever wait. */
-function compareReplays({ name, lines }: Named, find: Context["find"]): void {
+function compareReplays({ name, lines }: KeyedRequest, find: Context["find"]): void {
   for (const [index, ofOne] of groupBy(lines, (line) => line.index)) {
     const ids = new Set(ofOne.map(({ id }) => id));
     const ends = new Set(ofOne.flatMap((line) => endOf(line) ?? []));
-    if (ids.size > 1 || ends.size > 1) find("notReplayed", `${name}, at ${index}: ${show(ofOne)}`);
+    if (ids.size > 1 || ends.size > 1) find("notReplayed", `${name}, at ${index}: ${shortJson(ofOne)}`);
   }
 }
 
-/** A call that reverted was a success for who waited for the broadcast. */
+/** For a client that waits for the broadcast, a transaction that reverts later is a success. */
 function endOf(line: ResultLine): string | undefined {
   if (line.success || line.error.reason === "REVERTED") return "success";
   return line.error.code === "TIMEOUT" ? undefined : line.error.reason;
@@ -191,8 +194,8 @@ export function groupBy<T, K>(list: Iterable<T>, keyOf: (one: T) => K): Map<K, T
   return groups;
 }
 
-/** Short, with the bytes as hex. */
-export function show(value: unknown): string {
+/** JSON with bytes as hex. */
+export function shortJson(value: unknown): string {
   const text = JSON.stringify(value, (_, part: unknown) => {
     if (typeof part !== "object" || part === null || !("type" in part) || part.type !== "Buffer") return part;
     return `0x${Buffer.from((part as unknown as { data: number[] }).data).toString("hex")}`;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { TEST_TOKEN } from "@gas-waiver/devnet";
 import {
   bytesToHex,
@@ -7,16 +8,16 @@ import {
   privateKeyToAddress,
   signTransaction,
 } from "@gas-waiver/protocol";
-import { type Answers, type Named, send, type Told, type Tx } from "./client.js";
-import type { Random } from "./random.js";
-import type { World } from "./world.js";
+import type { SeededRandom } from "../support/seededRandom.js";
+import { type Answers, type KeyedRequest, type ReceivedLine, send, type Tx } from "./client.js";
+import type { Environment } from "./environment.js";
 
-/** A nonce of a sender, and what was signed for it: more than one if transactions conflict or are replaced. */
+/** A nonce of a sender, with its signed transactions: more than one if they conflict, or after a final failure. */
 interface Slot {
   readonly user: User;
   readonly nonce: number;
   readonly candidates: Tx[];
-  /** Its client is content with a broadcast and never asks again. */
+  /** True if the client stops at a broadcast line; otherwise it repeats the request until the inclusion. */
   readonly trusting: boolean;
 }
 
@@ -25,19 +26,19 @@ interface User {
   readonly address: Hex;
 }
 
-/** Everything that clients ever signed and were told. */
-export interface Book {
+/** All transactions that clients have signed, with the lines that they have received. */
+export interface ClientLedger {
   readonly txs: Map<Hex, Tx>;
-  /** The requests that were sent several times under a name. */
-  readonly named: Named[];
+  /** The requests that were sent several times with one Idempotency-Key. */
+  readonly keyedRequests: KeyedRequest[];
   readonly answers: Answers;
-  /** The submissions whose records were looked up. */
-  readonly asked: string[];
+  /** Ids of the submissions whose records were compared. */
+  readonly checkedRecords: string[];
 }
 
 export interface Load {
   readonly transactions: number;
-  /** Resolves when every client that stays knows the end of what it sent; with those that do not when `ending` comes first. */
+  /** Resolves when every waiting client has a final line; if `ending` is aborted first, with the open transactions. */
   finish(ending: AbortSignal): Promise<Tx[]>;
 }
 
@@ -45,109 +46,145 @@ const USERS = 24;
 const SPREAD_MS = 2_500;
 const PAGE = 40;
 
-/** Starts a wave of requests, all of one round: they go out over a few seconds, each to some replica. */
-export async function startLoad(world: World, random: Random, seed: number, book: Book): Promise<Load> {
+/** The requests of one round. */
+interface Wave {
+  readonly environment: Environment;
+  readonly random: SeededRandom;
+  readonly ledger: ClientLedger;
+  readonly requests: Promise<void>[];
+  /** The nonces whose clients wait for a final line. */
+  readonly slots: Slot[];
+}
+
+/** Starts the requests of one round. They go to random replicas over a few seconds. */
+export async function startLoad(
+  environment: Environment,
+  random: SeededRandom,
+  seed: number,
+  ledger: ClientLedger,
+): Promise<Load> {
   const users = random.shuffled(usersOf(seed)).slice(0, random.between(6, 14));
-  const next = await world.chain.nonces(users.map(({ address }) => address));
-  const slots: Slot[] = [];
-  const requests: Promise<void>[] = [];
-  const sign = (user: User, nonce: number) => {
-    const tx = signOne(user, nonce, random);
-    book.txs.set(tx.hash, tx);
-    return tx;
-  };
-  const later = (txs: readonly Tx[], leave = false) => {
-    const inRandomOrder = random.chance(0.5) ? random.shuffled(txs) : txs;
-    const named = random.chance(0.3) ? nameOf(inRandomOrder) : undefined;
-    const times = named ? random.between(2, 4) : 1;
-    for (let i = 0; i < times; i++) {
-      const afterMs = random.between(0, SPREAD_MS);
-      const wait = random.chance(0.4) ? "included" : "broadcast";
-      const leaveAfterMs = leave ? { leaveAfterMs: random.between(1, 60) } : {};
-      const how = { wait, answers: book.answers, ...leaveAfterMs, ...(named && { named }) } as const;
-      requests.push(rest(afterMs).then(() => send(world, random, inRandomOrder, how)));
-    }
-  };
-  const nameOf = (txs: readonly Tx[]): Named => {
-    const named = { name: `request-${book.named.length}`, key: random.pick(world.apiKeys), txs, lines: [] };
-    book.named.push(named);
-    return named;
-  };
-  const namedBefore = book.named.length;
+  const next = await environment.chain.nonces(users.map(({ address }) => address));
+  const wave: Wave = { environment, random, ledger, requests: [], slots: [] };
+  const earlier = ledger.keyedRequests.length;
   const pages: Tx[][] = [[], [], []];
-  users.forEach((user, i) => {
-    const first = next[i] ?? 0;
-    const trusting = random.chance(0.3);
-    const own = Array.from({ length: random.between(1, 8) }, (_, n) => {
-      const slot: Slot = { user, nonce: first + n, candidates: [sign(user, first + n)], trusting };
-      return slot;
-    });
-    const txs = own.flatMap(({ candidates }) => candidates);
-    const habit = random.next();
-    if (habit < 0.1) {
-      // Goes away in the middle and never comes back: what was accepted is carried all the same.
-      later(txs, true);
-      return;
-    }
-    slots.push(...own);
-    if (habit < 0.55) random.pick(pages).push(...txs);
-    else if (habit < 0.8) for (const tx of txs) later([tx]);
-    else later(txs);
-    if (random.chance(0.2)) later(txs);
-    if (random.chance(0.2)) {
-      const contested = random.pick(own);
-      const rival = sign(user, contested.nonce);
-      contested.candidates.push(rival);
-      later([rival]);
-    }
-  });
-  for (const page of pages) if (page.length > 0) later(page);
-  const transactions = slots.length;
+  for (const [i, user] of users.entries()) startUser(wave, user, next[i] ?? 0, pages);
+  for (const page of pages) if (page.length > 0) schedule(wave, page);
   return {
-    transactions,
-    async finish(ending) {
-      await Promise.all(requests);
-      // Everything works again: what was told under a name is told once more.
-      const again = { wait: "included", answers: book.answers } as const;
-      const ofRound = book.named.slice(namedBefore);
-      await Promise.all(ofRound.map((named) => send(world, random, named.txs, { ...again, named })));
-      let left = slots.filter((slot) => !isSettled(slot));
-      while (left.length > 0 && !ending.aborted) {
-        const txs = left.map((slot) => chooseAgain(slot, random, sign));
-        const batches = Array.from({ length: Math.ceil(txs.length / PAGE) }, (_, i) =>
-          txs.slice(i * PAGE, (i + 1) * PAGE),
-        );
-        await Promise.all(
-          batches.map((batch) => send(world, random, batch, { wait: "included", answers: book.answers })),
-        );
-        left = left.filter((slot) => !isSettled(slot));
-        if (left.length > 0) await rest(random.between(100, 400));
-      }
-      return left.flatMap(({ candidates }) => candidates);
-    },
+    transactions: wave.slots.length,
+    finish: (ending) => finishLoad(wave, ledger.keyedRequests.slice(earlier), ending),
   };
 }
 
-/** The bytes that an impatient client sends next: the same again, or others where the first were refused for good. */
-function chooseAgain(slot: Slot, random: Random, sign: (user: User, nonce: number) => Tx): Tx {
-  const { candidates } = slot;
-  const refused = candidates.every((tx) => tx.told.some(({ line }) => isFinalFailure(line)));
-  if (refused && candidates.length < 6 && random.chance(0.4)) candidates.push(sign(slot.user, slot.nonce));
+/** Signs some transactions of a user and schedules their requests. Those of several users share the `pages`. */
+function startUser(wave: Wave, user: User, first: number, pages: readonly Tx[][]): void {
+  const { random } = wave;
+  const trusting = random.chance(0.3);
+  const own = Array.from({ length: random.between(1, 8) }, (_, n) => {
+    const slot: Slot = { user, nonce: first + n, candidates: [sign(wave, user, first + n)], trusting };
+    return slot;
+  });
+  const txs = own.flatMap(({ candidates }) => candidates);
+  const habit = random.next();
+  if (habit < 0.1) {
+    // This client leaves in the middle for good. The service must still carry what it has accepted.
+    schedule(wave, txs, true);
+    return;
+  }
+  wave.slots.push(...own);
+  if (habit < 0.55) random.pick(pages).push(...txs);
+  else if (habit < 0.8) for (const tx of txs) schedule(wave, [tx]);
+  else schedule(wave, txs);
+  if (random.chance(0.2)) schedule(wave, txs);
+  if (random.chance(0.2)) {
+    const contested = random.pick(own);
+    const rival = sign(wave, user, contested.nonce);
+    contested.candidates.push(rival);
+    schedule(wave, [rival]);
+  }
+}
+
+function sign({ random, ledger }: Wave, user: User, nonce: number): Tx {
+  const tx = signOne(user, nonce, random);
+  ledger.txs.set(tx.hash, tx);
+  return tx;
+}
+
+/** Schedules a request with these transactions, or several with one Idempotency-Key. */
+function schedule({ environment, random, ledger, requests }: Wave, txs: readonly Tx[], leave = false): void {
+  const inRandomOrder = random.chance(0.5) ? random.shuffled(txs) : txs;
+  const keyed = random.chance(0.3) ? keyedRequest(environment, random, ledger, inRandomOrder) : undefined;
+  const times = keyed ? random.between(2, 4) : 1;
+  for (let i = 0; i < times; i++) {
+    const afterMs = random.between(0, SPREAD_MS);
+    const wait = random.chance(0.4) ? "included" : "broadcast";
+    const leaveAfterMs = leave ? { leaveAfterMs: random.between(1, 60) } : {};
+    const options = { wait, answers: ledger.answers, ...leaveAfterMs, ...(keyed && { keyed }) } as const;
+    requests.push(sleep(afterMs).then(() => send(environment, random, inRandomOrder, options)));
+  }
+}
+
+function keyedRequest(
+  environment: Environment,
+  random: SeededRandom,
+  { keyedRequests }: ClientLedger,
+  txs: readonly Tx[],
+): KeyedRequest {
+  const keyed = {
+    name: `request-${keyedRequests.length}`,
+    key: random.pick(environment.apiKeys),
+    txs,
+    lines: [],
+  };
+  keyedRequests.push(keyed);
+  return keyed;
+}
+
+/** Repeats the requests until every waiting client has a final line. Call it when all faults are undone. */
+async function finishLoad(
+  wave: Wave,
+  keyedRequests: readonly KeyedRequest[],
+  ending: AbortSignal,
+): Promise<Tx[]> {
+  const { environment, random, ledger, requests, slots } = wave;
+  await Promise.all(requests);
+  const options = { wait: "included", answers: ledger.answers } as const;
+  await Promise.all(
+    keyedRequests.map((keyed) => send(environment, random, keyed.txs, { ...options, keyed })),
+  );
+  let left = slots.filter((slot) => !isSettled(slot));
+  while (left.length > 0 && !ending.aborted) {
+    const txs = left.map((slot) => chooseNext(wave, slot));
+    const batches = Array.from({ length: Math.ceil(txs.length / PAGE) }, (_, i) =>
+      txs.slice(i * PAGE, (i + 1) * PAGE),
+    );
+    await Promise.all(batches.map((batch) => send(environment, random, batch, options)));
+    left = left.filter((slot) => !isSettled(slot));
+    if (left.length > 0) await sleep(random.between(100, 400));
+  }
+  return left.flatMap(({ candidates }) => candidates);
+}
+
+/** The client's next transaction for a nonce: the same again, or a new one if all have failed for good. */
+function chooseNext(wave: Wave, { user, nonce, candidates }: Slot): Tx {
+  const { random } = wave;
+  const refused = candidates.every((tx) => tx.received.some(({ line }) => isFinalFailure(line)));
+  if (refused && candidates.length < 6 && random.chance(0.4)) candidates.push(sign(wave, user, nonce));
   const latest = candidates.at(-1);
   return random.chance(0.7) && latest ? latest : random.pick(candidates);
 }
 
 function isSettled({ candidates, trusting }: Slot): boolean {
-  return candidates.some(({ told }) => told.some((one) => isSettling(one, trusting)));
+  return candidates.some(({ received }) => received.some((one) => isSettling(one, trusting)));
 }
 
-function isSettling({ line, wait }: Told, trusting: boolean): boolean {
+function isSettling({ line, wait }: ReceivedLine, trusting: boolean): boolean {
   if (line.success) return wait === "included" || trusting;
   return line.error.reason === "REVERTED";
 }
 
-/** The submission has ended; not its transaction was refused before it became one, and not the waiting. */
-export function isFinalFailure(line: Told["line"]): boolean {
+/** True if the submission has failed for good. A TIMEOUT, and a refusal before acceptance, say nothing of the nonce. */
+export function isFinalFailure(line: ReceivedLine["line"]): boolean {
   if (line.success) return false;
   const { code, reason } = line.error;
   return code !== "TIMEOUT" && reason !== "NONCE_CONFLICT" && reason !== "REVERTED";
@@ -162,11 +199,11 @@ function usersOf(seed: number): User[] {
 
 let distinct = 0n;
 
-/** A transfer of no tokens; now and then of one that the user does not have, which reverts. */
-function signOne(user: User, nonce: number, random: Random): Tx {
+/** Signs a transfer of 0 tokens. Sometimes it is a transfer of a token that the user lacks, which reverts. */
+function signOne(user: User, nonce: number, random: SeededRandom): Tx {
   const data = new Uint8Array(68);
   data.set([0xa9, 0x05, 0x9c, 0xbb]);
-  // Another recipient each time, so that no two transactions are the same.
+  // A new recipient makes each transaction different.
   new DataView(data.buffer).setBigUint64(28, 0xffff_0000_0000_0000n + distinct++);
   data[67] = random.chance(0.08) ? 1 : 0;
   const signed = signTransaction(
@@ -183,9 +220,5 @@ function signOne(user: User, nonce: number, random: Random): Tx {
     user.key,
   );
   const hash = bytesToHex(hashTransaction(signed));
-  return { raw: bytesToHex(signed.raw), hash, sender: user.address, nonce, sentAt: [], told: [] };
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return { raw: bytesToHex(signed.raw), hash, sender: user.address, nonce, sentAt: [], received: [] };
 }

@@ -1,52 +1,53 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex } from "@gas-waiver/protocol";
-import { Process } from "./process.js";
-import type { TcpGate } from "./tcpGate.js";
+import { ChildProgram, type Ending, GAS_WAIVER } from "../support/childProgram.js";
+import type { TcpProxy } from "./tcpProxy.js";
 
+/** The inputs of a replica besides its own keys and proxy. */
 export interface ReplicaPlace {
   readonly folder: string;
   readonly databaseUrl: string;
   readonly policyFile: string;
-  /** Who says what may be sent: the file, or the file and the chain's registry. */
+  /** The source of the policy: the file, or the file and the chain's registry. */
   readonly policySource: "config" | "both";
   readonly apiKeys: readonly string[];
 }
 
 const RESTART_MS = 300;
-/** Limits that are not what is tested are out of the way, and waiting ends soon enough to be seen. */
+/** High rates, since the run does not test them; short time-outs, so that rounds see them. */
 const FLAGS = [
   ...["--rate", "100000", "--rate-burst", "100000"],
   ...["--request-timeout", "4000", "--nonce-gap-timeout", "3000", "--log-level", "info"],
 ];
 
-/** One `gas-waiver serve` that is started again whenever it ends, as an operator's supervisor would. */
+/** A `gas-waiver serve` that restarts whenever it ends, as under an operator's supervisor. */
 export class Replica {
   readonly name: string;
-  /** Its way to the chain's node. */
-  readonly gate: TcpGate;
-  /** Ends that nobody asked for after it was ready, with what it wrote: a fault of the service. */
+  /** The proxy between this replica and the chain's node. */
+  readonly proxy: TcpProxy;
+  /** One text for each time that the ready service ended by itself, with the end of its output. */
   readonly crashes: string[] = [];
   readonly #place: ReplicaPlace;
   readonly #keyFile: string;
   #keys: readonly Uint8Array[];
-  #process: Process | undefined;
+  #program: ChildProgram | undefined;
   #url: string | undefined;
   #wanted = false;
   #killing = false;
   #log = "";
   #ready: Promise<void> = Promise.resolve();
 
-  constructor(name: string, gate: TcpGate, place: ReplicaPlace, keys: readonly Uint8Array[]) {
+  constructor(name: string, gate: TcpProxy, place: ReplicaPlace, keys: readonly Uint8Array[]) {
     this.name = name;
-    this.gate = gate;
+    this.proxy = gate;
     this.#place = place;
     this.#keys = keys;
     this.#keyFile = join(place.folder, `${name}.keys`);
     this.#writeKeys();
   }
 
-  /** Where it serves; undefined while it does not. */
+  /** The service's URL; undefined while it is not ready. */
   get url(): string | undefined {
     return this.#url;
   }
@@ -55,12 +56,12 @@ export class Replica {
     return this.#keys;
   }
 
-  /** What all its lives wrote. */
+  /** The output of all its processes. */
   get log(): string {
-    return this.#log + (this.#process?.output ?? "");
+    return this.#log + (this.#program?.output ?? "");
   }
 
-  /** Starts it, again and again until it is ready. */
+  /** Starts it, repeatedly until it is ready. */
   start(): Promise<void> {
     this.#wanted = true;
     this.#ready = this.#run();
@@ -71,28 +72,28 @@ export class Replica {
     return this.#ready;
   }
 
-  /** Ends it without a chance to tidy up; it stays away until it is started. */
+  /** Kills it with SIGKILL. It stays down until `start`. */
   async kill(): Promise<void> {
     this.#wanted = false;
     this.#url = undefined;
     this.#killing = true;
-    await this.#process?.kill();
+    await this.#program?.end("SIGKILL");
     this.#killing = false;
   }
 
   freeze(): void {
-    this.#process?.signal("SIGSTOP");
+    this.#program?.signal("SIGSTOP");
   }
 
   thaw(): void {
-    this.#process?.signal("SIGCONT");
+    this.#program?.signal("SIGCONT");
   }
 
-  /** Gives it other waiver keys: at once if it runs, else from its next start on. */
+  /** Replaces its waiver keys: at once if it runs, otherwise at its next start. */
   setKeys(keys: readonly Uint8Array[]): void {
     this.#keys = keys;
     this.#writeKeys();
-    if (this.#url !== undefined) this.#process?.signal("SIGHUP");
+    if (this.#url !== undefined) this.#program?.signal("SIGHUP");
   }
 
   #writeKeys(): void {
@@ -102,31 +103,36 @@ export class Replica {
   async #run(): Promise<void> {
     while (this.#wanted) {
       const { databaseUrl, policyFile, policySource, apiKeys } = this.#place;
-      this.#log += this.#process?.output ?? "";
-      const process = new Process(
+      this.#log += this.#program?.output ?? "";
+      const program = new ChildProgram(
         [
-          ...["serve", "--port", "0", "--rpc-url", this.gate.url, "--chain-id", "2201"],
+          ...[GAS_WAIVER, "serve", "--port", "0", "--rpc-url", this.proxy.url, "--chain-id", "2201"],
           ...["--allowed-targets", policyFile, "--policy-source", policySource],
           ...["--waiver-key-file", this.#keyFile, ...FLAGS],
         ],
-        { DATABASE_URL: databaseUrl, GAS_WAIVER_API_KEYS: apiKeys.join(",") },
+        { env: { DATABASE_URL: databaseUrl, GAS_WAIVER_API_KEYS: apiKeys.join(",") } },
       );
-      this.#process = process;
-      const url = await process.ready();
+      this.#program = program;
+      const url = await program.ready().then(
+        (ready) => ready.url,
+        () => undefined,
+      );
       if (url !== undefined && this.#wanted) {
         this.#url = url;
-        process.ended.then((how) => this.#fell(process, how));
+        program.ended.then((ending) => this.#restart(program, ending));
         return;
       }
-      // A start that fails, as while the database is away, is tried again.
+      // The start fails while the database is down, for instance.
       await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
     }
   }
 
-  #fell(process: Process, how: string): void {
-    if (this.#process !== process || this.#killing || !this.#wanted) return;
+  #restart(program: ChildProgram, { status, signal }: Ending): void {
+    if (this.#program !== program || this.#killing || !this.#wanted) return;
     this.#url = undefined;
-    this.crashes.push(`${this.name} ended by itself (${how}):\n${process.output.slice(-2_000)}`);
+    this.crashes.push(
+      `${this.name} ended by itself (${signal ?? `status ${status}`}):\n${program.output.slice(-2_000)}`,
+    );
     this.#ready = this.#run();
   }
 }

@@ -1,69 +1,69 @@
+import { SeededRandom } from "../support/seededRandom.js";
 import { compareCaps } from "./caps.js";
 import { type Answers, fetchRecords } from "./client.js";
+import { type Environment, type PoolKind, startEnvironment } from "./environment.js";
+import { type Fault, injectFaults, planFaults } from "./faults.js";
 import { compare, type Finding, ROWS, type Row, VIOLATIONS, type Violation } from "./ledgers.js";
-import { type Book, startLoad } from "./load.js";
-import { Random } from "./random.js";
-import { planStrikes, type Strike, strike } from "./strikes.js";
-import { openWorld, type PoolKind, type World } from "./world.js";
+import { type ClientLedger, startLoad } from "./load.js";
 
 export interface ChaosOptions {
-  /** In all; with several pool kinds they are dealt out evenly. */
+  /** The rounds in all, divided evenly between the pool kinds. */
   readonly rounds: number;
   readonly seed: number;
   readonly pools: readonly PoolKind[];
   readonly replicas: number;
-  /** Told of each round as it ends. */
+  /** Called after each round. */
   readonly onRound?: (round: RoundReport) => void;
 }
 
 export interface RoundReport {
   readonly pool: PoolKind;
   readonly round: number;
-  readonly strikes: readonly string[];
+  readonly faults: readonly string[];
   readonly transactions: number;
   readonly recoveryMs: number;
 }
 
-/** The outcome; what each violation means is told in ledgers.ts. */
+/** The counts of a run. ledgers.ts defines each violation. */
 export interface ChaosOutcome extends Record<Violation, number> {
   /** Submissions in the store. */
   readonly accepted: number;
-  /** InnerTxs that the chain ran. */
+  /** InnerTxs that the chain executed. */
   readonly executed: number;
-  /** Submissions that ended as failed. */
+  /** Submissions whose final state is failed. */
   readonly failedFinal: number;
   /** Processes killed: replicas and databases. */
   readonly kills: number;
-  /** Strikes of every kind, the kills among them. */
+  /** Injected faults, the kills among them. */
   readonly faults: number;
-  /** The longest time from the end of a round's last strike until nothing was unfinished. */
+  /** The longest time from the end of a round's last fault until no submission was unfinished. */
   readonly maxRecoveryMs: number;
 }
 
 export interface ChaosResult {
   readonly outcome: ChaosOutcome;
-  readonly strikes: Readonly<Record<string, number>>;
+  readonly faultCounts: Readonly<Record<string, number>>;
   readonly answers: Answers;
   readonly evidence: readonly Finding[];
-  /** Replicas that ended by themselves, with their last words. */
+  /** One text for each replica that ended by itself, with the end of its output. */
   readonly crashes: readonly string[];
   readonly roundsRun: number;
-  /** What the replicas wrote, if something was wrong. */
+  /** The replicas' logs, if a check failed. */
   readonly log: string;
 }
 
-/** How long everything may take to be finished once nothing is wrong any more. */
-const PATIENCE_MS = 90_000;
+/** Time in ms for all submissions to finish after the last fault is undone. */
+const RECOVERY_TIMEOUT_MS = 90_000;
 
-/** Runs the rounds; stops at the first in which something is wrong. */
+/** Runs the rounds. It stops after the first round in which a check fails. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const total: Total = {
     ...{ accepted: 0, executed: 0, failedFinal: 0, kills: 0, faults: 0, maxRecoveryMs: 0, roundsRun: 0 },
-    ...{ strikes: {}, answers: {}, evidence: [], crashes: [], log: "" },
+    ...{ faultCounts: {}, answers: {}, evidence: [], crashes: [], log: "" },
   };
   const shares = options.pools.map((_, i) => Math.floor((options.rounds + i) / options.pools.length));
   for (const [i, pool] of [...options.pools].entries()) {
-    await runWorld(pool, shares[i] ?? 0, options, total);
+    await runEnvironment(pool, shares[i] ?? 0, options, total);
     if (total.evidence.length > 0 || total.crashes.length > 0) break;
   }
   const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs, ...rest } = total;
@@ -86,108 +86,122 @@ interface Total {
   maxRecoveryMs: number;
   roundsRun: number;
   log: string;
-  readonly strikes: Record<string, number>;
+  readonly faultCounts: Record<string, number>;
   readonly answers: Answers;
   readonly evidence: Finding[];
   readonly crashes: string[];
 }
 
-async function runWorld(pool: PoolKind, rounds: number, options: ChaosOptions, total: Total): Promise<void> {
+async function runEnvironment(
+  pool: PoolKind,
+  rounds: number,
+  options: ChaosOptions,
+  total: Total,
+): Promise<void> {
   if (rounds === 0) return;
   const { seed, replicas, onRound } = options;
-  const world = await openWorld({ pool, replicas, seed });
-  const book: Book = { txs: new Map(), named: [], answers: total.answers, asked: [] };
+  const environment = await startEnvironment({ pool, replicas, seed });
+  const ledger: ClientLedger = {
+    txs: new Map(),
+    keyedRequests: [],
+    answers: total.answers,
+    checkedRecords: [],
+  };
   try {
     let store: readonly Row[] = [];
     for (let round = 1; round <= rounds && total.evidence.length + total.crashes.length === 0; round++) {
-      const random = new Random(seed, pool, replicas, round);
-      const strikes = planStrikes(world, random);
-      const ran = await runRound(world, random, strikes, { seed, book });
+      const random = new SeededRandom(seed, pool, replicas, round);
+      const faults = planFaults(environment, random);
+      const ran = await runRound(environment, random, faults, { seed, ledger });
       store = ran.store;
       total.evidence.push(...ran.findings);
-      total.crashes.push(...world.replicas.flatMap(({ crashes }) => crashes));
+      total.crashes.push(...environment.replicas.flatMap(({ crashes }) => crashes));
       total.maxRecoveryMs = Math.max(total.maxRecoveryMs, ran.recoveryMs);
       total.roundsRun++;
-      total.faults += strikes.length;
-      total.kills += strikes.filter(({ kills }) => kills).length;
-      const names = strikes.map(({ name }) => name);
-      for (const name of names) total.strikes[name] = (total.strikes[name] ?? 0) + 1;
+      total.faults += faults.length;
+      total.kills += faults.filter(({ kills }) => kills).length;
+      const names = faults.map(({ name }) => name);
+      for (const name of names) total.faultCounts[name] = (total.faultCounts[name] ?? 0) + 1;
       const { transactions, recoveryMs } = ran;
-      onRound?.({ pool, round, strikes: names, transactions, recoveryMs });
+      onRound?.({ pool, round, faults: names, transactions, recoveryMs });
     }
     total.accepted += store.length;
     total.failedFinal += store.filter(({ state }) => state === "failed").length;
-    total.executed += world.chain.executions.length;
-    if (total.evidence.length > 0) total.log = await describe(world);
+    total.executed += environment.chain.executions.length;
+    if (total.evidence.length > 0) total.log = await logsOf(environment);
   } finally {
-    await world.close();
+    await environment.close();
   }
 }
 
-/** A wave of requests under strikes; then everything works again, and the ledgers are compared. */
+/** Sends requests while faults happen. When all faults are undone and all submissions finished, it compares the ledgers. */
 async function runRound(
-  world: World,
-  random: Random,
-  strikes: readonly Strike[],
-  { seed, book }: { readonly seed: number; readonly book: Book },
+  environment: Environment,
+  random: SeededRandom,
+  faults: readonly Fault[],
+  { seed, ledger }: { readonly seed: number; readonly ledger: ClientLedger },
 ) {
-  const load = await startLoad(world, random, seed, book);
+  const load = await startLoad(environment, random, seed, ledger);
   const ending = new AbortController();
   const finished = load.finish(ending.signal);
-  await strike(strikes);
-  await Promise.all(world.replicas.map((replica) => replica.ready()));
+  await injectFaults(faults);
+  await Promise.all(environment.replicas.map((replica) => replica.ready()));
   const healedAt = performance.now();
-  const timer = setTimeout(() => ending.abort(), PATIENCE_MS);
+  const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
   const unanswered = await finished;
   clearTimeout(timer);
-  await untilQuiet(world, healedAt + PATIENCE_MS);
+  await untilQuiet(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
-  await world.chain.scan();
-  const store = await world.query<Row & Record<string, unknown>>(ROWS);
+  await environment.chain.scan();
+  const store = await environment.query<Row & Record<string, unknown>>(ROWS);
   const findings = compare({
-    told: book.txs.values(),
-    named: book.named,
+    clients: ledger.txs.values(),
+    keyedRequests: ledger.keyedRequests,
     store,
-    chain: world.chain.executions,
+    chain: environment.chain.executions,
   });
-  for (const { hash, told } of unanswered) {
-    const lines = told.slice(-3).map(({ line }) => line);
-    findings.push({ violation: "unresolved", what: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
+  for (const { hash, received } of unanswered) {
+    const lines = received.slice(-3).map(({ line }) => line);
+    findings.push({ violation: "unresolved", text: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
   }
-  findings.push(...(await compareRecords(world, store, book)), ...(await compareCaps(world)));
+  findings.push(...(await compareRecords(environment, store, ledger)), ...(await compareCaps(environment)));
   return { findings, store, recoveryMs, transactions: load.transactions };
 }
 
-/** What clients can look up must be what the store says. Of each submission once, after the round that it ended in. */
-async function compareRecords(world: World, store: readonly Row[], book: Book): Promise<Finding[]> {
-  const known = new Set(book.asked);
+/** Compares the service's record of each submission with the store's, once, after the round in which it finished. */
+async function compareRecords(
+  environment: Environment,
+  store: readonly Row[],
+  ledger: ClientLedger,
+): Promise<Finding[]> {
+  const known = new Set(ledger.checkedRecords);
   const fresh = store.filter(({ id }) => !known.has(id));
-  for (const { id } of fresh) book.asked.push(id);
+  for (const { id } of fresh) ledger.checkedRecords.push(id);
   const records = await fetchRecords(
-    world,
+    environment,
     fresh.map(({ id }) => id),
   );
   return fresh.flatMap(({ id, state }): Finding[] => {
     const record = records.get(id);
-    if (record === undefined) return [{ violation: "lost", what: `nobody can look up submission ${id}` }];
+    if (record === undefined) return [{ violation: "lost", text: `nobody can look up submission ${id}` }];
     if (record.state === state) return [];
     return [
-      { violation: "unresolved", what: `submission ${id} is ${state}, its record says ${record.state}` },
+      { violation: "unresolved", text: `submission ${id} is ${state}, its record says ${record.state}` },
     ];
   });
 }
 
-async function untilQuiet(world: World, deadline: number): Promise<void> {
+async function untilQuiet(environment: Environment, deadline: number): Promise<void> {
   const sql = "select count(*) from submissions where state in ('queued', 'signed', 'broadcast')";
   while (performance.now() < deadline) {
-    const rows = await world.query<{ count: string }>(sql).catch(() => []);
+    const rows = await environment.query<{ count: string }>(sql).catch(() => []);
     if (rows[0]?.count === "0") return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function describe(world: World): Promise<string> {
-  const lanes = await world.lanes.list().catch((error: Error) => error.message);
-  const logs = world.replicas.map(({ name, log }) => `--- ${name}\n${log.slice(-60_000)}`);
+async function logsOf(environment: Environment): Promise<string> {
+  const lanes = await environment.lanes.list().catch((error: Error) => error.message);
+  const logs = environment.replicas.map(({ name, log }) => `--- ${name}\n${log.slice(-60_000)}`);
   return `lanes: ${JSON.stringify(lanes, (_, value: unknown) => value, 1)}\n${logs.join("\n")}`;
 }

@@ -1,17 +1,17 @@
 import type { Description } from "../../packages/server/test/support/description.js";
 import type { Probe } from "./probe.js";
 
-/** An answer of HTTP as it came. */
+/** An HTTP answer. */
 interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly text: string;
 }
 
-/** Closing for a broken frame (1002, 1007) is the WebSocket's own; a client's code comes back to it. */
-const CODES_OF_THE_PROTOCOL = [1000, 1001, 1002, 1003, 1005, 1006, 1007, 1010, 1011, 1014];
+/** Close codes that the description need not have: the WebSocket library's for a broken frame, and a client's own echoed. */
+const LIBRARY_CODES = [1000, 1001, 1002, 1003, 1005, 1006, 1007, 1010, 1011, 1014];
 
-/** What is wrong with what came back on one connection; nothing, if all is well. */
+/** The problems of the bytes that one connection received, one sentence each. */
 export function problemsOf(probe: Probe, received: Buffer, description: Description): string[] {
   const text = received.toString("latin1");
   if (/^HTTP\/1\.1 500/m.test(text)) return [`a 500: ${text.slice(0, 2_000)}`];
@@ -29,7 +29,7 @@ export function problemsOf(probe: Probe, received: Buffer, description: Descript
   return description.problemsOfCall(method, url, answer).map((problem) => `${method} ${url}: ${problem}`);
 }
 
-/** The answer, if there is one whole, and no second. */
+/** The answer, if the connection received exactly one complete answer. */
 function onlyAnswerOf(text: string): Answer | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -41,14 +41,14 @@ function onlyAnswerOf(text: string): Answer | undefined {
     }),
   );
   const rest = text.slice(end + 4);
-  const body = headers["transfer-encoding"] === "chunked" ? unchunked(rest) : rest;
+  const body = headers["transfer-encoding"] === "chunked" ? decodeChunks(rest) : rest;
   if (body === undefined || (headers["content-length"] ?? String(body.length)) !== String(body.length)) {
     return undefined;
   }
   return { status: Number(first.split(" ")[1]), headers, text: Buffer.from(body, "latin1").toString() };
 }
 
-function unchunked(text: string): string | undefined {
+function decodeChunks(text: string): string | undefined {
   let body = "";
   for (let at = 0; ; ) {
     const end = text.indexOf("\r\n", at);
@@ -65,7 +65,7 @@ function framesProblems(received: Buffer, description: Description): string[] {
   for (let at = received.indexOf("\r\n\r\n") + 4; at + 2 <= received.length; ) {
     const opcode = (received[at] ?? 0) & 0x0f;
     const short = (received[at + 1] ?? 0) & 0x7f;
-    // The connection was cut within it.
+    // The connection was cut within this frame.
     if (short === 127 || (short === 126 && at + 4 > received.length)) break;
     const [length, head] = short < 126 ? [short, 2] : [received.readUInt16BE(at + 2), 4];
     const payload = received.subarray(at + head, at + head + length);
@@ -83,6 +83,6 @@ function frameProblems(text: string, description: Description): string[] {
 }
 
 function codeProblems(code: number, description: Description): string[] {
-  const isKnown = CODES_OF_THE_PROTOCOL.includes(code) || description.closeCodes.includes(code);
+  const isKnown = LIBRARY_CODES.includes(code) || description.closeCodes.includes(code);
   return isKnown || (code >= 3_000 && code < 5_000) ? [] : [`the close code ${code} is not described`];
 }

@@ -1,4 +1,4 @@
-import type { Random } from "../chaos/random.js";
+import type { SeededRandom } from "../support/seededRandom.js";
 import { KEY, KNOWN_ID, type Probe } from "./probe.js";
 import { body, inPieces, json, mutated, transaction } from "./values.js";
 
@@ -21,7 +21,7 @@ interface FrameOptions {
   readonly fin?: boolean;
   readonly rsv?: number;
   readonly masked?: boolean;
-  /** What the head says, where that is not what follows. */
+  /** The length in the frame's head, if it differs from the payload's. */
   readonly length?: number;
 }
 
@@ -30,7 +30,7 @@ function frame(payload: Buffer | string, options: FrameOptions = {}): Buffer {
   const { opcode = TEXT, fin = true, rsv = 0, masked = true, length = bytes.length } = options;
   const first = (fin ? 0x80 : 0) | (rsv << 4) | opcode;
   const mask = masked ? 0x80 : 0;
-  // A mask of zeros leaves the payload as it is.
+  // A mask of zeros does not change the payload.
   return Buffer.concat([Buffer.of(first), size(length, mask), Buffer.alloc(masked ? 4 : 0), bytes]);
 }
 
@@ -44,8 +44,8 @@ function size(length: number, mask: number): Buffer {
   return bytes;
 }
 
-/** A WebSocket with frames that are good, strange and broken. */
-export function socketProbe(random: Random): Probe {
+/** A WebSocket with well-formed, unusual and broken frames. */
+export function socketProbe(random: SeededRandom): Probe {
   const handshake = Buffer.from(HANDSHAKE);
   const frames = Array.from({ length: random.between(1, 8) }, () => oneFrame(random)).flat();
   const opening = random.chance(0.95) ? handshake : mutated(handshake, random);
@@ -53,7 +53,7 @@ export function socketProbe(random: Random): Probe {
   return { pieces: inPieces(random.chance(0.9) ? whole : mutated(whole, random), random) };
 }
 
-function oneFrame(random: Random): Buffer[] {
+function oneFrame(random: SeededRandom): Buffer[] {
   const text = Buffer.from(request(random));
   switch (random.between(0, 14)) {
     case 0:
@@ -84,14 +84,14 @@ function oneFrame(random: Random): Buffer[] {
   }
 }
 
-function fragments(text: Buffer, random: Random): Buffer[] {
+function fragments(text: Buffer, random: SeededRandom): Buffer[] {
   const middle = random.between(0, text.length);
   const interrupting = random.chance(0.5) ? [frame("", { opcode: PING })] : [];
   const last = random.chance(0.8) ? [frame(text.subarray(middle), { opcode: CONTINUED })] : [];
   return [frame(text.subarray(0, middle), { fin: false }), ...interrupting, ...last];
 }
 
-function request(random: Random): string {
+function request(random: SeededRandom): string {
   const id = random.chance(0.8) ? String(random.between(1, 3)) : json(random, 1);
   const wait = random.chance(0.3) ? `,"wait":${random.pick(['"included"', '"broadcast"', '"x"', "1"])}` : "";
   switch (random.between(0, 3)) {

@@ -1,16 +1,16 @@
-/** What one connection sends. */
+/** The bytes of one connection. */
 export interface Probe {
-  /** The pieces, each written by itself; {@link KNOWN_ID} stands for the id of a submission that there is. */
+  /** The pieces, each written by itself. {@link KNOWN_ID} stands for the id of an existing submission. */
   readonly pieces: readonly Buffer[];
-  /** The request whose answer can be held to the description, where it is one that HTTP clients could send. */
+  /** The request, if it is well-formed HTTP. Its answer must agree with the description. */
   readonly asked?: { readonly method: string; readonly url: string };
 }
 
 export const KEY = "gw_test_fuzz_public";
-/** Replaced by an id of the same length just before it is sent. */
+/** The placeholder for an id of the same length, which {@link withKnownId} inserts. */
 export const KNOWN_ID = "00000000-0000-7000-8000-00000000f333";
 
-/** The probe with the id of a submission that there is. */
+/** The pieces of a probe with the id of an existing submission. */
 export function withKnownId({ pieces }: Probe, id: string): Buffer[] {
   return pieces.map((piece) =>
     piece.includes(KNOWN_ID)

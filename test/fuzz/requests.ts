@@ -1,5 +1,5 @@
 import { ROUTES } from "@gas-waiver/protocol";
-import type { Random } from "../chaos/random.js";
+import type { SeededRandom } from "../support/seededRandom.js";
 import { KEY, KNOWN_ID, type Probe } from "./probe.js";
 import { body, inPieces, json, mutated, text } from "./values.js";
 
@@ -52,8 +52,8 @@ const KEYS = [
   `Bearer gw_test_${"0".repeat(16)}_x`,
 ];
 
-/** A request by the grammar, then maybe with bytes that are wrong. */
-export function requestProbe(random: Random): Probe {
+/** A request from the grammar, sometimes with corrupted bytes. */
+export function requestProbe(random: SeededRandom): Probe {
   const isPlain = random.chance(0.6);
   const route = random.pick(Object.values(ROUTES));
   const method = random.chance(0.8) ? route.method : random.pick(METHODS);
@@ -76,11 +76,11 @@ export function requestProbe(random: Random): Probe {
   return { pieces: inPieces(whole, random), ...(asked && { asked }) };
 }
 
-function id(random: Random): string {
+function id(random: SeededRandom): string {
   return random.pick([KNOWN_ID, KNOWN_ID.toUpperCase(), "x", "%00", encoded(json(random, 1)), "..", ""]);
 }
 
-function query(random: Random): string {
+function query(random: SeededRandom): string {
   if (random.chance(0.5)) return "";
   const one = () => {
     const name = random.pick(Object.keys(PARAMETERS));
@@ -90,12 +90,12 @@ function query(random: Random): string {
   return `?${Array.from({ length: random.between(0, 4) }, one).join("&")}`;
 }
 
-/** Lone surrogates have no place in a URL. */
+/** Percent-encodes a text, without lone surrogates, which have no encoding. */
 function encoded(one: string): string {
   return encodeURIComponent(one.replace(/[\ud800-\udfff]/g, ""));
 }
 
-function header(random: Random): string {
+function header(random: SeededRandom): string {
   const [name, values] = random.pick(HEADERS);
   return `${name}: ${random.chance(0.9) ? random.pick(values) : text(random).replace(/[\r\n]/g, "")}`;
 }

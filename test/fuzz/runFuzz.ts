@@ -1,5 +1,5 @@
 import { theDescription } from "../../packages/server/test/support/description.js";
-import { Random } from "../chaos/random.js";
+import { SeededRandom } from "../support/seededRandom.js";
 import { problemsOf } from "./answers.js";
 import { socketProbe } from "./frames.js";
 import type { Probe } from "./probe.js";
@@ -10,16 +10,16 @@ import { Target } from "./target.js";
 export interface FuzzOptions {
   readonly seed: number;
   readonly forMs: number;
-  /** Ends the run early, and well. */
+  /** Ends the run early, without a finding. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (probes: number) => void;
 }
 
 export interface Finding {
-  /** Which probe of the seed. */
+  /** The number of the probe among those of the seed. */
   readonly number: number;
   readonly problem: string;
-  /** The smallest bytes that are known to lead to it, written as JSON texts of latin1. */
+  /** The smallest bytes that show the problem, as JSON strings of latin1 text. */
   readonly request: string;
 }
 
@@ -28,29 +28,29 @@ export interface FuzzResult {
   readonly finding: Finding | undefined;
 }
 
-/** Probes under way at once. */
+/** Probes in flight at once. */
 const AT_ONCE = 8;
 const PROGRESS_MS = 10_000;
 
-/** Probe number n of a seed: the same whenever it is asked for. */
+/** The probe with a number among those of a seed. It depends on nothing else. */
 export function probeOf(seed: number, number: number): Probe {
-  const random = new Random(seed, number);
+  const random = new SeededRandom(seed, number);
   return random.chance(0.6) ? requestProbe(random) : socketProbe(random);
 }
 
-/** Sends probes until the time is over or something is found. */
+/** Sends probes until the time is over or a problem is found. */
 export async function runFuzz({ seed, forMs, signal, onProgress }: FuzzOptions): Promise<FuzzResult> {
   const target = await Target.start();
   const deadline = performance.now() + forMs;
-  let said = performance.now();
+  let reportedAt = performance.now();
   let probes = 0;
   try {
     while (performance.now() < deadline && !signal?.aborted) {
       const numbers = Array.from({ length: AT_ONCE }, () => probes++);
-      const finding = await look(target, seed, numbers);
+      const finding = await sendProbes(target, seed, numbers);
       if (finding !== undefined) return { probes, finding };
-      if (performance.now() - said < PROGRESS_MS) continue;
-      said = performance.now();
+      if (performance.now() - reportedAt < PROGRESS_MS) continue;
+      reportedAt = performance.now();
       onProgress?.(probes);
     }
     return { probes, finding: undefined };
@@ -59,8 +59,12 @@ export async function runFuzz({ seed, forMs, signal, onProgress }: FuzzOptions):
   }
 }
 
-/** Sends some probes at once. */
-async function look(target: Target, seed: number, numbers: readonly number[]): Promise<Finding | undefined> {
+/** Sends these probes at once. Resolves with a finding if one of them shows a problem. */
+async function sendProbes(
+  target: Target,
+  seed: number,
+  numbers: readonly number[],
+): Promise<Finding | undefined> {
   const outcomes = await Promise.all(numbers.map((number) => problemOf(target, probeOf(seed, number))));
   const found = outcomes.findIndex((problem) => problem !== undefined);
   const number = numbers[found];
@@ -69,15 +73,15 @@ async function look(target: Target, seed: number, numbers: readonly number[]): P
     const kind = kindOf(outcomes[found]);
     const holds = async (pieces: readonly Buffer[]) =>
       kindOf(await problemOf(target, { ...probe, pieces })) === kind;
-    return { number, problem: outcomes[found] ?? "", request: written(await smallest(probe.pieces, holds)) };
+    return { number, problem: outcomes[found] ?? "", request: asText(await smallest(probe.pieces, holds)) };
   }
   if (target.problem === undefined) return undefined;
-  // Which of them it was, nobody can say any more.
+  // The target itself has a problem. Any of these probes may have caused it.
   const all = numbers.flatMap((one) => probeOf(seed, one).pieces);
-  return { number: numbers[0] ?? 0, problem: target.problem, request: written(all) };
+  return { number: numbers[0] ?? 0, problem: target.problem, request: asText(all) };
 }
 
-/** A shorter request must lead to the same. */
+/** The kind of a problem. A reduced request must show the same kind. */
 function kindOf(problem: string | undefined): string | undefined {
   return problem?.split(":")[0];
 }
@@ -88,6 +92,6 @@ async function problemOf(target: Target, probe: Probe): Promise<string | undefin
   return problemsOf(probe, received, theDescription())[0];
 }
 
-function written(pieces: readonly Buffer[]): string {
+function asText(pieces: readonly Buffer[]): string {
   return pieces.map((piece) => JSON.stringify(piece.toString("latin1"))).join("\n");
 }

@@ -1,13 +1,13 @@
-/** Tries, each of which asks the service again. */
-const MOST_TRIES = 150;
+/** Each try sends a request to the service. */
+const MAX_TRIES = 150;
 
-/** Leaves away what is not needed: the pieces, then halves, quarters and so on of what is left. */
+/** Reduces bytes for which `holds` is true: it removes halves, quarters and so on, as long as `holds` stays true. */
 export async function smallest(
   pieces: readonly Buffer[],
   holds: (pieces: readonly Buffer[]) => Promise<boolean>,
 ): Promise<readonly Buffer[]> {
   let tries = 0;
-  const test = async (bytes: Buffer) => ++tries <= MOST_TRIES && (await holds([bytes]));
+  const test = async (bytes: Buffer) => ++tries <= MAX_TRIES && (await holds([bytes]));
   let bytes = Buffer.concat(pieces);
   if (!(await test(bytes))) return pieces;
   for (let part = bytes.length >> 1; part >= 1; part >>= 1) {

@@ -3,15 +3,15 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
-import { Process } from "../chaos/process.js";
-import { Random } from "../chaos/random.js";
+import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
+import { SeededRandom } from "../support/seededRandom.js";
 import { account, CHAIN_ID, TOKEN } from "../support/user.js";
 import { KEY, type Probe, withKnownId } from "./probe.js";
 import { transaction } from "./values.js";
 
-/** Longer than any of the service's own time-outs here: whoever waits so long is forgotten. */
-const PATIENCE_MS = 15_000;
-const GOOD_EVERY_MS = 200;
+/** Longer than all time-outs of the service in this test. */
+const TIMEOUT_MS = 15_000;
+const CLIENT_INTERVAL_MS = 200;
 const FLAGS = [
   ...[
     "--rate",
@@ -26,15 +26,15 @@ const FLAGS = [
   ...["--head-timeout", "2000", "--body-timeout", "3000", "--log-level", "error"],
 ];
 
-/** A service in a process of its own, on a devnet, with a good client beside the probes. */
+/** A service in a process of its own, on a devnet, with a well-behaved client beside the probes. */
 export class Target {
   readonly #folder = mkdtempSync(join(tmpdir(), "gas-waiver-fuzz-"));
   #devnet: Devnet | undefined;
-  #process: Process | undefined;
+  #program: ChildProgram | undefined;
   #url = "";
   #knownId = "";
-  #asking: NodeJS.Timeout | undefined;
-  #goodProblem: string | undefined;
+  #client: NodeJS.Timeout | undefined;
+  #clientProblem: string | undefined;
 
   static async start(): Promise<Target> {
     const target = new Target();
@@ -45,28 +45,26 @@ export class Target {
       await target.close();
       throw error;
     }
-    target.#asking = setInterval(() => void target.#askWell(), GOOD_EVERY_MS);
+    target.#client = setInterval(() => void target.#checkClient(), CLIENT_INTERVAL_MS);
     return target;
   }
 
   async #serve(rpcUrl: string): Promise<void> {
     const policyFile = join(this.#folder, "policy.json");
     writeFileSync(policyFile, JSON.stringify([{ address: TOKEN, selectors: ["0x095ea7b3"] }]));
-    this.#process = new Process(
+    this.#program = new ChildProgram(
       [
-        ...["serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+        ...[GAS_WAIVER, "serve", "--port", "0", "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
         ...["--allowed-targets", policyFile, "--data-dir", join(this.#folder, "data"), ...FLAGS],
       ],
-      { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: KEY },
+      { env: { GAS_WAIVER_KEYS: account(10).privateKey, GAS_WAIVER_API_KEYS: KEY } },
     );
-    const url = await this.#process.ready();
-    if (url === undefined) throw new Error(`the service does not start: ${this.#process.output}`);
-    this.#url = url;
-    const [line = ""] = (await this.#post([transaction(new Random("a good client"))])).split("\n");
+    this.#url = (await this.#program.ready()).url;
+    const [line = ""] = (await this.#post([transaction(new SeededRandom("a good client"))])).split("\n");
     this.#knownId = JSON.parse(line).id;
   }
 
-  /** Sends a probe; what came back until the service closed the connection, or undefined if it never did. */
+  /** Sends a probe. Resolves with the answer's bytes when the service closes the connection; undefined if it never does. */
   send(probe: Probe): Promise<Buffer | undefined> {
     const { hostname, port } = new URL(this.#url);
     return new Promise((resolve) => {
@@ -75,7 +73,7 @@ export class Target {
       const limit = setTimeout(() => {
         resolve(undefined);
         socket.destroy();
-      }, PATIENCE_MS);
+      }, TIMEOUT_MS);
       socket.on("data", (part) => parts.push(part));
       socket.on("error", () => {});
       socket.once("close", () => {
@@ -92,27 +90,28 @@ export class Target {
     });
   }
 
-  /** What is wrong with the service itself; undefined, if all is well. */
+  /** The problem of the service or of its well-behaved client; undefined if there is none. */
   get problem(): string | undefined {
-    if (this.#process?.isOver) return `the service ended:\n${this.#process.output.slice(-4_000)}`;
-    const logged = /^.*"level":(?:50|60).*$/m.exec(this.#process?.output ?? "")?.[0];
-    return logged === undefined ? this.#goodProblem : `the service logged an error: ${logged}`;
+    if (this.#program?.hasEnded) return `the service ended:\n${this.#program.output.slice(-4_000)}`;
+    const logged = /^.*"level":(?:50|60).*$/m.exec(this.#program?.output ?? "")?.[0];
+    return logged === undefined ? this.#clientProblem : `the service logged an error: ${logged}`;
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#asking);
-    this.#process?.signal("SIGTERM");
-    await this.#process?.ended;
+    clearInterval(this.#client);
+    this.#program?.signal("SIGTERM");
+    await this.#program?.ended;
     await this.#devnet?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #askWell(): Promise<void> {
+  async #checkClient(): Promise<void> {
     try {
       const lines = await this.#post(["0x"]);
-      if (!lines.includes("EMPTY_TRANSACTION")) this.#goodProblem ??= `a good client was told ${lines}`;
+      if (!lines.includes("EMPTY_TRANSACTION"))
+        this.#clientProblem ??= `a well-behaved client received ${lines}`;
     } catch (error) {
-      this.#goodProblem ??= `a good client was not answered: ${error}`;
+      this.#clientProblem ??= `a well-behaved client had no answer: ${error}`;
     }
   }
 
@@ -121,7 +120,7 @@ export class Target {
       method: "POST",
       headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
       body: JSON.stringify({ transactions }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     return await response.text();
   }

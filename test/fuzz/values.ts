@@ -1,14 +1,14 @@
 import { bytesToHex, crypto, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import type { Random } from "../chaos/random.js";
+import type { SeededRandom } from "../support/seededRandom.js";
 import { CHAIN_ID, TOKEN } from "../support/user.js";
 import { KNOWN_ID } from "./probe.js";
 
-/** approve(address,uint256): runs for anybody. */
+/** A call of approve(address,uint256), which any account can make. */
 const APPROVE = hexToBytes(`0x095ea7b3${"11".repeat(20).padStart(64, "0")}${"1".padStart(64, "0")}`);
 const USERS = 2_000;
 
-/** A signed InnerTx that is good, or good but for one thing. */
-export function transaction(random: Random): string {
+/** A signed InnerTx, valid or with some wrong fields. */
+export function transaction(random: SeededRandom): string {
   const key = crypto.keccak256(Buffer.from(`user ${random.between(1, USERS)} of the fuzz`));
   const tx = {
     type: "legacy",
@@ -54,15 +54,15 @@ const NAMES = [
   "a",
 ];
 
-export function text(random: Random): string {
+export function text(random: SeededRandom): string {
   if (random.chance(0.5)) return random.pick(TEXTS);
   return String.fromCharCode(
     ...Array.from({ length: random.between(0, 40) }, () => random.between(0, 0x2ff)),
   );
 }
 
-/** JSON as text, well-formed: members may be doubled, numbers beyond all range. */
-export function json(random: Random, depth = 4): string {
+/** Well-formed JSON text. It may have repeated members, and numbers that no type can hold. */
+export function json(random: SeededRandom, depth = 4): string {
   switch (random.between(0, depth > 0 ? 7 : 4)) {
     case 0:
       return random.pick(["null", "true", "false"]);
@@ -81,13 +81,13 @@ export function json(random: Random, depth = 4): string {
   }
 }
 
-function list(random: Random, one: () => string): string {
+function list(random: SeededRandom, one: () => string): string {
   const length = random.chance(0.02) ? random.between(90, 120) : random.between(0, 4);
   return Array.from({ length }, one).join(",");
 }
 
-/** The body of a submit, or something like it. */
-export function body(random: Random): string {
+/** The body of a submit request, or other JSON. */
+export function body(random: SeededRandom): string {
   if (random.chance(0.15)) return json(random, 3);
   const one = () => (random.chance(0.8) ? JSON.stringify(transaction(random)) : json(random, 2));
   const members = [`"transactions":[${list(random, one)}]`];
@@ -95,8 +95,8 @@ export function body(random: Random): string {
   return `{${random.shuffled(members).join(",")}}`;
 }
 
-/** Bytes cut, doubled, moved or put in. */
-export function mutated(bytes: Buffer, random: Random): Buffer {
+/** The bytes with some parts removed, repeated, moved or inserted. */
+export function mutated(bytes: Buffer, random: SeededRandom): Buffer {
   let result = Buffer.from(bytes);
   for (let i = random.between(1, 4); i > 0 && result.length > 0; i--) {
     const from = random.between(0, result.length - 1);
@@ -117,8 +117,8 @@ export function mutated(bytes: Buffer, random: Random): Buffer {
   return result;
 }
 
-/** The same bytes in one piece, or in some. */
-export function inPieces(bytes: Buffer, random: Random): Buffer[] {
+/** Splits the bytes into one or more pieces. */
+export function inPieces(bytes: Buffer, random: SeededRandom): Buffer[] {
   if (random.chance(0.7)) return [bytes];
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,8 +1,8 @@
-/** Seeded luck: the same seed and the same draws give the same numbers. */
-export class Random {
+/** A random number generator: the same seed and the same calls give the same numbers. */
+export class SeededRandom {
   #state: number;
 
-  /** @param seed any numbers and names; each combination has luck of its own. */
+  /** @param seed any numbers and names. Each combination gives another sequence. */
   constructor(...seed: readonly (number | string)[]) {
     // FNV-1a over the text of the seed, then mulberry32.
     let hash = 0x811c9dc5;
@@ -12,7 +12,7 @@ export class Random {
     this.#state = hash >>> 0;
   }
 
-  /** From 0 up to, not including, 1. */
+  /** A number from 0 (included) to 1 (excluded). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -26,8 +26,9 @@ export class Random {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
-  chance(share: number): boolean {
-    return this.next() < share;
+  /** True with this probability. */
+  chance(probability: number): boolean {
+    return this.next() < probability;
   }
 
   pick<T>(from: readonly T[]): T {

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, MARKER_ADDRESS } from "@gas-waiver/protocol";
 
-/** A wrapper in a block and the InnerTx that ran with it. */
+/** A wrapper in a block, with the InnerTx that ran after it. */
 export interface Execution {
   readonly block: number;
   readonly wrapperHash: Hex;
@@ -21,13 +21,13 @@ interface RpcTransaction {
 
 const MARKER = bytesToHex(MARKER_ADDRESS);
 
-/** Longer than any answer takes; a chain with faults may leave a question without one. */
-const PATIENCE_MS = 10_000;
+/** Longer than any answer takes. A devnet with faults may not answer at all. */
+const TIMEOUT_MS = 10_000;
 
-/** The devnet as the driver sees it: its controls, which no fault touches, and what its blocks hold. */
-export class Chain {
+/** The run's own client of the devnet: its control methods, which no fault affects, and its blocks. */
+export class DevnetClient {
   readonly #url: string;
-  /** Everything that ran, in the order of the blocks. */
+  /** All executions, in the order of the blocks. */
   readonly executions: Execution[] = [];
   #scanned = 0;
 
@@ -50,7 +50,7 @@ export class Chain {
     return nonces.map(Number);
   }
 
-  /** Reads the blocks that came since the last time. */
+  /** Reads the blocks since the last scan. */
   async scan(): Promise<void> {
     const head = await this.head();
     for (; this.#scanned < head; this.#scanned++) {
@@ -96,11 +96,11 @@ export class Chain {
   }
 
   async #post(body: string): Promise<unknown> {
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
     try {
       const headers = { "content-type": "application/json" };
-      const response = await fetch(this.#url, { method: "POST", headers, body, signal: patience.signal });
+      const response = await fetch(this.#url, { method: "POST", headers, body, signal: timeout.signal });
       return await response.json();
     } finally {
       clearTimeout(timer);

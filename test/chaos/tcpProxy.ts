@@ -1,11 +1,11 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** How a way to somewhere can be cut: nobody listens, connections break at once, or nothing moves any more. */
+/** The ways to cut a connection: refuse new ones, reset all at once, or keep them open and pass no bytes. */
 export const CUTS = ["refuse", "reset", "hang"] as const;
 export type Cut = (typeof CUTS)[number];
 
-/** A TCP connection's way to a port, that can be cut and healed. */
-export class TcpGate {
+/** A TCP proxy in front of a port, which can be cut and healed. */
+export class TcpProxy {
   readonly #target: number;
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
@@ -16,10 +16,10 @@ export class TcpGate {
     this.#target = target;
   }
 
-  static async before(url: string): Promise<TcpGate> {
-    const gate = new TcpGate(Number(new URL(url).port));
-    await gate.#listen();
-    return gate;
+  static async inFrontOf(url: string): Promise<TcpProxy> {
+    const proxy = new TcpProxy(Number(new URL(url).port));
+    await proxy.#listen();
+    return proxy;
   }
 
   get url(): string {
@@ -38,7 +38,7 @@ export class TcpGate {
 
   async heal(): Promise<void> {
     this.#cut = undefined;
-    // What hung is lost, as after a real partition's time-out.
+    // Connections that hung are lost, as after a real partition.
     this.#destroyAll();
     if (this.#server === undefined) await this.#listen();
   }

@@ -6,16 +6,16 @@ export type Verdict =
   /** The call reaches the node and its answer comes back. */
   | "pass"
   /** The call never reaches the node, and nobody answers. */
-  | "hold"
+  | "dropRequest"
   /** The call reaches the node, and nobody answers. */
-  | "swallow"
+  | "dropResponse"
   /** As if nothing were listening: the connection breaks. */
-  | "break"
+  | "reset"
   /** The node answers with an error of its own. */
   | { readonly status: number; readonly body: string };
 
 /** The chain's node as the service sees it, with a test in between that decides what gets through. */
-export class NodeGate {
+export class NodeProxy {
   #decide: (call: string) => Verdict = () => "pass";
   readonly #server: Server;
   readonly #node: string;
@@ -27,8 +27,8 @@ export class NodeGate {
     this.#server = createServer((request, response) => void this.#receive(request, response));
   }
 
-  static async before(node: string): Promise<NodeGate> {
-    const gate = new NodeGate(node);
+  static async inFrontOf(node: string): Promise<NodeProxy> {
+    const gate = new NodeProxy(node);
     await new Promise<void>((resolve) => gate.#server.listen(0, "127.0.0.1", resolve));
     return gate;
   }
@@ -44,7 +44,7 @@ export class NodeGate {
   }
 
   /** Resolves when a call has been held or swallowed; at once if that has been since the last decision. */
-  async stopped(): Promise<void> {
+  async dropped(): Promise<void> {
     if (this.#stops > 0) return;
     await new Promise<void>((resolve) => {
       this.#waiting = resolve;
@@ -61,11 +61,11 @@ export class NodeGate {
     for await (const chunk of request) chunks.push(chunk);
     const call = Buffer.concat(chunks).toString();
     const verdict = this.#decide(call);
-    if (verdict === "break") {
+    if (verdict === "reset") {
       response.destroy();
     } else if (typeof verdict === "object") {
       response.writeHead(verdict.status, { "content-type": "application/json" }).end(verdict.body);
-    } else if (verdict === "hold") {
+    } else if (verdict === "dropRequest") {
       this.#stop();
     } else {
       const answer = await fetch(this.#node, {
@@ -74,7 +74,7 @@ export class NodeGate {
         body: call,
       });
       const body = await answer.text();
-      if (verdict === "swallow") this.#stop();
+      if (verdict === "dropResponse") this.#stop();
       else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
     }
   }

@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
+import { openPool } from "../../packages/server/src/store/database.js";
+import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
+import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
+import { CAPS } from "./caps.js";
+import { DevnetClient } from "./devnetClient.js";
+import { Replica } from "./replica.js";
+import { TcpProxy } from "./tcpProxy.js";
+
+export type PoolKind = "strict" | "queued";
+
+const FIXED_KEY = "gw_chaos_first_aaaaaaaa";
+
+const SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
+const BLOCK_TIME_MS = 150;
+
+/** The processes of a run: a chain, a database, and replicas of the service. */
+export interface Environment {
+  readonly pool: PoolKind;
+  readonly chain: DevnetClient;
+  readonly postgres: TestPostgres;
+  readonly replicas: readonly Replica[];
+  readonly lanes: LaneAdmin;
+  /** The private keys of the registered waivers. A replica has all or some of them. */
+  readonly waiverKeys: readonly Uint8Array[];
+  readonly waivers: readonly Hex[];
+  /** A key of the replicas' configuration, and a key of the store with daily caps. */
+  readonly apiKeys: readonly [string, string];
+  readonly cappedKeyId: string;
+  /** The chain's head; it may lag a little. */
+  readonly head: number;
+  query<Row>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+interface EnvironmentOptions {
+  readonly pool: PoolKind;
+  /** The number of replicas. */
+  readonly replicas: number;
+  readonly seed: number;
+}
+
+/** Actions that close what has been started, in the order of the starts. */
+type Closers = (() => unknown)[];
+
+export async function startEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const closers: Closers = [];
+  const close = async () => {
+    for (const end of closers.splice(0).reverse()) await end();
+  };
+  try {
+    // Not spread into a new object, which would copy the value of `head` instead of its getter.
+    return Object.assign(await startProcesses(options, closers), { close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startProcesses({ pool, replicas: count, seed }: EnvironmentOptions, closers: Closers) {
+  const folder = mkdtempSync(join(tmpdir(), "gas-waiver-chaos-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const postgres = await new TestPostgres().start();
+  closers.push(() => postgres.end());
+  const databaseUrl = await postgres.createDatabase();
+  const { chain, url } = await startDevnet(pool, closers);
+  const waiverKeys = keysOf(seed);
+  const waivers = waiverKeys.map((key) => bytesToHex(privateKeyToAddress(key)));
+  for (const waiver of waivers.slice(2)) await chain.call("devnet_registerWaiver", { waiver });
+  const replicas = await startReplicas({ folder, databaseUrl, count, rpcUrl: url, waiverKeys }, closers);
+  const client = openPool({
+    ...{ connectionString: databaseUrl, connectTimeoutMs: 3_000 },
+    ...{ maxConnections: 2, answerTimeoutMs: 600_000 },
+  });
+  closers.push(() => client.end());
+  const lanes = await openLaneAdmin({ databaseUrl });
+  closers.push(() => lanes.close());
+  const { key, record } = await createCappedKey(databaseUrl, replicas);
+  const followed = followHead(chain);
+  closers.push(() => followed.close());
+  const apiKeys: readonly [string, string] = [FIXED_KEY, key];
+  return {
+    ...{ pool, chain, postgres, replicas, lanes, waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
+    get head() {
+      return followed.number;
+    },
+    query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
+      (await client.query<Row>(sql, parameters)).rows,
+  };
+}
+
+interface ReplicasOptions {
+  readonly folder: string;
+  readonly databaseUrl: string;
+  readonly count: number;
+  readonly rpcUrl: string;
+  readonly waiverKeys: readonly Uint8Array[];
+}
+
+async function startReplicas(options: ReplicasOptions, closers: Closers): Promise<Replica[]> {
+  const { folder, databaseUrl, count, rpcUrl, waiverKeys } = options;
+  const policyFile = join(folder, "policy.json");
+  writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
+  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY] };
+  const replicas: Replica[] = [];
+  for (let i = 0; i < count; i++) {
+    const proxy = await TcpProxy.inFrontOf(rpcUrl);
+    closers.push(() => proxy.close());
+    // The first replica learns of a revoked waiver by the node's refusals, the others from the registry.
+    const policySource = i === 0 ? "config" : "both";
+    const replica = new Replica(`replica ${i + 1}`, proxy, { ...place, policySource }, waiverKeys);
+    closers.push(() => replica.kill());
+    replicas.push(replica);
+  }
+  await Promise.all(replicas.map((replica) => replica.start()));
+  return replicas;
+}
+
+/** Creates an API key with daily caps, and waits until all replicas know it. */
+async function createCappedKey(databaseUrl: string, replicas: readonly Replica[]) {
+  const keys = await openKeyAdmin({ databaseUrl });
+  const issued = await keys.create("chaos", { label: "with caps", caps: CAPS }).finally(() => keys.close());
+  const headers = { authorization: `Bearer ${issued.key}` };
+  for (const { url } of replicas) while ((await fetch(`${url}/v1/ready`, { headers })).status === 401);
+  return issued;
+}
+
+async function startDevnet(pool: PoolKind, closers: Closers) {
+  const args = [GAS_WAIVER, "devnet", "--port", "0", "--pool", pool, "--block-time", String(BLOCK_TIME_MS)];
+  const devnet = new ChildProgram(args);
+  closers.push(() => devnet.end("SIGKILL"));
+  const { url } = await devnet.ready();
+  return { chain: new DevnetClient(url), url };
+}
+
+/** The private keys of the two waivers of genesis, and of two more. */
+function keysOf(seed: number): Uint8Array[] {
+  const own = accountsOf("waiver").map(({ privateKey }) => hexToBytes(privateKey));
+  const more = [1, 2].map((i) => crypto.keccak256(new TextEncoder().encode(`waiver ${seed} ${i}`)));
+  return [...own, ...more];
+}
+
+const HEAD_INTERVAL_MS = 60;
+
+function followHead(chain: DevnetClient) {
+  let number = 0;
+  let closed = false;
+  const loop = async () => {
+    while (!closed) {
+      number = await chain.head().catch(() => number);
+      await new Promise((resolve) => setTimeout(resolve, HEAD_INTERVAL_MS));
+    }
+  };
+  const running = loop();
+  return {
+    get number() {
+      return number;
+    },
+    close() {
+      closed = true;
+      return running;
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  CALL_FAULTS,
+  EXCHANGE_FAULTS,
+  type FaultSettings,
+  type RegistryChange,
+  SEND_ANSWERS,
+} from "@gas-waiver/devnet";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import type { SeededRandom } from "../support/seededRandom.js";
+import type { Environment } from "./environment.js";
+import { CUTS } from "./tcpProxy.js";
+
+/** A fault of a round: it begins after a time, lasts for a time, and is then undone. */
+export interface Fault {
+  readonly name: string;
+  /** The part of the environment that it affects. A round has at most one fault of each part. */
+  readonly target: string;
+  /** True if it kills a process. */
+  readonly kills: boolean;
+  readonly afterMs: number;
+  readonly lastsMs: number;
+  begin(): unknown;
+  end(): unknown;
+}
+
+type Draft = Omit<Fault, "name" | "kills" | "afterMs"> & { readonly kills?: boolean };
+type FaultKind = (environment: Environment, random: SeededRandom) => Draft;
+
+const KINDS: Readonly<Record<string, FaultKind>> = {
+  /** SIGKILL of a replica, and a new start. */
+  kill: (environment, random) => {
+    const replica = random.pick(environment.replicas);
+    const begin = () => replica.kill();
+    return {
+      target: replica.name,
+      kills: true,
+      lastsMs: random.between(0, 2_500),
+      begin,
+      end: () => replica.start(),
+    };
+  },
+  /** SIGSTOP of a replica for longer than its leases last, then SIGCONT: its lanes have new owners by then. */
+  freeze: (environment, random) => {
+    const replica = random.pick(environment.replicas);
+    const lastsMs = random.between(3_300, 5_500);
+    return { target: replica.name, lastsMs, begin: () => replica.freeze(), end: () => replica.thaw() };
+  },
+  postgresFast: ({ postgres }) => ({
+    target: "postgres",
+    kills: true,
+    lastsMs: 0,
+    begin: () => postgres.restart("fast"),
+    end() {},
+  }),
+  postgresImmediate: ({ postgres }) => ({
+    target: "postgres",
+    kills: true,
+    lastsMs: 0,
+    begin: () => postgres.restart("immediate"),
+    end() {},
+  }),
+  postgresAway: ({ postgres }, random) => ({
+    target: "postgres",
+    lastsMs: random.between(300, 2_500),
+    begin: () => postgres.halt(),
+    end: () => postgres.resume(),
+  }),
+  /** Cuts the connections of one replica, or of all, to the node. */
+  cut: (environment, random) => {
+    const kind = random.pick(CUTS);
+    const replicas = random.chance(0.5) ? environment.replicas : [random.pick(environment.replicas)];
+    return {
+      target: "connections",
+      lastsMs: random.between(300, 4_000),
+      begin: () => Promise.all(replicas.map(({ proxy }) => proxy.cut(kind))),
+      end: () => Promise.all(replicas.map(({ proxy }) => proxy.heal())),
+    };
+  },
+  evict: ({ chain }, random) => {
+    const count = random.chance(0.5) ? "all" : random.between(1, 10);
+    const begin = () => chain.call("devnet_evictPool", count);
+    // Twice, because the pool has more by then.
+    return { target: "pool", lastsMs: random.between(200, 1_500), begin, end: begin };
+  },
+  badAnswers: ({ chain }, random) => ({
+    target: "answers",
+    lastsMs: random.between(800, 4_000),
+    begin: () => chain.call("devnet_setFaults", nodeFaults(random)),
+    end: () => chain.call("devnet_clearFaults"),
+  }),
+  stopMining: ({ chain }, random) => ({
+    target: "mining",
+    lastsMs: random.between(500, 4_000),
+    begin: () => chain.call("devnet_stopMining"),
+    end: () => chain.call("devnet_resumeMining"),
+  }),
+  revoke: (environment, random) => {
+    const waiver = random.pick(environment.waivers);
+    return {
+      target: "registry",
+      lastsMs: random.between(500, 4_000),
+      begin: () => changeRegistry(environment, "revoke", waiver),
+      end: () => changeRegistry(environment, "register", waiver),
+    };
+  },
+  drain: (environment, random) => {
+    const waiver = hexToBytes(random.pick(environment.waivers));
+    return {
+      target: `lane ${bytesToHex(waiver)}`,
+      lastsMs: random.between(500, 4_000),
+      begin: () => retry(() => environment.lanes.set(waiver, "draining", "to be retired")),
+      end: () => retry(() => environment.lanes.set(waiver, "open")),
+    };
+  },
+  /** Removes a waiver key from some replicas while they run, and gives it back. */
+  keys: (environment, random) => {
+    const key = random.pick(environment.waiverKeys);
+    const losing = environment.replicas.filter(() => random.chance(0.6));
+    return {
+      target: "keys",
+      lastsMs: random.between(500, 4_000),
+      begin() {
+        for (const replica of losing)
+          replica.setKeys(environment.waiverKeys.filter((other) => other !== key));
+      },
+      end() {
+        for (const replica of losing) replica.setKeys(environment.waiverKeys);
+      },
+    };
+  },
+};
+
+export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
+
+const SPREAD_MS = 2_500;
+const AT_ONCE = 6;
+
+/** Draws the faults of a round: one to six, each with another target. */
+export function planFaults(environment: Environment, random: SeededRandom): Fault[] {
+  const names = random.shuffled(FAULT_NAMES).slice(0, random.between(1, AT_ONCE));
+  const faults = names.map((name): Fault => {
+    const kind = KINDS[name];
+    if (kind === undefined) throw new Error(`${name} is no fault`);
+    return { kills: false, ...kind(environment, random), name, afterMs: random.between(0, SPREAD_MS) };
+  });
+  return faults.filter((fault, i) => faults.findIndex(({ target }) => target === fault.target) === i);
+}
+
+/** Injects the faults, each at its time. Resolves when all are undone. */
+export async function injectFaults(faults: readonly Fault[]): Promise<void> {
+  await Promise.all(
+    faults.map(async ({ afterMs, lastsMs, begin, end }) => {
+      await sleep(afterMs);
+      await begin();
+      await sleep(lastsMs);
+      await end();
+    }),
+  );
+}
+
+const SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
+
+function nodeFaults(random: SeededRandom): FaultSettings {
+  const shares = random.shuffled(SHARES).slice(0, random.between(1, 4));
+  const answers = random.chance(0.3) ? [random.pick(SEND_ANSWERS)] : [];
+  return {
+    seed: random.between(1, 1_000_000),
+    methods: random.chance(0.6) ? ["eth_sendRawTransaction"] : ["*"],
+    delayMs: [20, 1_500],
+    ...Object.fromEntries(shares.map((name) => [name, random.between(2, 24) / 100])),
+    ...Object.fromEntries(answers.map((name) => [name, random.between(1, 5)])),
+  };
+}
+
+/**
+ * Lets the validators change the registry, and waits for the change: it takes a block, which may be late, and the pool
+ * may evict the votes.
+ */
+async function changeRegistry(
+  { chain }: Environment,
+  action: RegistryChange["action"],
+  waiver: Hex,
+): Promise<void> {
+  for (;;) {
+    try {
+      await chain.call(`devnet_${action}Waiver`, { waiver });
+    } catch (error) {
+      if (/is no registered waiver|is a registered waiver already/.test((error as Error).message)) return;
+      throw error;
+    }
+    for (let pending = true; pending; await sleep(100)) {
+      const { faults } = await chain.call<{ faults: { registry: RegistryChange[] } }>("devnet_status");
+      const latest = faults.registry.findLast((change) => change.waiver === waiver);
+      pending = latest?.action === action && (latest.state === "sent" || latest.state === "scheduled");
+    }
+  }
+}
+
+const TRIES = 50;
+
+/** Repeats an action that needs the database, which another fault may have stopped. */
+async function retry(run: () => Promise<unknown>): Promise<void> {
+  for (let i = 1; ; i++) {
+    try {
+      await run();
+      return;
+    } catch (error) {
+      if (i === TRIES) throw error;
+      await sleep(200);
+    }
+  }
+}
