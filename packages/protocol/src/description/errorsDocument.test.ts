@@ -21,7 +21,7 @@ An error stands in the result line of its transaction (D13), and later in the su
 - *later*: the same thing may pass after a while; over HTTP, a 429 or 503 says in \`Retry-After\` after how many seconds;
 - *at once*: the same thing gives the submission of before, or a new try of one that has failed for good.
 
-Under an \`Idempotency-Key\` there is no new try: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, whatever would pass by now. Send such a transaction under another name, or without one ([api.md](api.md#sending-a-request-again)). A request that was refused whole may be sent again under its name.`;
+Under an \`Idempotency-Key\` there is no new try: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, whatever would pass by now. Send such a transaction under another name, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused whole may be sent again under its name.`;
 
 const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
   line: "result line",
@@ -48,7 +48,14 @@ function renderDocument(): string {
   const groups = REASON_GROUPS.map(({ title, reasons }) => {
     const rows = reasons.map((reason) => {
       const { cause, remedy, retry } = REASON_NOTES[reason];
-      return [`\`${reason}\``, `\`${codeOf(reason)}\``, whereOf(reason), cause, remedy, RETRY_LABELS[retry]];
+      return [
+        `<a id="${reason.toLowerCase()}"></a>\`${reason}\``,
+        `\`${codeOf(reason)}\``,
+        whereOf(reason),
+        cause,
+        remedy,
+        RETRY_LABELS[retry],
+      ];
     });
     return `## ${title}\n\n${table(["reason", "code", "where", "cause", "remedy", "retry"], rows)}`;
   });

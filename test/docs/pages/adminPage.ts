@@ -1,0 +1,65 @@
+import { ADMIN_ROUTES } from "@gas-waiver/server";
+import { TERM_SETTINGS } from "../../../packages/cli/src/commands/keySettings.js";
+import { code, codeBlock, page, table } from "./markdown.js";
+
+type AdminRoute = keyof typeof ADMIN_ROUTES;
+
+/** The compiler asks for a new route's. */
+const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonly gives: string }>> = {
+  create: {
+    takes: "`label`, and maybe `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`",
+    gives: "201 with `key`, shown this once, and `record`",
+  },
+  list: {
+    takes: "`?limit=` up to 1,000, `?after=` the `next` of the page before",
+    gives: "`keys`, and `next` unless it is the last page",
+  },
+  show: { takes: "", gives: "the record" },
+  update: { takes: "what changes; `null` unsets", gives: "the record" },
+  rotate: {
+    takes: "`overlapSeconds`, 86,400 unless given",
+    gives: "`key`, shown this once, and `record`",
+  },
+  disable: { takes: "", gives: "the record" },
+  enable: { takes: "", gives: "the record" },
+  revoke: { takes: "", gives: "the record" },
+  audit: {
+    takes: "`?key=`, `?limit=`, `?before=` the `next` of the page before",
+    gives: "`entries`, the latest first, and `next` unless it is the last page",
+  },
+};
+
+const CAPS: ReadonlySet<string> = new Set(["transactions", "gas", "senderTransactions", "senderGas"]);
+const NO_LIMITS: ReadonlySet<string> = new Set(["expires", "allowedTargets", ...CAPS]);
+
+/** docs/reference/admin.md */
+export function adminPage(): string {
+  const terms = Object.entries(TERM_SETTINGS);
+  const limits = terms.filter(([name]) => !NO_LIMITS.has(name));
+  const caps = terms.filter(([name]) => CAPS.has(name));
+  const rows = (entries: typeof terms) =>
+    entries.map(([name, { flag, help }]) => [code(name), code(`--${flag}`), help.replace(/ `none`:.*/, "")]);
+  return page(
+    "ADMIN_ROUTES of packages/server and the settings of `gas-waiver keys`",
+    "Admin API",
+    "Programs of operators manage API keys over HTTP, on a port of its own that is closed unless `--admin-port` opens it. Every request needs the token of `GAS_WAIVER_ADMIN_TOKEN`. [The guide](../guides/api-keys.md#manage-keys-over-http) shows how to set it up.",
+    codeBlock(
+      "sh",
+      'curl http://127.0.0.1:8081/admin/v1/keys -H "Authorization: Bearer $GAS_WAIVER_ADMIN_TOKEN"',
+    ),
+    table(
+      ["route", "takes", "gives"],
+      (Object.keys(ADMIN_ROUTES) as AdminRoute[]).map((name) => [
+        code(`${ADMIN_ROUTES[name].method} ${ADMIN_ROUTES[name].path.replace(":id", "{id}")}`),
+        ADMIN_NOTES[name].takes,
+        ADMIN_NOTES[name].gives,
+      ]),
+    ),
+    "Bodies are JSON. Errors have the form of every other, and [errors.md](../errors.md) has the reasons.",
+    "## Members of `limits`",
+    table(["member", "the same in `gas-waiver keys`", "meaning"], rows(limits)),
+    "## Members of `caps`",
+    table(["member", "the same in `gas-waiver keys`", "meaning"], rows(caps)),
+    "Gas is decimal text in JSON. A member that is absent is as the service has it.",
+  );
+}

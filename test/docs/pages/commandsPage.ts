@@ -1,0 +1,80 @@
+import type { Command } from "../../../packages/cli/src/command.js";
+import { type Entry, type Group, PROGRAM } from "../../../packages/cli/src/run.js";
+import type { Setting } from "../../../packages/cli/src/settings/setting.js";
+import { code, heading, page, table } from "./markdown.js";
+
+/** A command under all the words that call it. */
+export interface NamedCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly command: Command;
+}
+
+/** Every command of the program, in the order of its help. */
+export async function allCommands(group: Group = PROGRAM, prefix = "gas-waiver"): Promise<NamedCommand[]> {
+  const found: NamedCommand[] = [];
+  for (const [word, entry] of Object.entries(group.commands)) {
+    const name = `${prefix} ${word}`;
+    if ("commands" in entry) found.push(...(await allCommands(entry, name)));
+    else found.push(await namedCommand(name, entry));
+  }
+  return found;
+}
+
+async function namedCommand(name: string, { summary, load }: Entry): Promise<NamedCommand> {
+  return { name, summary, command: await load() };
+}
+
+const anchorOf = (name: string) => name.replaceAll(" ", "-");
+
+/** docs/reference/commands.md */
+export async function commandsPage(): Promise<string> {
+  const commands = await allCommands();
+  return page(
+    "the commands and settings in packages/cli/src",
+    "Commands",
+    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. In a checkout it is `npx gas-waiver`. Where a variable stands beside a flag, either sets the value, and the flag wins.",
+    table(
+      ["command", "for"],
+      commands.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, summary]),
+    ),
+    ...commands.map(commandSection),
+  );
+}
+
+function commandSection({ name, summary, command }: NamedCommand): string {
+  const settings = Object.values(command.settings);
+  const rest =
+    settings.length > 20
+      ? [`[settings.md](settings.md) explains its ${settings.length} settings by subject.`]
+      : [settingsTable(settings)];
+  return [
+    heading(2, name, anchorOf(name)),
+    summary,
+    command.description.replaceAll("\n", " "),
+    ...(settings.length > 0 ? rest : []),
+  ].join("\n\n");
+}
+
+export function settingsTable(settings: readonly Setting<unknown>[]): string {
+  return table(["setting", "variable", "default", "meaning"], settings.map(settingRow));
+}
+
+function settingRow({
+  flag,
+  placeholder,
+  env,
+  initial,
+  defaultText = initial,
+  required,
+  help,
+}: Setting<unknown>) {
+  const name =
+    flag === undefined ? "" : code(`--${flag}${placeholder === undefined ? "" : ` ${placeholder}`}`);
+  return [
+    name,
+    env === undefined ? "" : code(env),
+    required ? "required" : (defaultText ?? ""),
+    help.replaceAll("|", "\\|"),
+  ];
+}

@@ -1,0 +1,230 @@
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
+import { TERM_SETTINGS } from "../../../packages/cli/src/commands/keySettings.js";
+import { SERVE_SETTINGS } from "../../../packages/cli/src/commands/serveSettings.js";
+import { AT_ONCE, MOST_OF_A_KEY, MOST_WAITING } from "../../../packages/server/src/check/check.js";
+import { MAX_HEAD_BYTES, STALLED_MS } from "../../../packages/server/src/http/base.js";
+import { FREE_PIECES, LEAST_BYTES_OF_PIECE } from "../../../packages/server/src/http/body/jsonBody.js";
+import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
+import { MAX_FRAMES, MAX_SIGNS } from "../../../packages/server/src/http/socket/frameGuard.js";
+import { PIECES } from "../../../packages/server/src/http/socket/socket.js";
+import { DEFAULTS } from "../../../packages/server/src/model/options.js";
+import { code, page, table } from "./markdown.js";
+
+type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];
+type Setting = keyof typeof SERVE_SETTINGS;
+type KeySetting = keyof typeof TERM_SETTINGS;
+
+const HEAD = ["limit", "default", "setting", "beyond it"];
+
+const count = (value: number | bigint) => value.toLocaleString("en");
+
+function bytes(value: number): string {
+  if (value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
+  return value % 1024 === 0 ? `${value / 1024} KiB` : `${count(value)} bytes`;
+}
+
+function time(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000} h`;
+  return ms >= 120_000 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1_000} s`;
+}
+
+/** The flag of the service's setting. */
+const flag = (name: Setting) => code(`--${"flag" in SERVE_SETTINGS[name] ? SERVE_SETTINGS[name].flag : ""}`);
+/** The flag that sets it for one key: `gas-waiver keys update`. */
+const ofKey = (name: KeySetting) => `a key's ${code(`--${TERM_SETTINGS[name].flag}`)}`;
+
+const REQUESTS: readonly Row[] = [
+  [
+    "transactions in a request or frame",
+    count(DEFAULTS.maxBatchSize),
+    `${flag("maxBatchSize")}; ${ofKey("maxBatchSize")}`,
+    "413 `BATCH_TOO_LARGE`",
+  ],
+  [
+    "body, or frame of a WebSocket",
+    bytes(DEFAULTS.maxBodyBytes),
+    `${flag("maxBodyBytes")}; ${ofKey("maxBodyBytes")} can only be narrower`,
+    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
+  ],
+  [
+    "bodies and frames in memory at once",
+    bytes(DEFAULTS.maxHeldBytes),
+    flag("maxHeldBytes"),
+    "503 `BODIES_AT_CAPACITY`; WebSocket closed with 1013",
+  ],
+  [
+    "the same for one key",
+    `${DEFAULTS.keyQueueShare * 100} % of it, at least one largest body`,
+    ofKey("queueShare"),
+    "the same",
+  ],
+  ["header fields together", bytes(MAX_HEAD_BYTES), "", "431 `HEAD_TOO_LARGE`"],
+  ["values in the JSON of a body or frame", count(MAX_JSON_VALUES), "", "400 `MALFORMED_BODY`"],
+  [
+    "pieces in which a body comes",
+    `${count(FREE_PIECES)}, and one more for each ${LEAST_BYTES_OF_PIECE} bytes`,
+    "",
+    "400 `MALFORMED_BODY`, connection closed",
+  ],
+  ["`Idempotency-Key`", `${MAX_IDEMPOTENCY_KEY_LENGTH} characters`, "", "400 `INVALID_IDEMPOTENCY_KEY`"],
+  [
+    "calldata of an InnerTx",
+    `${count(DEFAULTS.maxDataLength)} bytes`,
+    ofKey("maxDataLength"),
+    "line `DATA_TOO_LONG`",
+  ],
+  ["gas limit of an InnerTx", count(DEFAULTS.maxGasLimit), ofKey("maxGasLimit"), "line `GAS_LIMIT_TOO_HIGH`"],
+];
+
+const RATES: readonly Row[] = [
+  [
+    "transactions a second of a key, over all replicas",
+    count(DEFAULTS.ratePerSecond),
+    `${flag("ratePerSecond")}; ${ofKey("ratePerSecond")}`,
+    "429 `RATE_EXCEEDED`, with `Retry-After`",
+  ],
+  [
+    "transactions at once after a pause",
+    count(DEFAULTS.rateBurst),
+    `${flag("rateBurst")}; ${ofKey("rateBurst")}`,
+    "the same",
+  ],
+  [
+    "transactions of dry runs a second, and at once",
+    "as many again as those of submits",
+    "the same",
+    "429 `RATE_EXCEEDED`, with `Retry-After`",
+  ],
+  [
+    "submissions that wait for a broadcast",
+    count(DEFAULTS.queueCapacity),
+    flag("queueCapacity"),
+    "503 `QUEUE_AT_CAPACITY`",
+  ],
+  [
+    "the same of one key",
+    `${DEFAULTS.keyQueueShare * 100} % of it`,
+    ofKey("queueShare"),
+    "503 `KEY_SHARE_EXHAUSTED`",
+  ],
+  ["requests for a dry run at work", count(AT_ONCE), "", "they wait"],
+  [
+    "requests for a dry run that wait, and of one key",
+    `${MOST_WAITING}, and ${MOST_OF_A_KEY}`,
+    "",
+    "503 `QUEUE_AT_CAPACITY`",
+  ],
+  [
+    "transactions and gas a day, of a key and of a sender",
+    "none",
+    `a key's caps: ${(["transactions", "gas", "senderTransactions", "senderGas"] as const)
+      .map((name) => code(`--${TERM_SETTINGS[name].flag}`))
+      .join(", ")}`,
+    "line `CAP_EXCEEDED`",
+  ],
+  [
+    "wrappers of one waiver that wait for a block",
+    count(DEFAULTS.maxInFlight),
+    flag("maxInFlight"),
+    "they wait",
+  ],
+];
+
+const CONNECTIONS: readonly Row[] = [
+  [
+    "connections, WebSockets among them",
+    count(DEFAULTS.maxConnections),
+    flag("maxConnections"),
+    "closed at once, without an answer",
+  ],
+  ["WebSockets", count(DEFAULTS.maxSockets), flag("maxSockets"), "503 `SOCKETS_AT_CAPACITY`"],
+  ["WebSockets of one key", count(DEFAULTS.maxKeySockets), flag("maxKeySockets"), "the same"],
+  [
+    "requests in flight on one WebSocket",
+    count(DEFAULTS.maxSocketRequests),
+    flag("maxSocketRequests"),
+    "error frame `CONNECTION_FULL`",
+  ],
+  [
+    "fragments of one frame; frames without content",
+    `${count(PIECES.maxFragments)}; ${count(MAX_FRAMES)}`,
+    "",
+    "closed with 1008",
+  ],
+  ["packets in which one frame comes", count(PIECES.maxBufferedChunks), "", "closed with 1008"],
+  [`pings and pongs of a client in ${time(DEFAULTS.socketPingMs)}`, count(MAX_SIGNS), "", "closed with 1008"],
+  ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
+];
+
+const TIMES: readonly Row[] = [
+  [
+    "until the head of a request is there; also a connection that says nothing",
+    time(DEFAULTS.headTimeoutMs),
+    flag("headTimeoutMs"),
+    "408 `REQUEST_TOO_SLOW`, closed",
+  ],
+  [
+    "until the whole request is there",
+    time(DEFAULTS.bodyTimeoutMs),
+    flag("bodyTimeoutMs"),
+    "408 `REQUEST_TOO_SLOW`, closed",
+  ],
+  ["until a whole frame is there", time(DEFAULTS.bodyTimeoutMs), flag("bodyTimeoutMs"), "closed with 1008"],
+  [
+    "until a line has its result",
+    time(DEFAULTS.requestTimeoutMs),
+    flag("requestTimeoutMs"),
+    "line `TIMEOUT`; the work goes on",
+  ],
+  [
+    "a client that takes nothing of its answer",
+    `${time(STALLED_MS)} and ${flag("requestTimeoutMs")}`,
+    "",
+    "cut off",
+  ],
+  ["a connection between two requests", "72 s", "", "closed"],
+  ["a WebSocket without a sign of life", `two pings, ${time(DEFAULTS.socketPingMs)} apart`, "", "cut off"],
+  [
+    "a transaction before its predecessor",
+    time(DEFAULTS.nonceGapTimeoutMs),
+    flag("nonceGapTimeoutMs"),
+    "line `NONCE_GAP`",
+  ],
+  [
+    "a submission without a broadcast",
+    time(DEFAULTS.maxQueueMs),
+    flag("maxQueueMs"),
+    "`NOT_BROADCAST`, for good",
+  ],
+  ["an answer of the node", time(DEFAULTS.rpcTimeoutMs), "", "asked again, or another node"],
+  [
+    "a request known by its `Idempotency-Key`",
+    time(DEFAULTS.idempotencyMs),
+    flag("idempotencyMs"),
+    "a new request",
+  ],
+  ["a lane whose owner is silent", time(DEFAULTS.leaseMs), flag("leaseMs"), "another replica takes it"],
+  [
+    "the end of the service",
+    `${time(DEFAULTS.shutdownMs)}, and 5 s in any case`,
+    "",
+    "calls in flight are given up",
+  ],
+];
+
+/** docs/limits.md */
+export function limitsPage(): string {
+  return page(
+    "the defaults in packages/server/src and the flags in packages/cli/src",
+    "Limits",
+    "Each limit of the service with its default, the setting that changes it, and what a client gets beyond it. Times are milliseconds on the command line. [errors.md](errors.md) has the reasons, and [design/abuse.md](design/abuse.md) what attacks cost with these defaults.",
+    `## Requests\n\n${table(HEAD, REQUESTS)}`,
+    "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
+    `## Rates and queues\n\n${table(HEAD, RATES)}`,
+    "The rate counts transactions. Dry runs have a rate of their own, which is as high. Reading (records, lists, `watch`, policy) has no rate.",
+    `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
+    "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. A proxy in front that takes connections of strangers should have limits of its own for each address; the service has none, because backends share addresses.",
+    `## Times\n\n${table(HEAD, TIMES)}`,
+    "A slow request is noticed within a second of its time.",
+  );
+}

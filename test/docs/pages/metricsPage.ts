@@ -1,0 +1,39 @@
+import { createMetrics } from "../../../packages/server/src/model/metrics.js";
+import { code, page, table } from "./markdown.js";
+
+interface MetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+/** docs/reference/metrics.md */
+export function metricsPage(): string {
+  const metrics = createMetrics(() => []);
+  metrics.countConnections(async () => 0);
+  const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
+  const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
+  const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));
+  metrics.registry.clear();
+  return page(
+    "packages/server/src/model/metrics.ts",
+    "Metrics",
+    "`gas-waiver serve --metrics-port PORT` opens `GET /metrics` for Prometheus on a port of its own. Counters and histograms are of the replica that is asked; the gauges of lanes are of the store, and the same on every replica. [The guide](../guides/monitoring.md) says which to watch.",
+    table(
+      ["metric", "type", "labels", "meaning"],
+      own.map((metric) => [
+        code(metric.name),
+        typeOf(metric),
+        (metric.labelNames ?? []).map(code).join(", "),
+        metric.help,
+      ]),
+    ),
+    "## Node's own",
+    `Beside them are the standard metrics of the process, as \`prom-client\` names them: ${standard.map(({ name }) => code(name)).join(", ")}.`,
+  );
+}
+
+/** The library names a metric's type by its class. */
+function typeOf(metric: object): string {
+  return metric.constructor.name.toLowerCase();
+}

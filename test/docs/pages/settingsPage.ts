@@ -1,0 +1,44 @@
+import { SERVE_SETTINGS } from "../../../packages/cli/src/commands/serveSettings.js";
+import { settingsTable } from "./commandsPage.js";
+import { page } from "./markdown.js";
+
+type Name = keyof typeof SERVE_SETTINGS;
+
+/** The settings of the service by subject. */
+const SUBJECTS = {
+  "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth"],
+  "The waivers": ["waiverKeyFile", "waiverKeys", "allowedTargets", "policySource"],
+  "The store": ["databaseUrl", "dataDir"],
+  "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
+  "Ports and addresses": ["host", "port", "metricsPort", "adminPort", "adminHost", "adminTokens"],
+  Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "idempotencyMs"],
+  "Rates and queues": ["ratePerSecond", "rateBurst", "queueCapacity", "maxInFlight"],
+  Connections: ["maxConnections", "maxSockets", "maxKeySockets", "maxSocketRequests"],
+  Times: [
+    "headTimeoutMs",
+    "bodyTimeoutMs",
+    "requestTimeoutMs",
+    "nonceGapTimeoutMs",
+    "maxQueueMs",
+    "resendAfterMs",
+    "leaseMs",
+  ],
+  "The log": ["logLevel"],
+} as const satisfies Readonly<Record<string, readonly Name[]>>;
+
+/** docs/reference/settings.md */
+export function settingsPage(): string {
+  const placed: ReadonlySet<string> = new Set(Object.values(SUBJECTS).flat());
+  const unplaced = Object.keys(SERVE_SETTINGS).filter((name) => !placed.has(name));
+  if (unplaced.length > 0) throw new Error(`SUBJECTS of settingsPage.ts lacks ${unplaced.join(", ")}`);
+  const sections = Object.entries(SUBJECTS).map(
+    ([subject, names]) => `## ${subject}\n\n${settingsTable(names.map((name) => SERVE_SETTINGS[name]))}`,
+  );
+  return page(
+    "packages/cli/src/commands/serveSettings.ts",
+    "Settings",
+    "These are the settings of `gas-waiver serve`. Each can be given as the flag or as the variable beside it, and the flag wins. Secrets have a variable alone, since arguments can be seen by others. Times are milliseconds.",
+    "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [limits.md](../limits.md) tells what happens beyond each limit.",
+    ...sections,
+  );
+}

@@ -1,0 +1,128 @@
+// The programs of the documents as their readers run them, against one local chain and one service.
+import { execFile } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "../support/freshFolder.js";
+import { Program, root } from "../support/program.js";
+import { account } from "../support/user.js";
+import { allBlocks, type DocumentedProgram, programsOf } from "./codeBlocks.js";
+
+const run = promisify(execFile);
+const LONGEST_MS = 40_000;
+/** The service's waiver. Number 11 is left to those who wrap by themselves. */
+const WAIVER = account(10);
+const ADMIN_TOKEN = "an-operators-token-of-the-documents";
+
+const programs = programsOf(allBlocks());
+const files = [...new Set(programs.map(({ file }) => file))];
+
+/** Where the reader is: a folder with the packages, and the service's data where the commands look for it. */
+const folder = freshFolder();
+/** What the documents say, and what it is here. */
+const here = new Map<string, string>();
+let chain: Program;
+let service: Program;
+
+beforeAll(async () => {
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  chain = Program.gasWaiver(["devnet", "--port", "0", "--block-time", "100"]);
+  const { url: rpcUrl } = await chain.ready();
+  service = await startService(rpcUrl);
+  const { url } = await service.ready();
+  const [, metricsUrl = ""] = await service.line(/^metrics at (\S+)\/metrics/);
+  const [, adminUrl = ""] = await service.line(/^admin API at (\S+)\/admin\//);
+  here.set("http://127.0.0.1:8080", url);
+  here.set("http://127.0.0.1:8545", rpcUrl);
+  here.set("http://127.0.0.1:9090", metricsUrl);
+  here.set("http://127.0.0.1:8081", adminUrl);
+  const { stdout } = await shell("gas-waiver keys create --label 'of the documents' --json");
+  here.set("0123456789abcdef", JSON.parse(stdout).record.id);
+});
+afterAll(async () => {
+  await service?.end();
+  await chain?.end();
+});
+
+async function startService(rpcUrl: string): Promise<Program> {
+  const write = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  return Program.gasWaiver(
+    [
+      ...["serve", "--rpc-url", rpcUrl, "--chain-id", "2201", "--port", "0", "--log-level", "silent"],
+      ...["--waiver-key-file", write("waiver.key", WAIVER.privateKey)],
+      ...["--api-keys-file", write("keys", "gw_dev_local")],
+      ...["--data-dir", join(folder, ".gas-waiver"), "--metrics-port", "0", "--admin-port", "0"],
+    ],
+    { GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN },
+  );
+}
+
+const options = () => ({
+  cwd: folder,
+  timeout: LONGEST_MS,
+  env: {
+    PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}`,
+    GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN,
+  },
+});
+
+const shell = (text: string) => run("sh", ["-e", "-c", text], options());
+
+/** Runs the program, and fails if it does. */
+async function runHere({ language, text }: DocumentedProgram): Promise<string> {
+  const mended = [...here].reduce((before, [from, to]) => before.replaceAll(from, to), text);
+  if (language === "sh") {
+    const { stdout } = await shell(mended.replaceAll(/^curl /gm, "curl --fail --silent --show-error "));
+    return stdout;
+  }
+  const path = join(folder, "program.mjs");
+  writeFileSync(path, mended);
+  return (await run(process.execPath, [path], options())).stdout;
+}
+
+describe("the programs of the documents", () => {
+  it.each(files)(
+    "%s: each runs as it stands",
+    async (file) => {
+      for (const program of programs.filter((one) => one.file === file)) {
+        const output = await runHere(program).catch((error: Error) => {
+          throw new Error(`${file}:${program.line} failed: ${error.message}`, { cause: error });
+        });
+        expect(output, `${file}:${program.line}`).not.toBe("");
+        expect(output, `${file}:${program.line}`).not.toBe("");
+        // The guide to checks shows refusals; everywhere else what is sent succeeds.
+        const failure = file.endsWith("/check.md") ? /"error":/ : /TIMEOUT|"error":|success"?: ?false/;
+        expect(output, `${file}:${program.line}`).not.toMatch(failure);
+      }
+    },
+    3 * LONGEST_MS,
+  );
+
+  it("have types that fit", async () => {
+    const sources = join(folder, "types");
+    mkdirSync(sources);
+    for (const [i, { language, file, line, text }] of programs.entries()) {
+      if (language !== "js") continue;
+      writeFileSync(join(sources, `program${i}.mjs`), `// ${file}:${line}\n${text}`);
+    }
+    writeFileSync(
+      join(sources, "tsconfig.json"),
+      JSON.stringify({
+        compilerOptions: {
+          ...{ module: "nodenext", target: "es2022", lib: ["ES2023", "DOM", "DOM.AsyncIterable"] },
+          ...{ strict: true, allowJs: true, checkJs: true, noEmit: true, skipLibCheck: true },
+          ...{ types: ["node"], typeRoots: [join(root, "node_modules", "@types")] },
+        },
+        include: ["*.mjs"],
+      }),
+    );
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    const { stdout } = await run(process.execPath, [tsc, "-p", sources], options()).catch((error) => error);
+    expect(stdout).toBe("");
+  });
+});
