@@ -3,19 +3,24 @@ import { dirname, join } from "node:path";
 import { parseSync } from "vite";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
 
-const SOURCES = join(import.meta.dirname, "../../../packages/client/src");
+const PACKAGE = join(import.meta.dirname, "../../../packages/client");
 
-/** The entry points of the package, and what each is for. */
+/** The entry points of the package, and what each needs. */
 const ENTRY_POINTS = [
-  { module: "@gas-waiver/client", file: "index.ts", about: "needs nothing but `fetch`" },
-  { module: "@gas-waiver/client/viem", file: "viem.ts", about: "needs viem 2" },
-  { module: "@gas-waiver/client/ethers", file: "ethers.ts", about: "needs ethers 6" },
+  { module: "@gas-waiver/client", about: "needs nothing but `fetch`" },
+  { module: "@gas-waiver/client/viem", about: "needs viem 2" },
+  { module: "@gas-waiver/client/ethers", about: "needs ethers 6" },
   {
     module: "@gas-waiver/client/self-hosted",
-    file: "self-hosted.ts",
     about: "wraps and sends with a waiver key of your own, without a service",
   },
 ] as const;
+
+/** The source file of an entry point. */
+function sourceOf(module: string): string {
+  const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+  return join(PACKAGE, exports[module.replace("@gas-waiver/client", ".")].source);
+}
 
 interface Declaration {
   readonly name: string;
@@ -41,7 +46,7 @@ interface Source {
 
 /** docs/reference/client.md */
 export function clientPage(): string {
-  const points = ENTRY_POINTS.map((point) => ({ ...point, found: declarationsOf(point.file) }));
+  const points = ENTRY_POINTS.map((point) => ({ ...point, found: declarationsOf(sourceOf(point.module)) }));
   return page(
     "the doc comments in packages/client/src",
     "Client functions",
@@ -110,7 +115,7 @@ function exampleOf(tag: string): string {
 
 /** What a module exports, in the order of its text. Names that it takes from other packages are left out. */
 function declarationsOf(file: string): Declaration[] {
-  const source = parse(join(SOURCES, file));
+  const source = parse(file);
   return source.body.flatMap((node) => {
     if (node.type !== "ExportNamedDeclaration") return [];
     if (node.declaration) return declarationIn(source, node);

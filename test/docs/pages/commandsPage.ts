@@ -1,5 +1,5 @@
 import type { Command } from "../../../packages/cli/src/command.js";
-import { type Entry, type Group, PROGRAM } from "../../../packages/cli/src/run.js";
+import { type CommandEntry, type CommandGroup, PROGRAM } from "../../../packages/cli/src/program.js";
 import type { Setting } from "../../../packages/cli/src/settings/setting.js";
 import { code, heading, page, table } from "./markdown.js";
 
@@ -11,7 +11,10 @@ export interface NamedCommand {
 }
 
 /** Every command of the program, in the order of its help. */
-export async function allCommands(group: Group = PROGRAM, prefix = "gas-waiver"): Promise<NamedCommand[]> {
+export async function allCommands(
+  group: CommandGroup = PROGRAM,
+  prefix = "gas-waiver",
+): Promise<NamedCommand[]> {
   const found: NamedCommand[] = [];
   for (const [word, entry] of Object.entries(group.commands)) {
     const name = `${prefix} ${word}`;
@@ -21,7 +24,7 @@ export async function allCommands(group: Group = PROGRAM, prefix = "gas-waiver")
   return found;
 }
 
-async function namedCommand(name: string, { summary, load }: Entry): Promise<NamedCommand> {
+async function namedCommand(name: string, { summary, load }: CommandEntry): Promise<NamedCommand> {
   return { name, summary, command: await load() };
 }
 
@@ -64,8 +67,8 @@ function settingRow({
   flag,
   placeholder,
   env,
-  initial,
-  defaultText = initial,
+  defaultValue,
+  defaultText = defaultValue,
   required,
   help,
 }: Setting<unknown>) {

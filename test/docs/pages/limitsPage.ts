@@ -1,12 +1,19 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
-import { TERM_SETTINGS } from "../../../packages/cli/src/commands/keySettings.js";
-import { SERVE_SETTINGS } from "../../../packages/cli/src/commands/serveSettings.js";
-import { AT_ONCE, MOST_OF_A_KEY, MOST_WAITING } from "../../../packages/server/src/check/check.js";
-import { MAX_HEAD_BYTES, STALLED_MS } from "../../../packages/server/src/http/base.js";
-import { FREE_PIECES, LEAST_BYTES_OF_PIECE } from "../../../packages/server/src/http/body/jsonBody.js";
+import { TERM_SETTINGS } from "../../../packages/cli/src/keys/keySettings.js";
+import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
+import {
+  MAX_CONCURRENT,
+  MAX_WAITING_PER_KEY,
+  MAX_WAITING,
+} from "../../../packages/server/src/check/check.js";
+import { MAX_HEAD_BYTES, STALLED_CLIENT_MS } from "../../../packages/server/src/http/base.js";
+import {
+  FREE_CHUNKS,
+  MIN_AVERAGE_CHUNK_BYTES,
+} from "../../../packages/server/src/http/body/growingBuffer.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
-import { MAX_FRAMES, MAX_SIGNS } from "../../../packages/server/src/http/socket/frameGuard.js";
-import { PIECES } from "../../../packages/server/src/http/socket/socket.js";
+import { MAX_FRAMES, MAX_CONTROL_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
+import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
 import { DEFAULTS } from "../../../packages/server/src/model/options.js";
 import { code, page, table } from "./markdown.js";
 
@@ -61,8 +68,8 @@ const REQUESTS: readonly Row[] = [
   ["header fields together", bytes(MAX_HEAD_BYTES), "", "431 `HEAD_TOO_LARGE`"],
   ["values in the JSON of a body or frame", count(MAX_JSON_VALUES), "", "400 `MALFORMED_BODY`"],
   [
-    "pieces in which a body comes",
-    `${count(FREE_PIECES)}, and one more for each ${LEAST_BYTES_OF_PIECE} bytes`,
+    "chunks in which a body comes",
+    `${count(FREE_CHUNKS)}, and one more for each ${MIN_AVERAGE_CHUNK_BYTES} bytes`,
     "",
     "400 `MALFORMED_BODY`, connection closed",
   ],
@@ -107,10 +114,10 @@ const RATES: readonly Row[] = [
     ofKey("queueShare"),
     "503 `KEY_SHARE_EXHAUSTED`",
   ],
-  ["requests for a dry run at work", count(AT_ONCE), "", "they wait"],
+  ["requests for a dry run at work", count(MAX_CONCURRENT), "", "they wait"],
   [
     "requests for a dry run that wait, and of one key",
-    `${MOST_WAITING}, and ${MOST_OF_A_KEY}`,
+    `${MAX_WAITING}, and ${MAX_WAITING_PER_KEY}`,
     "",
     "503 `QUEUE_AT_CAPACITY`",
   ],
@@ -147,12 +154,17 @@ const CONNECTIONS: readonly Row[] = [
   ],
   [
     "fragments of one frame; frames without content",
-    `${count(PIECES.maxFragments)}; ${count(MAX_FRAMES)}`,
+    `${count(MESSAGE_LIMITS.maxFragments)}; ${count(MAX_FRAMES)}`,
     "",
     "closed with 1008",
   ],
-  ["packets in which one frame comes", count(PIECES.maxBufferedChunks), "", "closed with 1008"],
-  [`pings and pongs of a client in ${time(DEFAULTS.socketPingMs)}`, count(MAX_SIGNS), "", "closed with 1008"],
+  ["packets in which one frame comes", count(MESSAGE_LIMITS.maxBufferedChunks), "", "closed with 1008"],
+  [
+    `pings and pongs of a client in ${time(DEFAULTS.socketPingMs)}`,
+    count(MAX_CONTROL_FRAMES),
+    "",
+    "closed with 1008",
+  ],
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
 ];
 
@@ -178,7 +190,7 @@ const TIMES: readonly Row[] = [
   ],
   [
     "a client that takes nothing of its answer",
-    `${time(STALLED_MS)} and ${flag("requestTimeoutMs")}`,
+    `${time(STALLED_CLIENT_MS)} and ${flag("requestTimeoutMs")}`,
     "",
     "cut off",
   ],

@@ -1,4 +1,4 @@
-import { SERVE_SETTINGS } from "../../../packages/cli/src/commands/serveSettings.js";
+import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
 import { settingsTable } from "./commandsPage.js";
 import { page } from "./markdown.js";
 
@@ -35,7 +35,7 @@ export function settingsPage(): string {
     ([subject, names]) => `## ${subject}\n\n${settingsTable(names.map((name) => SERVE_SETTINGS[name]))}`,
   );
   return page(
-    "packages/cli/src/commands/serveSettings.ts",
+    "packages/cli/src/serve",
     "Settings",
     "These are the settings of `gas-waiver serve`. Each can be given as the flag or as the variable beside it, and the flag wins. Secrets have a variable alone, since arguments can be seen by others. Times are milliseconds.",
     "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [limits.md](../limits.md) tells what happens beyond each limit.",

@@ -35,10 +35,10 @@ export interface CheckDependencies extends FitDependencies {
 }
 
 /** Requests that query the node at the same time. Checks must not delay the lanes. */
-const MAX_CONCURRENT = 4;
+export const MAX_CONCURRENT = 4;
 /** Requests that wait for that, of all keys and of one key. Checks of one key must not delay those of others. */
-const MAX_WAITING = 64;
-const MAX_WAITING_PER_KEY = 8;
+export const MAX_WAITING = 64;
+export const MAX_WAITING_PER_KEY = 8;
 /** Transactions to validate before the event loop turns. */
 const SLICE_TRANSACTIONS = 25;
 

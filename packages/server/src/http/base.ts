@@ -38,11 +38,11 @@ const DEFAULT_TIMEOUTS: RequestTimeouts = {
 };
 
 /** All header fields together, and so the length of a path: Node's default. */
-const MAX_HEAD_BYTES = 16_384;
+export const MAX_HEAD_BYTES = 16_384;
 /** Node's default is 30 seconds, which would turn a time-out of 10 seconds into 40. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** A client that reads nothing for this long, beyond the longest wait for a response, is disconnected. */
-const STALLED_CLIENT_MS = 90_000;
+export const STALLED_CLIENT_MS = 90_000;
 
 /** Builds a listener without routes. It answers every failure in the one shape of errors (D21). */
 export function createBaseApp(options: BaseAppOptions): FastifyInstance {

@@ -2,8 +2,8 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 
 /** A body may come in this many chunks of any size. Beyond them, the average size of a chunk has a minimum. */
-const FREE_CHUNKS = 16_384;
-const MIN_AVERAGE_CHUNK_BYTES = 64;
+export const FREE_CHUNKS = 16_384;
+export const MIN_AVERAGE_CHUNK_BYTES = 64;
 
 /** Collects a body that arrives in chunks of any size, in one block of memory that grows. */
 export class GrowingBuffer {

@@ -28,7 +28,7 @@ export interface SocketDependencies {
 }
 
 /** The service stops reading a client's frames while more bytes than this wait for the client to read them. */
-const MAX_UNREAD_BYTES = 65_536;
+export const MAX_UNREAD_BYTES = 65_536;
 /** A client whose key stopped being valid has this long to close. */
 const CLOSE_TIMEOUT_MS = 500;
 

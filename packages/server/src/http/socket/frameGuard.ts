@@ -12,9 +12,9 @@ export interface FrameGuardOptions {
 }
 
 /** Pings and pongs of a client between two pings of the service. A well-behaved client sends a few. */
-const MAX_CONTROL_FRAMES = 1_000;
+export const MAX_CONTROL_FRAMES = 1_000;
 /** Frames, empty ones too, without a whole message among them. One packet may hold thousands of messages. */
-const MAX_FRAMES = 16_384;
+export const MAX_FRAMES = 16_384;
 /** The memory that a chunk takes, however small it is. */
 const MIN_CHUNK_BYTES = 256;
 /** The header of a ping or pong as clients send it. */

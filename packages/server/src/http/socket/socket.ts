@@ -26,7 +26,7 @@ export interface SocketServices extends SocketDependencies {
 const CLOSE_TIMEOUT_MS = 1_000;
 const SLOW_FRAME_CHECK_MS = 1_000;
 /** Limits of the `ws` library for unfinished messages. Its types do not declare them. */
-const MESSAGE_LIMITS = {
+export const MESSAGE_LIMITS = {
   // A client that sends 32 MiB in fragments of 16 KiB sends 2,048.
   maxFragments: 4_096,
   // The smallest packets of usual networks carry some 500 bytes, which makes 32 MiB fit.
