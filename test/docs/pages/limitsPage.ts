@@ -3,8 +3,8 @@ import { TERM_SETTINGS } from "../../../packages/cli/src/keys/keySettings.js";
 import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
 import {
   MAX_CONCURRENT,
-  MAX_WAITING_PER_KEY,
   MAX_WAITING,
+  MAX_WAITING_PER_KEY,
 } from "../../../packages/server/src/check/check.js";
 import { MAX_HEAD_BYTES, STALLED_CLIENT_MS } from "../../../packages/server/src/http/base.js";
 import {
@@ -12,7 +12,7 @@ import {
   MIN_AVERAGE_CHUNK_BYTES,
 } from "../../../packages/server/src/http/body/growingBuffer.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
-import { MAX_FRAMES, MAX_CONTROL_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
+import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
 import { DEFAULTS } from "../../../packages/server/src/model/options.js";
 import { code, page, table } from "./markdown.js";
