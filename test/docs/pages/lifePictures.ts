@@ -65,6 +65,7 @@ function picture(steps: readonly Step[]): string {
   const height = TOP + steps.length * ROW + 12;
   const taking: ReadonlySet<Actor> = new Set(steps.flatMap(({ from, to }) => [from, to]));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="14">
+<title>${steps.map(({ from, to, text }) => (from === to ? `${from}: ${text}` : `${from} to ${to}: ${text}`)).join("; ")}</title>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" fill="#0f766e"/></marker></defs>
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
 ${ACTORS.map((actor) => column(actor, taking.has(actor), height)).join("\n")}
