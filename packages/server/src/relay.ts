@@ -23,7 +23,7 @@ import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
 import type { LaneStatus } from "./store/lanes.js";
 import { registerLane } from "./store/lease.js";
-import { storeNow } from "./store/queue.js";
+import { databaseNow } from "./store/queue.js";
 import type { Store } from "./store/store.js";
 
 export interface RelayParts {
@@ -42,7 +42,7 @@ export async function startRelay({ options, store, log, chain, registry, chainRe
   const replica = randomUUID();
   const own = addressesOf(options.waiverKeys);
   for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
-  const since = await storeNow(store);
+  const since = await databaseNow(store);
   const notices = openReplicaNotifications({
     store,
     log,

@@ -3,8 +3,17 @@ import type { LaneStatus } from "@gas-waiver/server";
 
 /** A lane as JSON. Programs read these names. */
 export function laneJson(lane: LaneStatus) {
-  const { state, reason, broken, owner, queued, underWay, oldestMs } = lane;
-  return { waiver: bytesToHex(lane.waiver), state, reason, broken, owner, queued, underWay, oldestMs };
+  const { state, reason, broken, owner, queued, inFlight, oldestMs } = lane;
+  return {
+    waiver: bytesToHex(lane.waiver),
+    state,
+    reason,
+    broken,
+    owner,
+    queued,
+    underWay: inFlight,
+    oldestMs,
+  };
 }
 
 /** A lane as lines for a person. */
@@ -15,6 +24,6 @@ export function laneLines(lane: LaneStatus): string[] {
   return [
     `${bytesToHex(lane.waiver)}  ${lane.state}${breaker}, ${owner}`,
     ...(lane.reason === undefined ? [] : [`  because ${lane.reason}`]),
-    `  ${lane.queued} queued${oldest}; ${lane.underWay} signed or broadcast`,
+    `  ${lane.queued} queued${oldest}; ${lane.inFlight} signed or broadcast`,
   ];
 }

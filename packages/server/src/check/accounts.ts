@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
-import { type SenderWork, senderWork } from "../store/senderWork.js";
+import { findSenderSubmissions, type SenderSubmission } from "../store/senderSubmissions.js";
 import type { Store } from "../store/store.js";
 import { checkSender, type SenderState, type SenderTransaction, type SenderVerdict } from "./sender.js";
 
@@ -41,7 +41,7 @@ export async function loadAccounts(
   );
   // The store comes first. A submission that is included between the two reads counts as unfinished and as used, rather
   // than as neither.
-  const work = workBySender(await mapStoreErrors(() => senderWork(store, chainRef, nonces)));
+  const work = workBySender(await mapStoreErrors(() => findSenderSubmissions(store, chainRef, nonces)));
   const accounts = await chain.accounts(senders);
   const states = senders.map((sender, i): SenderState => {
     const account = accounts[i] ?? { nonce: 0n, balance: 0n };
@@ -62,8 +62,8 @@ function groupBySender(transactions: readonly IndexedTransaction[]): SenderGroup
   return [...groups.values()];
 }
 
-function workBySender(work: readonly SenderWork[]): ReadonlyMap<Hex, readonly SenderWork[]> {
-  const bySender = new Map<Hex, SenderWork[]>();
+function workBySender(work: readonly SenderSubmission[]): ReadonlyMap<Hex, readonly SenderSubmission[]> {
+  const bySender = new Map<Hex, SenderSubmission[]>();
   for (const submission of work) {
     const address = bytesToHex(submission.sender);
     const ofSender = bySender.get(address);

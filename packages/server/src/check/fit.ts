@@ -1,7 +1,7 @@
 import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import type { Caller, KeyCaps } from "../model/caller.js";
-import { capUse } from "../store/caps.js";
+import { findDayUse } from "../store/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type IndexedTransaction, loadAccounts, type SenderAccounts } from "./accounts.js";
@@ -47,7 +47,7 @@ async function refusedWithCaps(
 ): Promise<ReadonlyMap<number, ProtocolError>> {
   const { senders } = accounts;
   const { refused, known } = accounts.verdict();
-  const use = await mapStoreErrors(() => capUse(store, keyId, senders));
+  const use = await mapStoreErrors(() => findDayUse(store, keyId, senders));
   const wouldReserve = ({ index }: IndexedTransaction) => !refused.has(index) && !known.has(index);
   const capped = checkCaps(queueByNonce(valid, wouldReserve), caps, use, senders);
   // Without the capped transactions, those behind them leave a gap, or get the nonce.

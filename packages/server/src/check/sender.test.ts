@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
-import type { SenderWork } from "../store/senderWork.js";
+import type { SenderSubmission } from "../store/senderSubmissions.js";
 import { checkSender, type SenderState, type SenderTransaction } from "./sender.js";
 
 const SENDER = bytes(20, 1);
 const hashOf = (name: number) => bytes(32, name);
-const workOf = (nonce: number, name: number, state: SenderWork["state"] = "queued"): SenderWork => ({
+const workOf = (
+  nonce: number,
+  name: number,
+  state: SenderSubmission["state"] = "queued",
+): SenderSubmission => ({
   sender: SENDER,
   nonce: BigInt(nonce),
   innerHash: hashOf(name),

@@ -1,5 +1,5 @@
 import { bytesEqual, bytesToHex, ProtocolError } from "@gas-waiver/protocol";
-import type { SenderWork } from "../store/senderWork.js";
+import type { SenderSubmission } from "../store/senderSubmissions.js";
 
 /** A transaction of one sender that keeps every rule which does not depend on the sender's account. */
 export interface SenderTransaction {
@@ -19,7 +19,7 @@ export interface SenderState {
   readonly nonce: bigint;
   /** In wei. */
   readonly balance: bigint;
-  readonly work: readonly SenderWork[];
+  readonly work: readonly SenderSubmission[];
 }
 
 /** The verdict on a sender's transactions, by their positions in the request. */
@@ -74,7 +74,7 @@ interface NonceState {
   /** The first nonce from there on that no submission and no earlier transaction of the request has. */
   readonly firstFree: bigint;
   /** The submission, or earlier transaction, that has the nonce. */
-  readonly holder: SenderWork | undefined;
+  readonly holder: SenderSubmission | undefined;
 }
 
 function nonceError(

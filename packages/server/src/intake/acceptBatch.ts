@@ -14,7 +14,7 @@ import { type Validation, validateTransaction } from "../policy/validateTransact
 import type { ResultLines } from "../results/lines.js";
 import type { Applicant } from "../store/accept.js";
 import type { Accept } from "../store/groupAccepts.js";
-import type { KeyedRequest } from "../store/keyedRequests.js";
+import type { IdempotentRequest } from "../store/idempotentRequests.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
@@ -43,7 +43,7 @@ export interface AdmittedRequest {
   readonly rules: InnerTxRules;
   readonly lines: ResultLines;
   /** The request's idempotency key with its hashes (D18), if the client sent one. */
-  readonly keyed?: KeyedRequest | undefined;
+  readonly keyed?: IdempotentRequest | undefined;
 }
 
 export interface BatchAcceptor {

@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { LineSource } from "../results/lines.js";
-import { RivalGoneError } from "../store/accept.js";
+import { CompetitorGoneError } from "../store/accept.js";
 import { acceptOfKey } from "../store/acceptAll.js";
 import type { Accept } from "../store/groupAccepts.js";
 import {
   type Decisions,
-  findKeyedRequest,
-  holdKeyedRequest,
-  type KeyedRequest,
+  findIdempotentRequest,
+  type IdempotentRequest,
+  lockIdempotentRequest,
   saveDecisions,
-} from "../store/keyedRequests.js";
+} from "../store/idempotentRequests.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Queryable, Store } from "../store/store.js";
-import { hasLostRace, inTransaction } from "../store/transaction.js";
+import { inTransaction, isTransactionConflict } from "../store/transaction.js";
 import { createFairSemaphore } from "../util/fairSemaphore.js";
 
 /**
@@ -27,12 +27,12 @@ export interface Idempotency {
    * @returns the decisions for a request that came before, as sources of lines; undefined if some are still open.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
    */
-  replay(request: KeyedRequest): Promise<LineSource[] | undefined>;
+  replay(request: IdempotentRequest): Promise<LineSource[] | undefined>;
   /**
    * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions behind them.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */
-  decide(request: KeyedRequest, range: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
+  decide(request: IdempotentRequest, range: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
 }
 
 /** The transactions of a request from index `from` to `to`, without `to`. */
@@ -82,7 +82,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
   const semaphore = createFairSemaphore(MAX_TRANSACTIONS, Number.POSITIVE_INFINITY);
   return {
     async replay(request) {
-      const known = await findKeyedRequest(store.pool, request, keptMs);
+      const known = await findIdempotentRequest(store.pool, request, keptMs);
       if (known === undefined) return undefined;
       assertSameBody(request, known);
       if (known.decided < known.ids.length) return undefined;
@@ -93,8 +93,8 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
         try {
           return await semaphore.run(() => decideOnce(dependencies, request, range, write));
         } catch (error) {
-          const isRace = hasLostRace(error);
-          if (!isRace && !(error instanceof RivalGoneError)) throw error;
+          const isRace = isTransactionConflict(error);
+          if (!isRace && !(error instanceof CompetitorGoneError)) throw error;
           if (attempt === MAX_ATTEMPTS) throw isRace ? busy(error) : error;
         }
       }
@@ -105,12 +105,12 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
 /** Decides a slice in one database transaction, which holds the request's row until it ends. */
 function decideOnce(
   { store, keptMs, place }: IdempotencyDependencies,
-  request: KeyedRequest,
+  request: IdempotentRequest,
   { ids, from, to }: SliceRange,
   write: WriteSlice,
 ): Promise<DecidedSlice> {
   return inTransaction(store, async (db) => {
-    const known = await holdKeyedRequest(db, request, ids, keptMs);
+    const known = await lockIdempotentRequest(db, request, ids, keptMs);
     assertSameBody(request, known);
     // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
     const start = Math.min(Math.max(known.decided, from), to);
@@ -130,14 +130,14 @@ export function keyedRequestOf(
   idempotencyKey: string,
   transactions: readonly string[],
   chain: number,
-): KeyedRequest {
+): IdempotentRequest {
   const body = createHash("sha256");
   for (const text of transactions) body.update(`${text.length}:`).update(text);
-  const nameHash = createHash("sha256").update(idempotencyKey).digest();
-  return { chain, keyId, nameHash, bodyHash: body.digest() };
+  const idempotencyKeyHash = createHash("sha256").update(idempotencyKey).digest();
+  return { chain, keyId, idempotencyKeyHash, bodyHash: body.digest() };
 }
 
-function assertSameBody({ bodyHash }: KeyedRequest, known: Decisions): void {
+function assertSameBody({ bodyHash }: IdempotentRequest, known: Decisions): void {
   if (bytesEqual(bodyHash, known.bodyHash)) return;
   const message = `other transactions were sent under this ${IDEMPOTENCY_KEY} before`;
   throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message);

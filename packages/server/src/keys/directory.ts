@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Caller, KeyLimits } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
-import { keysSince, type StoredKey } from "../store/apiKeys.js";
+import { findKeysChangedSince, type StoredKey } from "../store/apiKeys.js";
 import { isStoreUnavailable } from "../store/database.js";
 import type { Store } from "../store/store.js";
 import { keyIdIn } from "./apiKey.js";
@@ -62,7 +62,7 @@ export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): 
   const read = async () => {
     const askedAt = now();
     const all = anew;
-    const found = await keysSince(store, all ? 0n : version);
+    const found = await findKeysChangedSince(store, all ? 0n : version);
     storeAheadMs = found.now.getTime() - askedAt;
     if (!all && found.newest < version) {
       anew = true;

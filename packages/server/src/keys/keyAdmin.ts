@@ -1,15 +1,15 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
 import {
-  changingKeys,
   findKey,
+  inKeyTransaction,
   insertKey,
   type KeyColumns,
   listKeys,
   type StoredKey,
   updateKey,
 } from "../store/apiKeys.js";
-import { capUse } from "../store/caps.js";
+import { findDayUse } from "../store/capUse.js";
 import { lastChain } from "../store/chains.js";
 import {
   type AuditQuery,
@@ -18,7 +18,7 @@ import {
   type KeyChanges,
   recordChange,
 } from "../store/keyAudit.js";
-import { storeNow } from "../store/queue.js";
+import { databaseNow } from "../store/queue.js";
 import type { Queryable, Store } from "../store/store.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
@@ -72,11 +72,11 @@ export function createKeyAdmin(store: Store): KeyAdmin {
   return {
     create: (actor, input) => inTurn(() => createKey(store, actor, input)),
     async list(page) {
-      const now = await storeNow(store);
+      const now = await databaseNow(store);
       return (await listKeys(store, page)).map((key) => keyRecordOf(key, now));
     },
     async show(id) {
-      const now = await storeNow(store);
+      const now = await databaseNow(store);
       const key = await existingKey(store, id);
       const record = keyRecordOf(key, now);
       return Object.keys(key.terms.caps).length > 0
@@ -108,7 +108,7 @@ function asRefusal(error: unknown): never {
 }
 
 async function usageToday(store: Store, id: string): Promise<KeyUse> {
-  const { all, ends } = await capUse(store, id);
+  const { all, ends } = await findDayUse(store, id);
   return { transactions: Number(all.transactions), gas: all.gas.toString(), ends: ends.toISOString() };
 }
 
@@ -119,7 +119,7 @@ async function createKey(store: Store, actor: string, input: unknown): Promise<I
   }
   const id = newKeyId();
   const key = newKey(env, id);
-  return changingKeys(store, async (db, now) => {
+  return inKeyTransaction(store, async (db, now) => {
     const { label, expiresAt, terms } = readInput({ label: null, ...others }, now, NO_TERMS);
     const columns = {
       hash: hashOfKey(key),
@@ -144,7 +144,7 @@ function changeKey(
   { actor, id, action }: { readonly actor: string; readonly id: string; readonly action: KeyAction },
   edit: Edit,
 ): Promise<KeyRecord> {
-  return changingKeys(store, async (db, now) => {
+  return inKeyTransaction(store, async (db, now) => {
     const before = await existingKey({ pool: db }, id);
     if (before.revokedAt && action !== "revoke") {
       throw new ProtocolError("KEY_STATE_FINAL", `key ${id} is revoked, and stays so`, { keyId: id });

@@ -1,5 +1,5 @@
 import { createLog } from "../model/log.js";
-import { storeNow } from "../store/queue.js";
+import { databaseNow } from "../store/queue.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
@@ -16,5 +16,5 @@ export interface OpenKeyAdmin extends KeyAdmin {
  */
 export async function openKeyAdmin(location: StoreLocation): Promise<OpenKeyAdmin> {
   const store = await openRunningStore(location, createLog("silent"));
-  return { ...createKeyAdmin(store), now: () => storeNow(store), close: () => store.close() };
+  return { ...createKeyAdmin(store), now: () => databaseNow(store), close: () => store.close() };
 }

@@ -4,8 +4,8 @@ import { createRpc } from "../chain/rpc.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
 import { isSameChain, lastChain } from "../store/chains.js";
-import { type TakenNonce, takenNonces } from "../store/inFlight.js";
-import { type LaneState, type LaneStatus, laneStatuses, setLaneState } from "../store/lanes.js";
+import { type AssignedNonce, findAssignedNonces } from "../store/inFlight.js";
+import { findLaneStatuses, type LaneState, type LaneStatus, setLaneState } from "../store/lanes.js";
 import { type HeldLane, releaseLease, takeLease } from "../store/lease.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { CONFIRM_MS, createConfirmations, type ReconcileContext, reconcile } from "./reconcile.js";
@@ -48,7 +48,7 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
   }
   const { chainRef } = known;
   return {
-    list: () => laneStatuses(store, chainRef),
+    list: () => findLaneStatuses(store, chainRef),
     set: (waiver, state, reason) => setLaneState(store, chainRef, waiver, state, reason),
     async examine(rpcUrl, { repair }) {
       const signal = new AbortController().signal;
@@ -59,10 +59,10 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
         throw new StartError("the node is on another chain than the one that the store belongs to");
       }
       const all: LaneFindings[] = [];
-      for (const lane of await laneStatuses(store, chainRef)) {
+      for (const lane of await findLaneStatuses(store, chainRef)) {
         const place = { chain: chainRef, waiver: lane.waiver };
         const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
-        const taken = rangeOf(await takenNonces(store, place));
+        const taken = rangeOf(await findAssignedNonces(store, place));
         const findings = await examine(place, { store, chain });
         const repaired = repair && lane.owner === undefined && findings.length > 0;
         if (repaired) await settleFindings(place, findings, { store, chain });
@@ -74,7 +74,7 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
   };
 }
 
-function rangeOf(taken: readonly TakenNonce[]): LaneFindings["taken"] {
+function rangeOf(taken: readonly AssignedNonce[]): LaneFindings["taken"] {
   const [lowest, highest] = [taken[0]?.waiverNonce, taken.at(-1)?.waiverNonce];
   if (lowest === undefined || highest === undefined) return undefined;
   return { lowest, highest, count: taken.length };

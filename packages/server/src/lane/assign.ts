@@ -1,9 +1,14 @@
 import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
 import { type SignedSubmission, saveRequeued, saveSigned } from "../store/advance.js";
-import { firstOpenNonce, type InFlight, type TakenNonce, takenNonces } from "../store/inFlight.js";
-import { type LaneSnapshot, laneSnapshot, type QueuedSubmission } from "../store/laneSnapshot.js";
+import {
+  type AssignedNonce,
+  findAssignedNonces,
+  findFirstFreeNonce,
+  type InFlightSubmission,
+} from "../store/inFlight.js";
+import { type LaneSnapshot, type QueuedSubmission, readLaneSnapshot } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
-import { postpone } from "../store/queue.js";
+import { postponeQueued } from "../store/queue.js";
 import type { Store } from "../store/store.js";
 import type { LaneContext } from "./lane.js";
 import { excuseNonceGaps } from "./nonceGap.js";
@@ -17,7 +22,7 @@ const EARLY_MS = 250;
 /** What an assignment came to. */
 export interface Assigned {
   /** Signed and stored, in the order of their waiver nonces: to be sent. */
-  readonly signed: readonly InFlight[];
+  readonly signed: readonly InFlightSubmission[];
   /** More may be ready, or room was made for it. Else a look at once would find nothing. */
   readonly stepAgain: boolean;
 }
@@ -41,17 +46,17 @@ export async function assign(
   const expected = dependencies.expectedSenders.take(held.waiver);
   // The chain's answer for those who are expected comes while the store is asked.
   const [look, early] = await Promise.all([
-    laneSnapshot(store, held, limit),
+    readLaneSnapshot(store, held, limit),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
-  const { taken } = look;
+  const { assigned } = look;
   const senders = await reroute(held, look.senders, dependencies);
-  const room = Math.min(limit, options.maxInFlight - taken.count);
-  if (room <= 0 || (senders.length === 0 && taken.count === 0)) return nothing;
+  const room = Math.min(limit, options.maxInFlight - assigned.count);
+  if (room <= 0 || (senders.length === 0 && assigned.count === 0)) return nothing;
   const planBy = (nonces: ChainNonces) => ({
     waiverNonce: nonces.waiver,
-    plans: senders.map(({ sender, queued, underWay }) =>
-      planSender(queued, nonces.of(sender) ?? 0n, underWay, options.nonceGapTimeoutMs),
+    plans: senders.map(({ sender, queued, inFlightNonces }) =>
+      planSender(queued, nonces.of(sender) ?? 0n, inFlightNonces, options.nonceGapTimeoutMs),
     ),
   });
   const isKnown = early && senders.every(({ sender }) => early.of(sender) !== undefined);
@@ -70,7 +75,7 @@ export async function assign(
   await settleUnready(held, plans, dependencies);
   const ready = plans
     .flatMap((plan) => plan.ready)
-    .sort((a, b) => a.place - b.place)
+    .sort((a, b) => a.position - b.position)
     .slice(0, room);
   const placed =
     placeBehind(look, waiverNonce, ready) ?? (await placeBetween(held, waiverNonce, ready, dependencies));
@@ -107,7 +112,7 @@ function isReady({ late, early, failed }: SenderPlan): boolean {
 
 type Signed = SignedSubmission & { readonly submission: QueuedSubmission };
 
-function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed): InFlight {
+function toUnderWay({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed): InFlightSubmission {
   const { id, innerHash, sender, senderNonce } = submission;
   const signings = submission.signings + 1;
   return {
@@ -135,15 +140,15 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
 
 /** Where the taken waiver nonces leave no hole, as is nearly always so: backlog them. Undefined if there is a hole. */
 function placeBehind(
-  { taken, afterIncluded }: LaneSnapshot,
+  { assigned, nextAfterIncluded }: LaneSnapshot,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
 ): Placed[] | undefined {
-  const first = chainNonce > afterIncluded ? chainNonce : afterIncluded;
-  const { lowest, highest } = taken;
-  const isDense = first >= lowest && highest - lowest + 1n === BigInt(taken.count);
-  if (taken.count > 0 && first <= highest && !isDense) return undefined;
-  const next = taken.count > 0 && highest >= first ? highest + 1n : first;
+  const first = chainNonce > nextAfterIncluded ? chainNonce : nextAfterIncluded;
+  const { lowest, highest } = assigned;
+  const isDense = first >= lowest && highest - lowest + 1n === BigInt(assigned.count);
+  if (assigned.count > 0 && first <= highest && !isDense) return undefined;
+  const next = assigned.count > 0 && highest >= first ? highest + 1n : first;
   return place(ready, freeNonces(next, new Set(), ready.length));
 }
 
@@ -154,9 +159,9 @@ async function placeBetween(
   ready: readonly QueuedSubmission[],
   { store }: LaneContext,
 ): Promise<Placed[] | undefined> {
-  const taken = await takenNonces(store, held);
+  const taken = await findAssignedNonces(store, held);
   // After the taken ones: what is settled in between counts twice, never not at all.
-  const first = await firstOpenNonce(store, held, chainNonce);
+  const first = await findFirstFreeNonce(store, held, chainNonce);
   const { fitting, others } = splitByHoles(ready, first, taken);
   if (await fillHoles(store, held, first, taken, fitting.length)) return undefined;
   const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
@@ -178,7 +183,7 @@ async function settleUnready(
   );
   // Of the late ones, those that the settlement is not sure of yet.
   const waiting = plans.flatMap((plan) => [...plan.early, ...plan.late].map(({ id }) => id));
-  await postpone(dependencies.store, held, waiting, EARLY_MS);
+  await postponeQueued(dependencies.store, held, waiting, EARLY_MS);
 }
 
 /**
@@ -188,7 +193,7 @@ async function settleUnready(
 function splitByHoles(
   ready: readonly QueuedSubmission[],
   first: bigint,
-  taken: readonly TakenNonce[],
+  taken: readonly AssignedNonce[],
 ): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
   const hole = firstFree(first, taken);
   const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > hole).map(({ sender }) => sender));
@@ -196,7 +201,7 @@ function splitByHoles(
   return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
 }
 
-function firstFree(first: bigint, taken: readonly TakenNonce[]): bigint {
+function firstFree(first: bigint, taken: readonly AssignedNonce[]): bigint {
   return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
 }
 
@@ -209,7 +214,7 @@ async function fillHoles(
   store: Store,
   held: HeldLane,
   first: bigint,
-  taken: readonly TakenNonce[],
+  taken: readonly AssignedNonce[],
   ready: number,
 ): Promise<boolean> {
   const highest = taken.at(-1)?.waiverNonce ?? first;

@@ -2,12 +2,12 @@ import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import type { Results } from "../results/results.js";
 import { saveBroadcast } from "../store/advance.js";
-import type { InFlight } from "../store/inFlight.js";
-import { type HeldLane, LeaseLostError, type Moved } from "../store/lease.js";
+import type { InFlightSubmission } from "../store/inFlight.js";
+import { type ChangedSubmission, type HeldLane, LeaseLostError } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 
 /** What names the bytes that a node took: a submission may be signed anew later. */
-export type BufferedBroadcast = Pick<InFlight, "id" | "wrapperHash">;
+export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash">;
 
 /**
  * The wrappers that a node has taken, from then until the store knows. Who waits on this replica is told at once (D16).
@@ -20,7 +20,7 @@ export interface BroadcastBuffer {
    * Runs a write of the lane that stores its delivered wrappers as well, which saves a write of their own. What fails to
    * be stored is stored later.
    */
-  storeAlongside<T extends { readonly broadcast: readonly Moved[] }>(
+  storeAlongside<T extends { readonly broadcast: readonly ChangedSubmission[] }>(
     held: HeldLane,
     write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;

@@ -2,9 +2,9 @@ import { bytesEqual, type SendVerdict } from "@gas-waiver/protocol";
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
 import type { Failure } from "../model/submission.js";
 import { saveRequeued } from "../store/advance.js";
-import { type InFlight, inFlight } from "../store/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
-import { withdrawnUnder } from "../store/withdrawn.js";
+import { findWithdrawnWrappers } from "../store/withdrawnWrappers.js";
 import type { LaneContext } from "./lane.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { createSenderGaps, type SenderGaps } from "./senderGaps.js";
@@ -15,7 +15,7 @@ export interface Broadcaster {
    * Sends the bytes in the order given, a hundred at a time, and brings the submissions a step on.
    * @throws {@link UndeliveredError} if some of them may not be with a node afterwards: nothing new may be signed.
    */
-  send(held: HeldLane, submissions: readonly InFlight[]): Promise<void>;
+  send(held: HeldLane, submissions: readonly InFlightSubmission[]): Promise<void>;
   /**
    * The same with all that is signed: after a start, a takeover or a failure.
    * @throws {@link UndeliveredError} likewise.
@@ -39,7 +39,7 @@ const REQUEUE_MS = {
   shut: 250,
 } as const;
 
-type Answered = { readonly submission: InFlight; readonly meaning: SendVerdict };
+type Answered = { readonly submission: InFlightSubmission; readonly meaning: SendVerdict };
 
 /** The lane's breaker, and where its state is shown. */
 export interface LaneBreaker {
@@ -76,7 +76,7 @@ export function createBroadcaster(dependencies: LaneContext, breaker: LaneBreake
   return {
     send,
     async resendSigned(held) {
-      const all = await inFlight(store, held, { limit: options.maxInFlight });
+      const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await senders.rebuild(all);
       await send(
         held,
@@ -140,7 +140,7 @@ async function save(
  */
 async function saveKnown(
   held: HeldLane,
-  used: readonly InFlight[],
+  used: readonly InFlightSubmission[],
   { chain, broadcastBuffer }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (used.length === 0) return new Set();
@@ -157,12 +157,12 @@ async function saveKnown(
  */
 async function takeBackShut(
   held: HeldLane,
-  occupied: readonly InFlight[],
+  occupied: readonly InFlightSubmission[],
   { store, chain }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (occupied.length === 0) return new Set();
   const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
-  const withdrawn = await withdrawnUnder(store, held, nonces);
+  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const known = await chain.knowsTransactions(withdrawn.map(({ wrapperHash }) => wrapperHash));
   const ours = new Map(
     withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
@@ -177,7 +177,7 @@ async function takeBackShut(
 }
 
 /** Must the same bytes be sent again? What was broadcast before is sent again by the watcher. */
-function isLeft(submission: InFlight, { kind }: SendVerdict): boolean {
+function isLeft(submission: InFlightSubmission, { kind }: SendVerdict): boolean {
   const stays = ["occupied", "not now", "disputed", "ambiguous", "nonce too low"];
   return submission.state === "signed" && stays.includes(kind);
 }

@@ -1,6 +1,6 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import { type LaneStatus, laneStatuses, moveQueued } from "../store/lanes.js";
+import { findLaneStatuses, type LaneStatus, moveQueuedWork } from "../store/lanes.js";
 import type { Store } from "../store/store.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 
@@ -52,7 +52,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
   let seen = 0;
   const refresh = async () => {
     const look = ++looks;
-    const fresh = await laneStatuses(store, chainRef);
+    const fresh = await findLaneStatuses(store, chainRef);
     // One that began earlier may come later, and knows less.
     if (look < seen) return;
     seen = look;
@@ -71,7 +71,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     }
   };
   const running = loop();
-  const load = (lane: LaneStatus) => lane.queued + lane.underWay + (given.get(bytesToHex(lane.waiver)) ?? 0);
+  const load = (lane: LaneStatus) => lane.queued + lane.inFlight + (given.get(bytesToHex(lane.waiver)) ?? 0);
   /** Of these lanes the one with the least to do. */
   const leastOf = (isFit: (lane: LaneStatus) => boolean, permitted: readonly Uint8Array[] | undefined) => {
     const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
@@ -115,7 +115,7 @@ async function relieve(
   if (target === undefined) return;
   for (const lane of lanes) {
     if (isUsable(lane) || lane.queued === 0) continue;
-    const moved = await moveQueued(store, chainRef, lane.waiver, target.waiver, MOVE_BATCH);
+    const moved = await moveQueuedWork(store, chainRef, lane.waiver, target.waiver, MOVE_BATCH);
     if (moved === 0) continue;
     log.warn(
       {

@@ -17,9 +17,9 @@ import { createMetrics } from "../model/metrics.js";
 import { resolveOptions } from "../model/options.js";
 import type { Results } from "../results/results.js";
 import { createSigner } from "../signing/signer.js";
-import { accept, RivalGoneError } from "../store/accept.js";
+import { accept, CompetitorGoneError } from "../store/accept.js";
 import { adoptChain } from "../store/chains.js";
-import { type InFlight, inFlight } from "../store/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../store/inFlight.js";
 import { type HeldLane, LeaseLostError, registerLane, takeLease } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 import { assign } from "./assign.js";
@@ -131,7 +131,7 @@ interface Owner {
   delivery: Broadcaster;
   watcher: Watcher;
   /** Signed and stored, not sent yet. */
-  outbox: (readonly InFlight[])[];
+  outbox: (readonly InFlightSubmission[])[];
   /** Something may be signed that was not delivered. */
   doubtful: boolean;
 }
@@ -295,7 +295,7 @@ class Model {
     const place = { chain: this.#chainRef, origin: randomUUID() };
     const applicant = applicantOf(user, nonce, changes);
     await accept(this.#store, place, [applicant]).catch((error: unknown) => {
-      if (!(error instanceof RivalGoneError)) throw error;
+      if (!(error instanceof CompetitorGoneError)) throw error;
     });
     if (user % 2 === 0) this.#expected.add(applicant.waiver, applicant.sender);
   }
@@ -347,7 +347,7 @@ class Model {
       if (event.kind === "assign") {
         if (worker.doubtful) {
           await context.broadcastBuffer.flush();
-          const left = await inFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
+          const left = await findInFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
           await delivery.send(held, left);
           worker.doubtful = false;
         }

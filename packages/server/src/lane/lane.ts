@@ -6,7 +6,7 @@ import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Results } from "../results/results.js";
 import type { Signer } from "../signing/signer.js";
-import { notFinal, takenNonces } from "../store/inFlight.js";
+import { findAssignedNonces, findUnfinalized } from "../store/inFlight.js";
 import { setBreaker, setLaneState } from "../store/lanes.js";
 import { type HeldLane, type Lease, LeaseLostError } from "../store/lease.js";
 import type { Store } from "../store/store.js";
@@ -217,12 +217,12 @@ async function retireIfDone(
   held: HeldLane,
   { store, log, chainRef, options }: LaneDependencies,
 ): Promise<void> {
-  if (options.reorgDepth > 0 && (await notFinal(store, held, 1)).length > 0) return;
+  if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
   const { rows } = await store.pool.query(
     "select from unfinished where chain = $1 and waiver = $2 and state <> 'included' limit 1",
     [chainRef, held.waiver],
   );
-  if (rows.length > 0 || (await takenNonces(store, held)).length > 0) return;
+  if (rows.length > 0 || (await findAssignedNonces(store, held)).length > 0) return;
   await setLaneState(store, chainRef, held.waiver, "retired", "drained");
   log.info("the lane is drained and retired");
 }

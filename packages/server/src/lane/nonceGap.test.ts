@@ -6,7 +6,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { resolveOptions } from "../model/options.js";
 import { accept } from "../store/accept.js";
-import { laneSnapshot } from "../store/laneSnapshot.js";
+import { readLaneSnapshot } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
 import { excuseNonceGaps } from "./nonceGap.js";
@@ -27,9 +27,9 @@ it.each([
   ["never came is missing", 0n, { early: 0, failed: 1 }],
 ])("what %s", async (_, now, expected) => {
   await accept(store, { chain: lane.chain, origin: randomUUID() }, [applicantOf(1, 1)]);
-  const { senders } = await laneSnapshot(store, lane, 1);
+  const { senders } = await readLaneSnapshot(store, lane, 1);
   // The plan was made when the sender's next nonce was 0.
-  const plans = senders.map(({ queued, underWay }) => planSender(queued, 0n, underWay, 0));
+  const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
   expect(plans[0]?.failed).toHaveLength(1);
   const chain: Pick<NodeClient, "nonces"> = { nonces: async () => [0n, now] };
   const [plan] = await excuseNonceGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });

@@ -1,7 +1,7 @@
 import { fetchNonces } from "../chain/nonces.js";
 import type { QueuedSender, QueuedSubmission } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
-import { heldElsewhere } from "../store/queue.js";
+import { findLowestNoncesElsewhere } from "../store/queue.js";
 import type { LaneContext } from "./lane.js";
 import { planSender, type SenderPlan } from "./plan.js";
 
@@ -18,7 +18,7 @@ export async function excuseNonceGaps(
 ): Promise<readonly SenderPlan[]> {
   const failing = failingOf(senders, plans);
   if (failing.length === 0) return plans;
-  const lowest = await heldElsewhere(dependencies.store, held, {
+  const lowest = await findLowestNoncesElsewhere(dependencies.store, held, {
     senders: failing.map(({ sender }) => sender),
     except: failing.flatMap(({ queued }) => queued.map(({ id }) => id)),
   });
@@ -48,7 +48,7 @@ async function spareUsed(
     const sender = senders[i];
     const next = sender && nonces.of(sender.sender);
     if (sender === undefined || next === undefined) return plan;
-    const { failed } = planSender(sender.queued, next, sender.underWay, options.nonceGapTimeoutMs);
+    const { failed } = planSender(sender.queued, next, sender.inFlightNonces, options.nonceGapTimeoutMs);
     const missing = new Set(failed.map(({ id }) => id));
     return spare(plan, sender.queued, ({ id }) => !missing.has(id));
   });

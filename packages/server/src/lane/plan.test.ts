@@ -14,7 +14,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     innerHash: new Uint8Array(32),
     senderNonce,
     signings: 0,
-    place: Number(senderNonce),
+    position: Number(senderNonce),
     ageMs,
   };
 }

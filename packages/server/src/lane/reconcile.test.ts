@@ -4,7 +4,7 @@ import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
 import type { SubmissionUpdate } from "../results/results.js";
-import { inFlight } from "../store/inFlight.js";
+import { findInFlight } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
@@ -96,7 +96,7 @@ describe("what the chain says of a submission", () => {
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
     await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
-    const [candidate] = await inFlight(store, lane, { limit: 1 });
+    const [candidate] = await findInFlight(store, lane, { limit: 1 });
     if (candidate === undefined) throw new Error("nothing is under way");
     return candidate;
   }
@@ -160,7 +160,7 @@ describe("what the chain says of a submission", () => {
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
     await STEPS.signed(store, lane, candidate.id, 5n);
-    const [again] = await inFlight(store, lane, { limit: 1 });
+    const [again] = await findInFlight(store, lane, { limit: 1 });
     if (again === undefined) throw new Error("nothing is under way");
     says(6n, 0n);
     await reconcile(lane, [again], context);

@@ -7,7 +7,7 @@ import { saveFailed, saveIncluded, saveRequeued } from "../store/advance.js";
 import { countForeignUses, setLaneState } from "../store/lanes.js";
 import type { HeldLane } from "../store/lease.js";
 import type { Store } from "../store/store.js";
-import { withdrawnUnder } from "../store/withdrawn.js";
+import { findWithdrawnWrappers } from "../store/withdrawnWrappers.js";
 import { chunk } from "../util/chunk.js";
 
 /** A submission whose outcome the chain is to tell. */
@@ -215,7 +215,7 @@ async function requeueReplaced(
   if (replaced.length === 0) return;
   const { store, chain, log } = dependencies;
   const nonces = replaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
-  const withdrawn = await withdrawnUnder(store, held, nonces);
+  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
   const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
   const requeued = await saveRequeued(

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { QueuedSender } from "../store/laneSnapshot.js";
 import type { HeldLane } from "../store/lease.js";
-import { handOn, postpone } from "../store/queue.js";
+import { postponeQueued, rerouteQueued } from "../store/queue.js";
 import type { LaneContext } from "./lane.js";
 
 /** When what no lane can carry now is looked at again. */
@@ -38,9 +38,9 @@ export async function reroute(
     });
     if (queued.length > 0) staying.push({ ...one, queued });
   }
-  await postpone(store, held, waiting, LATER_MS);
+  await postponeQueued(store, held, waiting, LATER_MS);
   for (const { waiver, ids } of going.values()) {
-    const moved = await handOn(store, held, ids, waiver);
+    const moved = await rerouteQueued(store, held, ids, waiver);
     log.debug(
       { to: bytesToHex(waiver), moved: moved.length },
       "another waiver may carry what this one may not",

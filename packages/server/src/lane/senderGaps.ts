@@ -1,6 +1,6 @@
 import { bytesToHex, type SendVerdict } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
-import type { InFlight } from "../store/inFlight.js";
+import type { InFlightSubmission } from "../store/inFlight.js";
 
 /**
  * A pool that takes nonces with gaps also takes what cannot run: a sender's later transaction, although the earlier
@@ -12,7 +12,7 @@ export interface SenderGaps {
    * After a start, a takeover or a failure nothing is remembered: finds out anew, of what the lane has under way (in the
    * order of its waiver nonces), which nonces of the senders are not there.
    */
-  rebuild(underWay: readonly InFlight[]): Promise<void>;
+  rebuild(underWay: readonly InFlightSubmission[]): Promise<void>;
   /**
    * Of what the node has just accepted, in the order sent: `stranded` cannot run, because an earlier one of the
    * sender is not there any more; `waiting` comes behind one of the same batch whose outcome is open.
@@ -24,7 +24,7 @@ export interface SenderGaps {
 }
 
 export interface AnsweredSend {
-  readonly submission: InFlight;
+  readonly submission: InFlightSubmission;
   readonly meaning: Pick<SendVerdict, "kind">;
 }
 
@@ -54,7 +54,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     if (missing.size > REMEMBERED && oldest !== undefined) missing.delete(oldest);
   };
   /** Forgets what the chain has passed; returns the others. */
-  const stillMissing = async (candidates: readonly InFlight[]) => {
+  const stillMissing = async (candidates: readonly InFlightSubmission[]) => {
     if (candidates.length === 0) return [];
     const next = await chain.nonces(candidates.map(({ sender }) => sender));
     return candidates.filter(({ sender }, i) => {
@@ -75,7 +75,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     async classify(answered) {
       const open = new Set<string>();
       const waiting = new Set<string>();
-      const candidates: InFlight[] = [];
+      const candidates: InFlightSubmission[] = [];
       for (const { submission, meaning } of answered) {
         const { id, state, senderNonce } = submission;
         const sender = bytesToHex(submission.sender);
@@ -96,7 +96,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
 
 /** Cannot run where it stands, because the sender's nonce `missing` is neither used nor in front of it. */
 export interface MissingPredecessor {
-  readonly submission: InFlight;
+  readonly submission: InFlightSubmission;
   readonly missing: bigint;
 }
 
@@ -105,8 +105,8 @@ export interface MissingPredecessor {
  * @param of whose senders are asked for.
  */
 export async function missingPredecessors(
-  of: readonly Pick<InFlight, "sender">[],
-  underWay: readonly InFlight[],
+  of: readonly Pick<InFlightSubmission, "sender">[],
+  underWay: readonly InFlightSubmission[],
   chain: Pick<NodeClient, "nonces">,
 ): Promise<MissingPredecessor[]> {
   const senders = new Map(of.map(({ sender }) => [bytesToHex(sender), sender]));

@@ -1,6 +1,6 @@
-import { activeSubmissions } from "../store/inFlight.js";
+import { findUnfinished } from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
-import { forgetWithdrawn } from "../store/withdrawn.js";
+import { forgetWithdrawnWrappers } from "../store/withdrawnWrappers.js";
 import type { LaneContext } from "./lane.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH, reconcile } from "./reconcile.js";
 
@@ -21,7 +21,7 @@ export async function examine(
   const findings: Finding[] = [];
   let after = "00000000-0000-0000-0000-000000000000";
   for (;;) {
-    const candidates = await activeSubmissions(dependencies.store, lane, after, BATCH);
+    const candidates = await findUnfinished(dependencies.store, lane, after, BATCH);
     const outcomes = await chainOutcomes(lane.waiver, candidates, dependencies);
     candidates.forEach((candidate, i) => {
       const outcome = outcomes[i];
@@ -36,7 +36,7 @@ export async function examine(
 /** Reconciles store and chain: on start and now and then, whatever was missed on the way. */
 export async function sweep(held: HeldLane, dependencies: LaneContext): Promise<Finding[]> {
   const [chainNonce = 0n] = await dependencies.chain.nonces([held.waiver]);
-  await forgetWithdrawn(dependencies.store, held, chainNonce);
+  await forgetWithdrawnWrappers(dependencies.store, held, chainNonce);
   const findings = await examine(held, dependencies);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};

@@ -1,6 +1,12 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { saveFinal, saveReorged, saveRequeued } from "../store/advance.js";
-import { type InFlight, inFlight, type NotFinal, notFinal, passedBelow } from "../store/inFlight.js";
+import {
+  findCandidatesBelow,
+  findInFlight,
+  findUnfinalized,
+  type InFlightSubmission,
+  type UnfinalizedSubmission,
+} from "../store/inFlight.js";
 import type { HeldLane } from "../store/lease.js";
 import { type Broadcaster, NotBroadcastError } from "./broadcaster.js";
 import type { LaneContext } from "./lane.js";
@@ -34,7 +40,7 @@ export function createWatcher(dependencies: LaneContext, delivery: Broadcaster):
   const settlePassed = async (held: HeldLane, waiverNonce: bigint) => {
     let last: string | undefined;
     for (;;) {
-      const passed = await passedBelow(store, held, waiverNonce, BATCH);
+      const passed = await findCandidatesBelow(store, held, waiverNonce, BATCH);
       await reconcile(held, passed, dependencies);
       // What could not be settled yet comes first again.
       if (passed.length < BATCH || passed[0]?.id === last) return;
@@ -42,10 +48,10 @@ export function createWatcher(dependencies: LaneContext, delivery: Broadcaster):
     }
   };
   const sendAgain = async (held: HeldLane, block: bigint, waiverNonce: bigint) => {
-    const [lowest] = await inFlight(store, held, { state: "broadcast", limit: 1 });
+    const [lowest] = await findInFlight(store, held, { state: "broadcast", limit: 1 });
     const forgotten = lowest?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
     const late = forgotten ? {} : { sentBeforeMs: options.resendAfterMs };
-    const again = await inFlight(store, held, { state: "broadcast", ...late, limit: BATCH });
+    const again = await findInFlight(store, held, { state: "broadcast", ...late, limit: BATCH });
     if (forgotten) waiting = undefined;
     const stuck = await takeBackStuck(held, again, dependencies);
     await deliverAgain(
@@ -56,8 +62,8 @@ export function createWatcher(dependencies: LaneContext, delivery: Broadcaster):
   };
   return {
     async poll(held) {
-      const inBlocks = options.reorgDepth > 0 ? await notFinal(store, held, BATCH) : [];
-      const [first] = await inFlight(store, held, { limit: 1 });
+      const inBlocks = options.reorgDepth > 0 ? await findUnfinalized(store, held, BATCH) : [];
+      const [first] = await findInFlight(store, held, { limit: 1 });
       if (first === undefined && inBlocks.length === 0) return;
       const block = await chain.blockNumber();
       await checkBlocks(held, inBlocks, block, dependencies);
@@ -76,11 +82,11 @@ export function createWatcher(dependencies: LaneContext, delivery: Broadcaster):
  */
 async function takeBackStuck(
   held: HeldLane,
-  stale: readonly InFlight[],
+  stale: readonly InFlightSubmission[],
   { store, chain, options, log }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const inFront = await inFlight(store, held, { limit: options.maxInFlight });
+  const inFront = await findInFlight(store, held, { limit: options.maxInFlight });
   const waiting = new Set(
     (await missingPredecessors(stale, inFront, chain)).map(({ submission }) => submission.id),
   );
@@ -99,13 +105,13 @@ async function takeBackStuck(
 }
 
 /** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
-function isBehind(first: InFlight, other: InFlight): boolean {
+function isBehind(first: InFlightSubmission, other: InFlightSubmission): boolean {
   return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
 }
 
 async function deliverAgain(
   held: HeldLane,
-  again: readonly InFlight[],
+  again: readonly InFlightSubmission[],
   delivery: Broadcaster,
 ): Promise<void> {
   try {
@@ -119,7 +125,7 @@ async function deliverAgain(
 /** Blocks that are not final yet: still there, deep enough, or gone. */
 async function checkBlocks(
   held: HeldLane,
-  inBlocks: readonly NotFinal[],
+  inBlocks: readonly UnfinalizedSubmission[],
   head: bigint,
   { store, chain, options, log }: LaneContext,
 ): Promise<void> {
@@ -127,7 +133,7 @@ async function checkBlocks(
   const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];
   const hashes = await chain.blockHashes(heights);
   const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
-  const isThere = ({ blockNumber, blockHash }: NotFinal) => {
+  const isThere = ({ blockNumber, blockHash }: UnfinalizedSubmission) => {
     const hash = hashOf.get(blockNumber);
     return hash !== undefined && bytesEqual(hash, blockHash);
   };

@@ -1,5 +1,5 @@
 import type { LaneDependencies } from "../lane/lane.js";
-import { expireQueued, type Overdue, overdueQueued } from "../store/queue.js";
+import { expireQueued, findOverdueQueued, type OverdueSubmission } from "../store/queue.js";
 
 /** Between two looks for work that has waited too long. */
 const LOOK_MS = 1_000;
@@ -16,7 +16,7 @@ export function startExpiry(dependencies: Dependencies): { close(): void } {
   const { store, options, chainRef, results, log, since } = dependencies;
   const { maxQueueMs } = options;
   const look = async () => {
-    const overdue = await overdueQueued(store, chainRef, { maxQueueMs, since, limit: BATCH });
+    const overdue = await findOverdueQueued(store, chainRef, { maxQueueMs, since, limit: BATCH });
     const ids = await notExecuted(overdue, dependencies);
     const expired = new Map((await expireQueued(store, ids, maxQueueMs)).map((e) => [e.id, e]));
     if (expired.size > 0) log.warn({ expired: expired.size }, "old submissions were given up");
@@ -39,7 +39,7 @@ export function startExpiry(dependencies: Dependencies): { close(): void } {
  * backup that was restored: then the chain is asked, and while it does not answer, nothing of that is given up.
  */
 async function notExecuted(
-  overdue: readonly Overdue[],
+  overdue: readonly OverdueSubmission[],
   { chain, log }: Pick<Dependencies, "chain" | "log">,
 ): Promise<string[]> {
   const recent = overdue.filter((submission) => submission.recent);

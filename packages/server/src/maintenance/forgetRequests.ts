@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { forgetKeyedRequests } from "../store/keyedRequests.js";
+import { forgetIdempotentRequests } from "../store/idempotentRequests.js";
 import type { Store } from "../store/store.js";
 
 /** Between two looks for requests that are old. */
@@ -19,7 +19,7 @@ export function startForgettingRequests({
 }): { close(): void } {
   let closed = false;
   const look = async () => {
-    while (!closed && (await forgetKeyedRequests(store.pool, keptMs, STEP)) === STEP);
+    while (!closed && (await forgetIdempotentRequests(store.pool, keptMs, STEP)) === STEP);
   };
   const timer = setInterval(() => {
     look().catch((error: Error) => log.debug({ err: error.message }, "old requests could not be forgotten"));

@@ -5,7 +5,7 @@ export interface AdminToken {
 }
 
 /** What is wrong with the tokens; none of it repeats one. */
-export function problemsOfTokens(tokens: readonly AdminToken[]): string[] {
+export function adminTokenProblems(tokens: readonly AdminToken[]): string[] {
   const problems = tokens.flatMap(({ name, token }, i) => [
     ...(/^[\w.@-]{1,64}$/.test(name) ? [] : [`adminTokens[${i}] has no name of 1 to 64 letters and digits`]),
     ...(/^[\x21-\x7e]{32,256}$/.test(token)

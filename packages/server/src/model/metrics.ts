@@ -25,7 +25,7 @@ export interface LaneGauges {
   readonly waiver: string;
   readonly usable: boolean;
   readonly queued: number;
-  readonly underWay: number;
+  readonly inFlight: number;
   /** How long the oldest queued submission has waited, in ms. */
   readonly oldestMs: number;
 }
@@ -96,7 +96,7 @@ const LANE_GAUGES = [
   [
     "gas_waiver_lane_under_way",
     "Submissions that are signed or broadcast.",
-    (lane: LaneGauges) => lane.underWay,
+    (lane: LaneGauges) => lane.inFlight,
   ],
   [
     "gas_waiver_lane_oldest_seconds",

@@ -8,7 +8,7 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import type { Level } from "pino";
-import { type AdminToken, problemsOfTokens } from "./adminToken.js";
+import { type AdminToken, adminTokenProblems } from "./adminToken.js";
 import { InvalidOptionsError } from "./errors.js";
 import { isOrigin } from "./origins.js";
 
@@ -181,7 +181,7 @@ function identityProblems(options: ResolvedOptions): string[] {
       problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
     }
   });
-  problems.push(...problemsOfTokens(options.adminTokens));
+  problems.push(...adminTokenProblems(options.adminTokens));
   if (options.databaseUrl === undefined && options.dataDir === undefined) {
     problems.push("neither databaseUrl nor dataDir is set: the service has no place for its store");
   }

@@ -13,7 +13,7 @@ import {
 } from "@gas-waiver/protocol";
 import type { Caller, KeyCaps } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { capUse } from "../store/caps.js";
+import { findDayUse } from "../store/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import type { PolicySet } from "./policy.js";
@@ -55,7 +55,7 @@ export async function keyPolicyOf(
 }
 
 async function capsOf(keyId: string, caps: KeyCaps, store: Store): Promise<PolicyCaps> {
-  const { all, ends } = await mapStoreErrors(() => capUse(store, keyId));
+  const { all, ends } = await mapStoreErrors(() => findDayUse(store, keyId));
   const left = (limit: bigint, used: bigint) => (used < limit ? limit - used : 0n);
   const { transactions, gas, senderTransactions, senderGas } = caps;
   return {

@@ -1,6 +1,6 @@
 import type { Logger } from "../model/log.js";
 import type { Failure, Submission } from "../model/submission.js";
-import type { Moved } from "../store/lease.js";
+import type { ChangedSubmission } from "../store/lease.js";
 import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
 
@@ -15,7 +15,7 @@ export type UpdateListener = (id: string, notice: SubmissionUpdate) => void;
 /** Carries news from the lanes to the lines that wait for it, on whichever replica. */
 export interface Results {
   /** Tells what became of these, after the commit. */
-  publish(moved: readonly Moved[], noticeOf: (id: string) => SubmissionUpdate): void;
+  publish(moved: readonly ChangedSubmission[], noticeOf: (id: string) => SubmissionUpdate): void;
   /** Calls the listener for news of these ids, maybe more than once for the same, until the returned function is called. */
   subscribe(ids: readonly string[], listener: UpdateListener): () => void;
   /** Tells who waits on this replica: what another one told, or what the store is to learn yet. */

@@ -1,7 +1,7 @@
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
-import { findSubmissionsOf } from "../store/readers.js";
+import { findReadableSubmissions } from "../store/readers.js";
 import { type LineSource, linesOf, type ResultLinesOptions } from "./lines.js";
 
 /**
@@ -13,7 +13,7 @@ export async function resumeLines(
   { keyId }: Caller,
   ids: readonly string[],
 ): Promise<AsyncIterable<ResultLine>> {
-  const found = await findSubmissionsOf(request.store, keyId, ids.filter(isUuid));
+  const found = await findReadableSubmissions(request.store, keyId, ids.filter(isUuid));
   const own = new Map(found.map((one) => [one.id, one]));
   const entries = ids.map((id, index): LineSource => {
     const submission = own.get(id.toLowerCase());

@@ -2,7 +2,7 @@ import type { KeyCaps } from "../model/caller.js";
 import type { CapReached } from "../model/capExceeded.js";
 import type { Submission } from "../model/submission.js";
 import { byteaArray, prepared } from "./parameters.js";
-import { letRead } from "./readers.js";
+import { grantReadAccess } from "./readers.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "./rows.js";
 import type { Queryable } from "./store.js";
 
@@ -53,9 +53,9 @@ export async function accept(
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
-  const rivals = await findRivals({ pool }, chain, others);
+  const rivals = await findCompetitors({ pool }, chain, others);
   const acceptances = applicants.map((applicant) => acceptanceOf(applicant, accepted, rivals));
-  await letRead({ pool }, applicants, acceptances);
+  await grantReadAccess({ pool }, applicants, acceptances);
   return acceptances;
 }
 
@@ -84,7 +84,7 @@ export function acceptanceOf(
   if (waiver) return { kind: "accepted", waiver };
   const rival = rivals.get(applicant.id);
   // The one that stood in the way has failed in between: for the caller that is a passing conflict.
-  if (rival === undefined) throw new RivalGoneError();
+  if (rival === undefined) throw new CompetitorGoneError();
   // A write that is done again finds what it took the first time.
   if (rival.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
   if (toBuffer(rival.innerHash).equals(applicant.innerHash)) return { kind: "known", submission: rival };
@@ -92,12 +92,12 @@ export function acceptanceOf(
 }
 
 /** What refused an applicant ended before it could be read: accept again. */
-export class RivalGoneError extends Error {
+export class CompetitorGoneError extends Error {
   override readonly name = "RivalGoneError";
 }
 
 /** For each applicant that was not taken, the submission that has its sender's nonce, or its id already. */
-export async function findRivals(
+export async function findCompetitors(
   { pool }: { readonly pool: Queryable },
   chain: number,
   applicants: readonly Applicant[],

@@ -8,7 +8,7 @@ import type { Acceptance } from "./accept.js";
 import { createAcceptAll } from "./acceptAll.js";
 import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
 import { saveFinal, saveIncluded } from "./advance.js";
-import { capUse, forgetOldCaps } from "./caps.js";
+import { findDayUse, forgetOldCaps } from "./capUse.js";
 import type { HeldLane } from "./lease.js";
 import type { Store } from "./store.js";
 
@@ -30,7 +30,7 @@ const submit = (...applicants: CappedApplicant[]) => acceptCapped(store, place()
 const wordOf = (acceptance: Acceptance) =>
   acceptance.kind === "capped" ? acceptance.by.cap : acceptance.kind;
 const words = async (acceptances: Promise<Acceptance[]>) => (await acceptances).map(wordOf);
-const used = async () => (await capUse(store, "key")).all;
+const used = async () => (await findDayUse(store, "key")).all;
 
 describe("a daily cap of a key", () => {
   it("on transactions lets through as many, in the order of the request, and says what is used", async () => {
@@ -38,7 +38,7 @@ describe("a daily cap of a key", () => {
     const acceptances = await submit(...[1, 2, 3].map((user) => capped(caps, user)));
     expect(acceptances.map(wordOf)).toEqual(["accepted", "accepted", "transactions"]);
     expect(acceptances[2]).toMatchObject({ by: { limit: 2n, used: 2n, asked: 1n } });
-    const { ends } = await capUse(store, "key");
+    const { ends } = await findDayUse(store, "key");
     expect(acceptances[2]).toMatchObject({ by: { ends } });
     expect(ends.getTime() % 86_400_000).toBe(0);
     const { rows } = await store.pool.query("select id from submissions");
@@ -70,7 +70,7 @@ describe("a daily cap of a key", () => {
         ),
       ),
     ).toEqual(["accepted", "accepted", "senderTransactions", "accepted", "senderGas"]);
-    const { senders } = await capUse(store, "key", [applicantOf(1).sender, applicantOf(2).sender]);
+    const { senders } = await findDayUse(store, "key", [applicantOf(1).sender, applicantOf(2).sender]);
     expect(senders).toEqual([
       { transactions: 2n, gas: 100_000n },
       { transactions: 1n, gas: 100_000n },

@@ -1,8 +1,8 @@
 import type { KeyCaps } from "../model/caller.js";
 import type { CapReached } from "../model/capExceeded.js";
-import { type Acceptance, type Applicant, acceptanceOf, columnsOf, findRivals } from "./accept.js";
+import { type Acceptance, type Applicant, acceptanceOf, columnsOf, findCompetitors } from "./accept.js";
 import { prepared } from "./parameters.js";
-import { letRead } from "./readers.js";
+import { grantReadAccess } from "./readers.js";
 import type { Queryable } from "./store.js";
 
 /** An applicant of a key with daily caps. */
@@ -39,7 +39,7 @@ export async function acceptCapped(
     if (acceptance === undefined) throw new Error("an applicant got no answer");
     return acceptance;
   });
-  await letRead(db, applicants, acceptances);
+  await grantReadAccess(db, applicants, acceptances);
   return acceptances;
 }
 
@@ -76,7 +76,7 @@ async function acceptOnce(
   const accepted = new Map(rows.flatMap(({ id, waiver, cap }) => (cap === null ? [[id, waiver]] : [])));
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
   const open = applicants.filter(({ id }) => !accepted.has(id) && !refused.has(id));
-  const rivals = await findRivals({ pool }, chain, open);
+  const rivals = await findCompetitors({ pool }, chain, open);
   const inTheWay = new Map<string, Row>();
   for (const one of applicants) {
     const row = refused.get(one.id);

@@ -6,12 +6,12 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER } from "../../test/support/user.js";
 import { type SubmissionState, TRANSITIONS } from "../model/submission.js";
 import { saveIncluded, saveReorged } from "./advance.js";
-import { takenNonces } from "./inFlight.js";
+import { findAssignedNonces } from "./inFlight.js";
 import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
-import { postpone } from "./queue.js";
+import { postponeQueued } from "./queue.js";
 import type { Store } from "./store.js";
-import { forgetWithdrawn, withdrawnUnder } from "./withdrawn.js";
+import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "./withdrawnWrappers.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -62,7 +62,7 @@ describe("a step of a submission", () => {
       for (const to of STATES) {
         await expect(STEPS[to](store, lane, id, 99n)).rejects.toThrow(LeaseLostError);
       }
-      await expect(postpone(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
+      await expect(postponeQueued(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
       expect([state, await rowOf(id)]).toEqual([state, before]);
     }
   });
@@ -73,7 +73,7 @@ describe("a step of a submission", () => {
     await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
     await STEPS.queued(store, lane, first);
     expect(await STEPS.signed(store, lane, second, 0n)).toEqual([second]);
-    expect(await takenNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
+    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
     await STEPS.failed(store, lane, second);
     expect(await STEPS.signed(store, lane, first, 0n)).toEqual([first]);
   });
@@ -94,7 +94,7 @@ describe("a block that goes away", () => {
     expect(await saveReorged(store, lane, ids)).toHaveLength(3);
     const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
     expect(ids.map((id) => states.get(id))).toEqual(["broadcast", "queued", "queued", "included"]);
-    expect(await takenNonces(store, lane)).toMatchObject([{ id: ours, waiverNonce: 1n }]);
+    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: ours, waiverNonce: 1n }]);
   });
 });
 
@@ -118,7 +118,7 @@ describe("a submission that another wrapper carried", () => {
       ],
       true,
     );
-    const withdrawn = await withdrawnUnder(store, lane, [4n, 5n, 6n]);
+    const withdrawn = await findWithdrawnWrappers(store, lane, [4n, 5n, 6n]);
     expect(withdrawn.map(({ waiverNonce }) => waiverNonce).sort()).toEqual([4n, 5n]);
   });
 
@@ -135,8 +135,8 @@ describe("a submission that another wrapper carried", () => {
       true,
     );
     const left = async (chainNonce: bigint) => {
-      await forgetWithdrawn(store, lane, chainNonce);
-      return (await withdrawnUnder(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
+      await forgetWithdrawnWrappers(store, lane, chainNonce);
+      return (await findWithdrawnWrappers(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
     };
     expect([await left(4n), await left(5n), await left(6n)]).toEqual([[4n, 5n], [5n], []]);
   });

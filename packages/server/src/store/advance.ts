@@ -1,6 +1,6 @@
 import type { Failure, Inclusion } from "../model/submission.js";
-import { AS_FAILED, finishing } from "./finish.js";
-import { type HeldLane, IS_HELD, type Moved, writeAsOwner } from "./lease.js";
+import { FAILED_COLUMNS, finishStatement } from "./finish.js";
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "./lease.js";
 import { byteaArray } from "./parameters.js";
 import type { Store } from "./store.js";
 
@@ -20,13 +20,13 @@ type Broadcast = Pick<SignedSubmission, "id" | "wrapperHash">;
 
 /** The submissions that took a step each. */
 export interface SavedSigned {
-  readonly signed: readonly Moved[];
-  readonly broadcast: readonly Moved[];
+  readonly signed: readonly ChangedSubmission[];
+  readonly broadcast: readonly ChangedSubmission[];
 }
 
 const BROADCAST = (ids: number) => `update unfinished s set state = 'broadcast', broadcast_at = now()
   from unnest($${ids}::uuid[], $${ids + 1}::bytea[]) as b (submission, hash)
-  where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${IS_HELD}
+  where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
   returning s.id, s.origin, s.state`;
 
 /**
@@ -40,7 +40,7 @@ export async function saveSigned(
   broadcast: readonly Broadcast[] = [],
 ): Promise<SavedSigned> {
   if (signed.length === 0) return { signed: [], broadcast: await saveBroadcast(store, lane, broadcast) };
-  const moved: (Moved & { readonly state: string })[] = await writeAsOwner(
+  const moved: (ChangedSubmission & { readonly state: string })[] = await writeAsOwner(
     store,
     lane,
     signed.map((s) => s.id),
@@ -49,7 +49,7 @@ export async function saveSigned(
        set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
            signed_at = now(), signings = signings + 1
        from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
-       where s.id = n.submission and s.state = 'queued' and ${IS_HELD} returning s.id, s.origin, s.state
+       where s.id = n.submission and s.state = 'queued' and ${LEASE_IS_HELD} returning s.id, s.origin, s.state
      ) select * from signed union all select * from broadcast`,
     [
       signed.map((s) => s.waiverNonce.toString()),
@@ -68,7 +68,7 @@ export function saveBroadcast(
   store: Store,
   lane: HeldLane,
   broadcast: readonly Broadcast[],
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
@@ -86,7 +86,7 @@ export function saveBroadcast(
 const withdrawing = (ids: string) => `, withdrawing as (
   insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash)
   select chain, waiver, waiver_nonce, wrapper_hash from unfinished
-  where id in (${ids}) and state in ('signed', 'broadcast') and ${IS_HELD}
+  where id in (${ids}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
   on conflict do nothing
 )`;
 
@@ -101,7 +101,7 @@ export function saveRequeued(
   lane: HeldLane,
   ids: readonly string[],
   afterMs: number,
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
@@ -110,7 +110,7 @@ export function saveRequeued(
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
-     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${IS_HELD} returning id, origin`,
+     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
     [afterMs],
   );
 }
@@ -126,7 +126,7 @@ export function saveIncluded(
   lane: HeldLane,
   included: readonly Included[],
   final: boolean,
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
@@ -144,7 +144,7 @@ export function saveIncluded(
 
 const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
   as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
-const IN_A_BLOCK = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${IS_HELD}`;
+const IN_A_BLOCK = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
 
 /** The wrappers of those that another one carried. */
 const SPARE = withdrawing(
@@ -159,23 +159,30 @@ const INCLUDED_FOR_NOW = `${SPARE} update unfinished s
       wrapper_raw = case when not n.other_wrapper then wrapper_raw end
   from ${INCLUSIONS} where ${IN_A_BLOCK} returning id, origin`;
 
-const INCLUDED_FOR_GOOD = `${SPARE}${finishing(`using ${INCLUSIONS} where ${IN_A_BLOCK} returning s.*, n.*`, {
-  state: "'included'",
-  waiver_nonce: "case when not other_wrapper then waiver_nonce end",
-  wrapper_hash: "case when not other_wrapper then wrapper_hash end",
-  block_number: "number",
-  block_hash: "hash",
-  gas_used: "gas",
-  reverted: "has_reverted",
-  broadcast_at: "coalesce(broadcast_at, now())",
-  included_at: "now()",
-})}`;
+const INCLUDED_FOR_GOOD = `${SPARE}${finishStatement(
+  `using ${INCLUSIONS} where ${IN_A_BLOCK} returning s.*, n.*`,
+  {
+    state: "'included'",
+    waiver_nonce: "case when not other_wrapper then waiver_nonce end",
+    wrapper_hash: "case when not other_wrapper then wrapper_hash end",
+    block_number: "number",
+    block_hash: "hash",
+    gas_used: "gas",
+    reverted: "has_reverted",
+    broadcast_at: "coalesce(broadcast_at, now())",
+    included_at: "now()",
+  },
+)}`;
 
 /**
  * included → broadcast: a reorg took the block away, and the wrapper can land again; or → queued, if it was a wrapper
  * that is not ours.
  */
-export function saveReorged(store: Store, lane: HeldLane, ids: readonly string[]): Promise<Moved[]> {
+export function saveReorged(
+  store: Store,
+  lane: HeldLane,
+  ids: readonly string[],
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
@@ -185,17 +192,21 @@ export function saveReorged(store: Store, lane: HeldLane, ids: readonly string[]
          block_number = null, block_hash = null, gas_used = null, reverted = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
          look_at = now(), included_at = null
-     where id = any($5::uuid[]) and state = 'included' and ${IS_HELD} returning id, origin`,
+     where id = any($5::uuid[]) and state = 'included' and ${LEASE_IS_HELD} returning id, origin`,
   );
 }
 
 /** included, for good: their blocks are deep enough, nothing will take them out again. */
-export function saveFinal(store: Store, lane: HeldLane, ids: readonly string[]): Promise<Moved[]> {
+export function saveFinal(
+  store: Store,
+  lane: HeldLane,
+  ids: readonly string[],
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(store, lane, ids, FINAL);
 }
 
-const FINAL = finishing(
-  `where s.id = any($5::uuid[]) and s.state = 'included' and ${IS_HELD} returning s.*`,
+const FINAL = finishStatement(
+  `where s.id = any($5::uuid[]) and s.state = 'included' and ${LEASE_IS_HELD} returning s.*`,
   {},
 );
 
@@ -204,7 +215,7 @@ export function saveFailed(
   store: Store,
   lane: HeldLane,
   failed: readonly (Failure & { readonly id: string })[],
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
@@ -214,8 +225,8 @@ export function saveFailed(
   );
 }
 
-const FAILED = `${WITHDRAWN}${finishing(
+const FAILED = `${WITHDRAWN}${finishStatement(
   `using unnest($5::uuid[], $6::text[], $7::text[]) as n (submission, reason, message)
-   where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${IS_HELD} returning s.*, n.*`,
-  { ...AS_FAILED, error_reason: "reason", error_message: "message" },
+   where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD} returning s.*, n.*`,
+  { ...FAILED_COLUMNS, error_reason: "reason", error_message: "message" },
 )}`;

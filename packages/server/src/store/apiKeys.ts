@@ -79,7 +79,7 @@ function termsOf(stored: unknown): Pick<StoredKey, "terms" | "notUnderstood"> {
  * The keys that changed after a version, in the order of their changes, the newest version of all, and the database's
  * clock.
  */
-export async function keysSince(
+export async function findKeysChangedSince(
   { pool }: Pick<Store, "pool">,
   version: bigint,
 ): Promise<{ readonly now: Date; readonly newest: bigint; readonly keys: readonly StoredKey[] }> {
@@ -122,7 +122,7 @@ export const KEYS_CHANNEL = "gas_waiver_keys";
 const KEYS_LOCK = 0x6761_736b;
 
 /** Runs a change of keys by itself: after every one before it, whole or not at all, told to every replica. */
-export async function changingKeys<T>(
+export async function inKeyTransaction<T>(
   { pool }: Pick<Store, "pool">,
   change: (db: Queryable, now: Date) => Promise<T>,
 ): Promise<T> {
@@ -143,7 +143,7 @@ export async function changingKeys<T>(
   }
 }
 
-/** Within {@link changingKeys}. */
+/** Within {@link inKeyTransaction}. */
 export async function insertKey(
   db: Queryable,
   key: Pick<StoredKey, "id" | "env"> & KeyColumns,
@@ -157,7 +157,7 @@ export async function insertKey(
   return only(rows);
 }
 
-/** Within {@link changingKeys}. */
+/** Within {@link inKeyTransaction}. */
 export async function updateKey(db: Queryable, id: string, columns: KeyColumns): Promise<StoredKey> {
   const { rows } = await db.query<KeyRow>(
     `update api_keys set label = $2, secret_hash = $3, previous_hash = $4, previous_until = $5, expires_at = $6,

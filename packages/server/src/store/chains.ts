@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { AS_FAILED, finishing } from "./finish.js";
+import { FAILED_COLUMNS, finishStatement } from "./finish.js";
 import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./store.js";
 
@@ -48,7 +48,7 @@ export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainI
     await client.query("select pg_advisory_xact_lock($1)", [ADOPTION_LOCK]);
     const before = await latestChain(client);
     const chainRef = before && isSameChain(before.identity, identity) ? before.chainRef : undefined;
-    if (before && chainRef === undefined) await endUnderWay(client, before.chainRef);
+    if (before && chainRef === undefined) await endUnfinished(client, before.chainRef);
     const adopted = chainRef ?? (await addChain(client, identity));
     await client.query("commit");
     client.release();
@@ -80,12 +80,12 @@ async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity):
 }
 
 /** Nothing of the old chain can be executed any more, so its submissions fail for good. */
-async function endUnderWay(db: Queryable, chain: number): Promise<void> {
+async function endUnfinished(db: Queryable, chain: number): Promise<void> {
   await db.query(
-    `with old as (select $1::integer as chain)${finishing(
+    `with old as (select $1::integer as chain)${finishStatement(
       "using old where s.chain = old.chain and s.state <> 'included' returning s.*",
       {
-        ...AS_FAILED,
+        ...FAILED_COLUMNS,
         error_reason: "case state when 'queued' then 'NOT_BROADCAST' else 'NOT_INCLUDED' end",
         error_message: "'the chain that it was for has ended'",
       },

@@ -1,5 +1,5 @@
 /** The columns of `finished`, and what each takes from the row of `unfinished` unless told otherwise. */
-const KEPT = {
+const OUTCOME_COLUMNS = {
   id: "id",
   chain: "chain",
   key_id: "key_id",
@@ -25,10 +25,10 @@ const KEPT = {
   included_at: "included_at",
 } as const;
 
-type Column = keyof typeof KEPT;
+type Column = keyof typeof OUTCOME_COLUMNS;
 
 /** What a failed submission has no more: its waiver nonce is free, and its wrapper carries nothing. */
-export const AS_FAILED = {
+export const FAILED_COLUMNS = {
   state: "'failed'",
   waiver_nonce: "null",
   wrapper_hash: "null",
@@ -40,8 +40,8 @@ export const AS_FAILED = {
  * @param taken behind `delete from unfinished s`: which, returning `s.*` and what the outcome needs besides.
  * @param outcome what differs from the row, as expressions on what was returned.
  */
-export function finishing(taken: string, outcome: Partial<Record<Column, string>>): string {
-  const columns: Record<Column, string> = { ...KEPT, ...outcome };
+export function finishStatement(taken: string, outcome: Partial<Record<Column, string>>): string {
+  const columns: Record<Column, string> = { ...OUTCOME_COLUMNS, ...outcome };
   const state = `(${columns.state})::submission_state`;
   return `, gone as (delete from unfinished s ${taken}), kept as (
     insert into finished (${Object.keys(columns).join(", ")})

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { applicantOf, bytes } from "../../test/support/submissions.js";
-import { type Acceptance, type Applicant, RivalGoneError } from "./accept.js";
+import { type Acceptance, type Applicant, CompetitorGoneError } from "./accept.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 
 const LANE = bytes(20, 1);
@@ -84,11 +84,11 @@ it("writes again when a rival made way, three times at most", async () => {
   let tries = 0;
   const accept = groupAccepts(async (applicants) => {
     tries++;
-    if (tries < 3) throw new RivalGoneError();
+    if (tries < 3) throw new CompetitorGoneError();
     return acceptedIn(applicants);
   });
   expect(await accept(request(1, 1))).toHaveLength(1);
-  const never = groupAccepts(() => Promise.reject(new RivalGoneError()));
-  await expect(never(request(1, 1))).rejects.toBeInstanceOf(RivalGoneError);
+  const never = groupAccepts(() => Promise.reject(new CompetitorGoneError()));
+  await expect(never(request(1, 1))).rejects.toBeInstanceOf(CompetitorGoneError);
   expect(await accept([])).toEqual([]);
 });

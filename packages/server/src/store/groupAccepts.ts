@@ -1,4 +1,4 @@
-import { type Acceptance, type Applicant, RivalGoneError } from "./accept.js";
+import { type Acceptance, type Applicant, CompetitorGoneError } from "./accept.js";
 import { isStoreUnavailable } from "./database.js";
 
 /** One durable write for all of these; one answer each, in order. */
@@ -77,7 +77,7 @@ async function writeAlone({ applicants, resolve, reject }: Waiting, accept: Acce
     try {
       return resolve(await accept(applicants));
     } catch (error) {
-      if (!(error instanceof RivalGoneError) || tries === TRIES) return reject(error);
+      if (!(error instanceof CompetitorGoneError) || tries === TRIES) return reject(error);
     }
   }
 }

@@ -4,7 +4,7 @@ import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
 /** A submission that holds a waiver nonce and is not settled. */
-export interface InFlight {
+export interface InFlightSubmission {
   readonly id: string;
   readonly state: "signed" | "broadcast";
   readonly signings: number;
@@ -16,7 +16,7 @@ export interface InFlight {
   readonly senderNonce: bigint;
 }
 
-interface UnderWayRow {
+interface InFlightRow {
   id: string;
   signings: number;
   state: "signed" | "broadcast";
@@ -30,14 +30,18 @@ interface UnderWayRow {
 
 /** Which of them: a state, or those last sent a while ago. */
 export interface InFlightFilter {
-  readonly state?: InFlight["state"];
+  readonly state?: InFlightSubmission["state"];
   readonly sentBeforeMs?: number;
   readonly limit: number;
 }
 
 /** What the lane has signed or broadcast, in the order of its waiver nonces. */
-export async function inFlight({ pool }: Store, lane: HeldLane, filter: InFlightFilter): Promise<InFlight[]> {
-  const { rows } = await pool.query<UnderWayRow>(
+export async function findInFlight(
+  { pool }: Store,
+  lane: HeldLane,
+  filter: InFlightFilter,
+): Promise<InFlightSubmission[]> {
+  const { rows } = await pool.query<InFlightRow>(
     prepared(
       `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
        from unfinished
@@ -62,16 +66,16 @@ export async function inFlight({ pool }: Store, lane: HeldLane, filter: InFlight
 }
 
 /** A submission whose waiver nonce the chain has passed: what it takes to settle it. */
-export type Passed = Omit<InFlight, "state" | "wrapperRaw" | "wrapperHash">;
+export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "wrapperHash">;
 
 /** What the lane has signed or broadcast under the waiver nonces below this one, from the lowest on. */
-export async function passedBelow(
+export async function findCandidatesBelow(
   { pool }: Store,
   lane: HeldLane,
   waiverNonce: bigint,
   limit: number,
-): Promise<Passed[]> {
-  const { rows } = await pool.query<Omit<UnderWayRow, "state" | "wrapper_raw" | "wrapper_hash">>(
+): Promise<SettlementCandidate[]> {
+  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw" | "wrapper_hash">>(
     prepared(
       `select id, signings, waiver_nonce, inner_hash, sender, sender_nonce from unfinished
        where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $3
@@ -91,7 +95,7 @@ export async function passedBelow(
 }
 
 /** A submission that is not finished, as the sweep sees it. */
-export interface ActiveSubmission {
+export interface UnfinishedSubmission {
   readonly id: string;
   readonly state: "queued" | "signed" | "broadcast";
   readonly innerHash: Uint8Array;
@@ -103,7 +107,7 @@ export interface ActiveSubmission {
 
 interface ActiveRow {
   id: string;
-  state: ActiveSubmission["state"];
+  state: UnfinishedSubmission["state"];
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
@@ -112,12 +116,12 @@ interface ActiveRow {
 }
 
 /** What a lane has not finished, by id from `after` on. */
-export async function activeSubmissions(
+export async function findUnfinished(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
   after: string,
   limit: number,
-): Promise<ActiveSubmission[]> {
+): Promise<UnfinishedSubmission[]> {
   const { rows } = await pool.query<ActiveRow>(
     `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
@@ -136,7 +140,7 @@ export async function activeSubmissions(
 }
 
 /** A submission that is in a block which may still go away. */
-export interface NotFinal {
+export interface UnfinalizedSubmission {
   readonly id: string;
   readonly innerHash: Uint8Array;
   readonly blockNumber: bigint;
@@ -144,7 +148,11 @@ export interface NotFinal {
 }
 
 /** What the lane has in blocks that are not final, from the lowest block on. */
-export async function notFinal({ pool }: Store, lane: HeldLane, limit: number): Promise<NotFinal[]> {
+export async function findUnfinalized(
+  { pool }: Store,
+  lane: HeldLane,
+  limit: number,
+): Promise<UnfinalizedSubmission[]> {
   const { rows } = await pool.query<{
     id: string;
     inner_hash: Buffer;
@@ -164,7 +172,7 @@ export async function notFinal({ pool }: Store, lane: HeldLane, limit: number): 
 }
 
 /** A waiver nonce that is taken, and by which submission. */
-export interface TakenNonce {
+export interface AssignedNonce {
   readonly id: string;
   readonly waiverNonce: bigint;
   /** The address in hex. */
@@ -172,10 +180,10 @@ export interface TakenNonce {
 }
 
 /** The waiver nonces of what the lane has signed or broadcast, ascending. */
-export async function takenNonces(
+export async function findAssignedNonces(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-): Promise<TakenNonce[]> {
+): Promise<AssignedNonce[]> {
   const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
     `select id, waiver_nonce, encode(sender, 'hex') as sender from unfinished
      where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast') order by waiver_nonce`,
@@ -188,7 +196,11 @@ export async function takenNonces(
  * The first waiver nonce that may be free: the chain's next, or the one after the highest that we saw in a block
  * (a node may lag behind what it told before).
  */
-export async function firstOpenNonce({ pool }: Store, lane: HeldLane, chainNonce: bigint): Promise<bigint> {
+export async function findFirstFreeNonce(
+  { pool }: Store,
+  lane: HeldLane,
+  chainNonce: bigint,
+): Promise<bigint> {
   const { rows } = await pool.query<{ next: string | null }>(
     `select greatest(
        (select max(waiver_nonce) from finished where chain = $1 and waiver = $2 and waiver_nonce is not null),

@@ -13,7 +13,7 @@ export interface QueuedSubmission {
   /** How often it was signed before. */
   readonly signings: number;
   /** Its place among all that the lane looks at: the keys' turns. Of one sender the earlier nonce comes first. */
-  readonly place: number;
+  readonly position: number;
   /** How long ago it was accepted, by the database's clock. */
   readonly ageMs: number;
 }
@@ -25,7 +25,7 @@ export interface QueuedSender {
   /** In the order of the nonces; at least one. */
   readonly queued: readonly QueuedSubmission[];
   /** The sender's nonces that are signed or broadcast in the lane. */
-  readonly underWay: ReadonlySet<bigint>;
+  readonly inFlightNonces: ReadonlySet<bigint>;
 }
 
 /** What a step of the lane must know, at one moment. */
@@ -33,9 +33,9 @@ export interface LaneSnapshot {
   /** What is next. */
   readonly senders: readonly QueuedSender[];
   /** The waiver nonces that are signed or broadcast: how many, and between which. */
-  readonly taken: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
+  readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
   /** The first waiver nonce above all that were seen in a block. */
-  readonly afterIncluded: bigint;
+  readonly nextAfterIncluded: bigint;
 }
 
 /** Only submissions without a waiver nonce are in the index of the queue. */
@@ -44,7 +44,7 @@ const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and 
 /** By the index of the senders: the queue's is not for this, and no condition says that it could be. */
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
-const LOOK = `with recursive keys as (
+const SNAPSHOT = `with recursive keys as (
     (select s.key_id from unfinished s where ${IN_QUEUE} order by s.key_id limit 1)
     union all
     select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
@@ -88,7 +88,7 @@ const LOOK = `with recursive keys as (
   from taken left join next on true
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
-interface LookRow {
+interface SnapshotRow {
   taken: number;
   lowest: string | null;
   highest: string | null;
@@ -110,32 +110,38 @@ interface LookRow {
  * so that one key's flood does not delay another's single transaction. With each comes whatever else its sender has
  * queued.
  */
-export async function laneSnapshot({ pool }: Store, lane: HeldLane, limit: number): Promise<LaneSnapshot> {
-  const { rows } = await pool.query<LookRow>(prepared(LOOK, [lane.chain, toBuffer(lane.waiver), limit]));
+export async function readLaneSnapshot(
+  { pool }: Store,
+  lane: HeldLane,
+  limit: number,
+): Promise<LaneSnapshot> {
+  const { rows } = await pool.query<SnapshotRow>(
+    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), limit]),
+  );
   const senders = new Map<string, Found>();
   rows.forEach((row, place) => {
     if (row.id === null) return;
     const name = row.sender.toString("hex");
-    const underWay = new Set((row.under_way ?? []).map(BigInt));
-    const one: Found = senders.get(name) ?? { sender: row.sender, queued: [], underWay };
+    const inFlightNonces = new Set((row.under_way ?? []).map(BigInt));
+    const one: Found = senders.get(name) ?? { sender: row.sender, queued: [], inFlightNonces };
     one.queued.push(queuedOf(row.id, row, place));
     senders.set(name, one);
   });
   const [first] = rows;
   return {
     senders: [...senders.values()],
-    taken: {
+    assigned: {
       count: first?.taken ?? 0,
       lowest: BigInt(first?.lowest ?? 0),
       highest: BigInt(first?.highest ?? 0),
     },
-    afterIncluded: BigInt(first?.after_included ?? 0),
+    nextAfterIncluded: BigInt(first?.after_included ?? 0),
   };
 }
 
 type Found = QueuedSender & { readonly queued: QueuedSubmission[] };
 
-function queuedOf(id: string, row: LookRow, place: number): QueuedSubmission {
+function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmission {
   return {
     id,
     innerRaw: row.inner_raw,
@@ -143,7 +149,7 @@ function queuedOf(id: string, row: LookRow, place: number): QueuedSubmission {
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
     signings: row.signings,
-    place,
+    position,
     ageMs: Number(row.age_ms),
   };
 }

@@ -21,7 +21,7 @@ export interface LaneStatus {
   /** The replica that works it, if its lease holds. */
   readonly owner: string | undefined;
   readonly queued: number;
-  readonly underWay: number;
+  readonly inFlight: number;
   /** How long its oldest queued submission has waited, in ms; 0 without one. */
   readonly oldestMs: number;
 }
@@ -38,7 +38,7 @@ interface LaneRow {
 }
 
 /** All lanes of a chain, by address. */
-export async function laneStatuses({ pool }: Store, chain: number): Promise<LaneStatus[]> {
+export async function findLaneStatuses({ pool }: Store, chain: number): Promise<LaneStatus[]> {
   const { rows } = await pool.query<LaneRow>(
     prepared(
       `with queued as (
@@ -64,7 +64,7 @@ export async function laneStatuses({ pool }: Store, chain: number): Promise<Lane
     broken: row.broken,
     owner: row.owner ?? undefined,
     queued: Number(row.queued),
-    underWay: Number(row.under_way),
+    inFlight: Number(row.under_way),
     oldestMs: Number(row.oldest_ms ?? 0),
   }));
 }
@@ -119,7 +119,7 @@ export async function countForeignUses(
  * Gives what is queued in one lane to another, oldest first, at most `limit`; but not what a sender has behind
  * something signed or broadcast in the old lane. Returns how many went.
  */
-export async function moveQueued(
+export async function moveQueuedWork(
   { pool }: Store,
   chain: number,
   from: Uint8Array,

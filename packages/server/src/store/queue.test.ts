@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { applicantOf, laneIn, submissionIn } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept.js";
-import { laneSnapshot } from "./laneSnapshot.js";
+import { readLaneSnapshot } from "./laneSnapshot.js";
 import type { HeldLane } from "./lease.js";
 import { findSubmissions } from "./lookup.js";
-import { expireQueued, overdueQueued, postpone } from "./queue.js";
+import { expireQueued, findOverdueQueued, postponeQueued } from "./queue.js";
 import type { Store } from "./store.js";
 
 let store: Store;
@@ -28,8 +28,8 @@ async function queue(
 
 /** What the lane takes, in its order. */
 async function taken(limit: number): Promise<string[]> {
-  const all = (await laneSnapshot(store, lane, limit)).senders.flatMap(({ queued }) => queued);
-  return all.sort((a, b) => a.place - b.place).map(({ id }) => id);
+  const all = (await readLaneSnapshot(store, lane, limit)).senders.flatMap(({ queued }) => queued);
+  return all.sort((a, b) => a.position - b.position).map(({ id }) => id);
 }
 
 const flood = (count: number, of: (i: number) => readonly [number, number]) =>
@@ -66,18 +66,18 @@ describe("what a lane looks at next", () => {
       "key",
       flood(40, (i) => [1 + (i % 3), (i * 17) % 40]),
     );
-    for (const { queued: ofSender } of (await laneSnapshot(store, lane, 20)).senders) {
+    for (const { queued: ofSender } of (await readLaneSnapshot(store, lane, 20)).senders) {
       const inOrder = [...ofSender].sort((a, b) => Number(a.senderNonce - b.senderNonce));
       expect(ofSender).toEqual(inOrder);
-      expect(ofSender.map(({ place }) => place)).toEqual(
-        [...ofSender].map(({ place }) => place).sort((a, b) => a - b),
+      expect(ofSender.map(({ position }) => position)).toEqual(
+        [...ofSender].map(({ position }) => position).sort((a, b) => a - b),
       );
     }
   });
 
   it("leaves out what was put off, unless something of its sender has come", async () => {
     const [early = ""] = await queue("key", [[1, 1]]);
-    await postpone(store, lane, [early], 50_000);
+    await postponeQueued(store, lane, [early], 50_000);
     expect(await taken(10)).toEqual([]);
     const [due = ""] = await queue("key", [[1, 0]]);
     expect(await taken(10)).toEqual([due, early]);
@@ -85,14 +85,14 @@ describe("what a lane looks at next", () => {
 
   it("is nothing where nothing is queued", async () => {
     await submissionIn("included", store, lane, applicantOf(1));
-    expect((await laneSnapshot(store, lane, 10)).senders).toEqual([]);
+    expect((await readLaneSnapshot(store, lane, 10)).senders).toEqual([]);
   });
 });
 
 describe("what has waited too long", () => {
   const since = new Date(0);
   const overdue = (changes = {}) =>
-    overdueQueued(store, lane.chain, { maxQueueMs: 60_000, since, limit: 10, ...changes });
+    findOverdueQueued(store, lane.chain, { maxQueueMs: 60_000, since, limit: 10, ...changes });
 
   it("is only what is queued, and tells what is older than a moment", async () => {
     const queued = await submissionIn("queued", store, lane, applicantOf(1));

@@ -1,21 +1,21 @@
-import { AS_FAILED, finishing } from "./finish.js";
-import { type HeldLane, IS_HELD, type Moved, writeAsOwner } from "./lease.js";
+import { FAILED_COLUMNS, finishStatement } from "./finish.js";
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "./lease.js";
 import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
 /** Looks at these again after `afterMs`, not before. */
-export function postpone(
+export function postponeQueued(
   store: Store,
   lane: HeldLane,
   ids: readonly string[],
   afterMs: number,
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
     ids,
     ` update unfinished set look_at = now() + $6 * interval '1 millisecond'
-     where id = any($5::uuid[]) and state = 'queued' and ${IS_HELD} returning id, origin`,
+     where id = any($5::uuid[]) and state = 'queued' and ${LEASE_IS_HELD} returning id, origin`,
     [afterMs],
   );
 }
@@ -24,7 +24,7 @@ export function postpone(
  * The lowest nonces that these senders have under way and that the lane has not signed, by the sender in hex.
  * @param except ids of submissions that do not count.
  */
-export async function heldElsewhere(
+export async function findLowestNoncesElsewhere(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
   { senders, except }: { readonly senders: readonly Uint8Array[]; readonly except: readonly string[] },
@@ -40,24 +40,24 @@ export async function heldElsewhere(
 }
 
 /** Gives what is queued in the lane to another one. */
-export function handOn(
+export function rerouteQueued(
   store: Store,
   lane: HeldLane,
   ids: readonly string[],
   waiver: Uint8Array,
-): Promise<Moved[]> {
+): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
     ids,
     ` update unfinished set waiver = $6, look_at = now()
-     where id = any($5::uuid[]) and state = 'queued' and waiver = $2 and ${IS_HELD} returning id, origin`,
+     where id = any($5::uuid[]) and state = 'queued' and waiver = $2 and ${LEASE_IS_HELD} returning id, origin`,
     [toBuffer(waiver)],
   );
 }
 
 /** A queued submission that has waited too long. */
-export interface Overdue {
+export interface OverdueSubmission {
   readonly id: string;
   readonly innerHash: Uint8Array;
   /** It was accepted after the moment that was asked for. */
@@ -65,11 +65,11 @@ export interface Overdue {
 }
 
 /** What has waited longer than `maxQueueMs`, oldest first, at most `limit`. */
-export async function overdueQueued(
+export async function findOverdueQueued(
   { pool }: Store,
   chain: number,
   { maxQueueMs, since, limit }: { readonly maxQueueMs: number; readonly since: Date; readonly limit: number },
-): Promise<Overdue[]> {
+): Promise<OverdueSubmission[]> {
   const { rows } = await pool.query<{ id: string; inner_hash: Buffer; recent: boolean }>(
     `select id, inner_hash, accepted_at >= $3 as recent from unfinished
      where chain = $1 and waiver_nonce is null and state = 'queued' and accepted_at < now() - $2::float8 * interval '1 millisecond'
@@ -84,23 +84,23 @@ export async function expireQueued(
   { pool }: Store,
   ids: readonly string[],
   maxQueueMs: number,
-): Promise<(Moved & { message: string })[]> {
+): Promise<(ChangedSubmission & { message: string })[]> {
   if (ids.length === 0) return [];
-  const { rows } = await pool.query<Moved & { message: string }>(EXPIRED, [ids, maxQueueMs]);
+  const { rows } = await pool.query<ChangedSubmission & { message: string }>(EXPIRED, [ids, maxQueueMs]);
   return rows;
 }
 
-const EXPIRED = `with given as (select $2::float8 as max_queue_ms)${finishing(
+const EXPIRED = `with given as (select $2::float8 as max_queue_ms)${finishStatement(
   "using given where s.id = any($1::uuid[]) and s.state = 'queued' returning s.*, given.max_queue_ms",
   {
-    ...AS_FAILED,
+    ...FAILED_COLUMNS,
     error_reason: "'NOT_BROADCAST'",
     error_message: "'it waited for a broadcast longer than ' || max_queue_ms::text || ' ms and was given up'",
   },
 )}`;
 
 /** The database's clock. */
-export async function storeNow({ pool }: Store): Promise<Date> {
+export async function databaseNow({ pool }: Store): Promise<Date> {
   const { rows } = await pool.query<{ now: Date }>("select now() as now");
   return rows[0]?.now ?? new Date(0);
 }

@@ -9,7 +9,7 @@ import type { Queryable } from "./store.js";
  * the signed bytes, and learns nothing that the chain does not tell everybody.
  * @param acceptances of the applicants, in their order.
  */
-export async function letRead(
+export async function grantReadAccess(
   { pool }: { readonly pool: Queryable },
   applicants: readonly Applicant[],
   acceptances: readonly Acceptance[],
@@ -30,7 +30,7 @@ export async function letRead(
 }
 
 /** Of the submissions with these ids those that the key may see: its own, and those that it has sent as well. In no order. */
-export async function findSubmissionsOf(
+export async function findReadableSubmissions(
   { pool }: { readonly pool: Queryable },
   keyId: string,
   ids: readonly string[],

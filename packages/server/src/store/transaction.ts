@@ -33,6 +33,6 @@ export async function inTransaction<T>(
 const LOST: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
 
 /** Did it lose against another transaction, so that it may pass when it is done again? */
-export function hasLostRace(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && "code" in error && LOST.has(error.code);
 }

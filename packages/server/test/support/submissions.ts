@@ -12,7 +12,7 @@ import {
   saveSigned,
 } from "../../src/store/advance.js";
 import { adoptChain } from "../../src/store/chains.js";
-import { type HeldLane, type Moved, registerLane, takeLease } from "../../src/store/lease.js";
+import { type ChangedSubmission, type HeldLane, registerLane, takeLease } from "../../src/store/lease.js";
 import type { Store } from "../../src/store/store.js";
 import { CHAIN_ID } from "./modelChain.js";
 import { type Changes, innerOf, WAIVER } from "./user.js";
@@ -50,7 +50,7 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
 
 type Step = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => Promise<string[]>;
 
-const idsOf = async (moved: Promise<readonly Moved[]>) => (await moved).map(({ id }) => id);
+const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await moved).map(({ id }) => id);
 
 /** Every step that a lane can take, by the state that it leads to. */
 export const STEPS: Readonly<Record<SubmissionState, Step>> = {

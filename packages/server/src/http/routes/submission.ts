@@ -1,7 +1,7 @@
 import { ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
-import { findSubmissionsOf } from "../../store/readers.js";
+import { findReadableSubmissions } from "../../store/readers.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 import { toSubmissionRecord } from "./submissionRecord.js";
@@ -14,7 +14,7 @@ export function serveSubmission({
   return {
     async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
       const { id = "" } = params;
-      const find = () => mapStoreErrors(() => findSubmissionsOf(store, caller.keyId, [id]));
+      const find = () => mapStoreErrors(() => findReadableSubmissions(store, caller.keyId, [id]));
       let [submission] = isUuid(id) ? await find() : [];
       if (submission?.state === "signed") {
         // A client that has got the line of a broadcast must find the broadcast in the record.

@@ -3,7 +3,7 @@ import { byteaArray, prepared } from "./parameters.js";
 import type { Store } from "./store.js";
 
 /** A submission that holds, or has used, a nonce of its sender. */
-export interface SenderWork {
+export interface SenderSubmission {
   /** 20 bytes. */
   readonly sender: Uint8Array;
   readonly nonce: bigint;
@@ -15,13 +15,13 @@ export interface SenderWork {
  * Everything that these senders have under way, of whichever API key; and what is over and holds one of the nonces
  * asked for.
  */
-export async function senderWork(
+export async function findSenderSubmissions(
   { pool }: Store,
   chain: number,
   asked: readonly { readonly sender: Uint8Array; readonly nonce: bigint }[],
-): Promise<SenderWork[]> {
+): Promise<SenderSubmission[]> {
   if (asked.length === 0) return [];
-  const { rows } = await pool.query<SenderWorkRow>(
+  const { rows } = await pool.query<SenderSubmissionRow>(
     prepared(
       `select u.sender, u.sender_nonce, u.inner_hash, u.state
        from (select distinct sender from unnest($2::bytea[]) as s (sender)) a
@@ -41,9 +41,9 @@ export async function senderWork(
   }));
 }
 
-interface SenderWorkRow {
+interface SenderSubmissionRow {
   sender: Buffer;
   sender_nonce: string;
   inner_hash: Buffer;
-  state: SenderWork["state"];
+  state: SenderSubmission["state"];
 }

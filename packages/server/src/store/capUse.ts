@@ -17,7 +17,7 @@ export interface DayUse {
 }
 
 /** @param senders 20 bytes each; those of the key's caps that are asked for. */
-export async function capUse(
+export async function findDayUse(
   { pool }: Pick<Store, "pool">,
   keyId: string,
   senders: readonly Uint8Array[] = [],

@@ -3,11 +3,11 @@ import { toBuffer } from "./rows.js";
 import type { Queryable } from "./store.js";
 
 /** A request that has a name of its client's (D18). */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   readonly chain: number;
   readonly keyId: string;
   /** SHA-256 of the name, and of the transactions. */
-  readonly nameHash: Uint8Array;
+  readonly idempotencyKeyHash: Uint8Array;
   readonly bodyHash: Uint8Array;
 }
 
@@ -31,15 +31,15 @@ interface Row {
 }
 
 /** What is known of a request under this name, if it came within the last `keptMs`. */
-export async function findKeyedRequest(
+export async function findIdempotentRequest(
   db: Queryable,
-  { chain, keyId, nameHash }: KeyedRequest,
+  { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
   keptMs: number,
 ): Promise<Decisions | undefined> {
   const { rows } = await db.query<Row>(
     `select body_hash, ids, decided, refusals from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= now() - $4::float8 * interval '1 millisecond'`,
-    [chain, keyId, toBuffer(nameHash), keptMs],
+    [chain, keyId, toBuffer(idempotencyKeyHash), keptMs],
   );
   return rows[0] && decisionsOf(rows[0]);
 }
@@ -48,13 +48,13 @@ export async function findKeyedRequest(
  * Makes the record of a request, or finds the one that there is; nobody else decides anything of it until the
  * transaction that this is part of has ended.
  */
-export async function holdKeyedRequest(
+export async function lockIdempotentRequest(
   db: Queryable,
-  { chain, keyId, nameHash, bodyHash }: KeyedRequest,
+  { chain, keyId, idempotencyKeyHash, bodyHash }: IdempotentRequest,
   ids: readonly string[],
   keptMs: number,
 ): Promise<Decisions> {
-  const name = [chain, keyId, toBuffer(nameHash)];
+  const name = [chain, keyId, toBuffer(idempotencyKeyHash)];
   await db.query(
     `delete from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at < now() - $4::float8 * interval '1 millisecond'`,
@@ -74,18 +74,22 @@ export async function holdKeyedRequest(
 /** Keeps what was decided, by whoever holds the request. */
 export async function saveDecisions(
   db: Queryable,
-  { chain, keyId, nameHash }: KeyedRequest,
+  { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
   { ids, decided, refusals }: Omit<Decisions, "bodyHash">,
 ): Promise<void> {
   await db.query(
     `update keyed_requests set ids = $4, decided = $5, refusals = $6
      where chain = $1 and key_id = $2 and name_hash = $3`,
-    [chain, keyId, toBuffer(nameHash), ids, decided, JSON.stringify(refusals)],
+    [chain, keyId, toBuffer(idempotencyKeyHash), ids, decided, JSON.stringify(refusals)],
   );
 }
 
 /** Forgets requests that came longer than `keptMs` ago, at most `limit`; returns how many. */
-export async function forgetKeyedRequests(db: Queryable, keptMs: number, limit: number): Promise<number> {
+export async function forgetIdempotentRequests(
+  db: Queryable,
+  keptMs: number,
+  limit: number,
+): Promise<number> {
   const { rowCount } = await db.query(
     `delete from keyed_requests where (chain, key_id, name_hash) in (
        select chain, key_id, name_hash from keyed_requests

@@ -3,18 +3,18 @@ import { toBuffer } from "./rows.js";
 import type { Store } from "./store.js";
 
 /** A wrapper that its submission has no more. */
-export interface Withdrawn {
+export interface WithdrawnWrapper {
   readonly waiverNonce: bigint;
   /** 32 bytes. */
   readonly wrapperHash: Uint8Array;
 }
 
 /** The wrappers that the lane once signed under these nonces and took back. */
-export async function withdrawnUnder(
+export async function findWithdrawnWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
   nonces: readonly bigint[],
-): Promise<Withdrawn[]> {
+): Promise<WithdrawnWrapper[]> {
   const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
     `select waiver_nonce, wrapper_hash from withdrawn
      where chain = $1 and waiver = $2 and waiver_nonce = any($3::bigint[])`,
@@ -31,7 +31,7 @@ export async function withdrawnUnder(
  * any more, and it stands in nothing's way.
  * @param chainNonce the waiver's next nonce.
  */
-export async function forgetWithdrawn(
+export async function forgetWithdrawnWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
   chainNonce: bigint,
