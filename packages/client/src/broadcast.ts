@@ -9,18 +9,25 @@ import {
 } from "@gas-waiver/protocol";
 import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
 
+/** Options of {@link broadcast}. */
 export interface BroadcastOptions {
   readonly signal?: AbortSignal;
-  /** The platform's own by default. */
+  /** The `fetch` to use; the platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
- * Sends a signed wrapper (0x hex) to a node, once.
- * @returns the wrapper's hash. The user's transaction has its own, which `hashOf` gives.
- * @throws NodeRefusedError if the node does not take it, MalformedAnswerError,
- * ConnectionFailedError: with certainty `unknown` the node may have it, and only the same bytes may be sent again
- * under that nonce. Or the reason of an aborted signal.
+ * Sends a signed wrapper to a node, once.
+ * @param rpcUrl the node's JSON-RPC address. Errors name only its origin, since paths of nodes hold keys.
+ * @param wrapper the signed bytes as 0x hex, as `wrap` returns them.
+ * @returns the wrapper's hash. The user's transaction has its own, which `hashOf` returns.
+ * @throws NodeRefusedError if the node does not take it; MalformedAnswerError; ConnectionFailedError: with
+ * certainty `unknown` the node may have it, and only the same bytes may be sent again under that nonce. Or the
+ * reason of an aborted signal.
+ * @example
+ * ```ts
+ * const hash = await broadcast("http://127.0.0.1:8545", wrapper, { signal: AbortSignal.timeout(10_000) });
+ * ```
  */
 export async function broadcast(
   rpcUrl: string | URL,
@@ -43,7 +50,10 @@ export async function broadcast(
   return hash;
 }
 
-/** @throws NodeRefusedError or MalformedAnswerError unless the node has the transaction. */
+/**
+ * Reads the node's answer.
+ * @throws NodeRefusedError or MalformedAnswerError unless the node has the transaction.
+ */
 function readAnswer(status: number, text: string, hash: Hex): void {
   let answer: unknown;
   try {
@@ -66,12 +76,12 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The node answered, and did not take the transaction. */
+/** Thrown when the node answered, and did not take the transaction. */
 export class NodeRefusedError extends WaiverClientError {
   override readonly name = "NodeRefusedError";
   /** The JSON-RPC error code. */
   readonly code: number;
-  /** What the refusal means for the wrapper: `nonce too low`, `not now`, … `disputed` where the words are unknown. */
+  /** The meaning for the wrapper: `nonce too low`, `not now`, …; `disputed` where the node's words are unknown. */
   readonly kind: SendVerdictKind;
 
   constructor(code: number, message: string, kind: SendVerdictKind) {

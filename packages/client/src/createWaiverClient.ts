@@ -17,33 +17,140 @@ import { type SubmitOptions, submit } from "./actions/submit.js";
 import { type WaitOptions, wait } from "./actions/wait.js";
 import { type ConnectionOptions, createConnection } from "./http/connection.js";
 
+/** The address of the service, and how to talk to it. */
 export type WaiverClientOptions = ConnectionOptions;
 
-/** The actions of this package, bound to one service. */
+/** The functions of this package, bound to one service. */
 export interface WaiverClient {
-  /** See {@link submit}. */
+  /**
+   * Submits signed transactions of gas price 0, and gives the result of each as soon as it is known, in the order in
+   * which they become known.
+   *
+   * The request goes out when the iteration begins. It is sent once, and again only with `retry`. Leaving the loop
+   * early closes the answer and cancels nothing.
+   * @param transactions the signed bytes as 0x hex, at most 100 by default.
+   * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
+   * result, and no exception.
+   * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError` or
+   * `MalformedAnswerError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
+   * signal.
+   * @example
+   * ```ts
+   * for await (const line of client.submit([signedTransaction])) {
+   *   if (line.success) console.log("broadcast", line.txHash);
+   *   else console.log(line.error.code, line.error.reason, line.error.message);
+   * }
+   * ```
+   */
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
-  /** See {@link check}. */
+  /**
+   * Runs a submit dry: tells of each signed transaction whether the service would accept it now, and if not, which
+   * rule refuses it. Nothing is submitted or counted; checks have a rate limit of their own.
+   * @param transactions the signed bytes as 0x hex.
+   * @returns one line a transaction, in their order.
+   * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * const [line] = await client.check([signedTransaction], { simulate: true });
+   * if (line && !line.accepted) console.log(line.error.reason);
+   * ```
+   */
   check(transactions: readonly string[], options?: CheckOptions): Promise<CheckLine[]>;
-  /** See {@link policy}. */
+  /**
+   * Reads what this key may send: contracts and methods, of all waivers together and of each alone, and the limits
+   * of the key.
+   * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * const { targets, limits } = await client.policy();
+   * ```
+   */
   policy(options?: PolicyOptions): Promise<KeyPolicy>;
-  /** See {@link status}. */
+  /**
+   * Reads the record of a submission of this key. Only what was accepted has one.
+   * @param id the `id` of its line.
+   * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
+   * reason of an aborted signal.
+   * @example
+   * ```ts
+   * const { state, txHash } = await client.status(id);
+   * ```
+   */
   status(id: string, options?: StatusOptions): Promise<SubmissionRecord>;
-  /** See {@link list}. */
+  /**
+   * Iterates over the submissions of this key to which the whole filter applies, newest first. Pages are read when
+   * the iteration reaches them; leaving the loop early reads no more. Submissions made meanwhile are not included,
+   * and none comes twice.
+   * @throws {@link WaiverClientError} (`RequestRefusedError` of status 400 for an invalid filter), or the reason of
+   * an aborted signal.
+   * @example
+   * ```ts
+   * for await (const record of client.list({ states: ["failed"] })) {
+   *   console.log(record.id, record.error?.reason);
+   * }
+   * ```
+   */
   list(options?: ListOptions): AsyncIterable<SubmissionRecord>;
-  /** See {@link listPage}. */
+  /**
+   * Reads one page of {@link list}, for callers that keep the cursor themselves. Only a page without `next` is the
+   * last, however few records it has.
+   * @throws {@link WaiverClientError} (`RequestRefusedError` of status 400 for an invalid filter), or the reason of
+   * an aborted signal.
+   * @example
+   * ```ts
+   * const first = await client.listPage({ pageSize: 20 });
+   * const second = first.next && (await client.listPage({ pageSize: 20, cursor: first.next }));
+   * ```
+   */
   listPage(options?: ListPageOptions): Promise<SubmissionPage>;
-  /** See {@link wait}. */
+  /**
+   * Waits until a submission is included in a block, or broadcast, also across a restart of the service. It has no
+   * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
+   * @param id the `id` of its line.
+   * @returns its record.
+   * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
+   * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * const record = await client.wait(id, { signal: AbortSignal.timeout(60_000) });
+   * console.log("in block", record.blockNumber);
+   * ```
+   */
   wait(id: string, options?: WaitOptions): Promise<SubmissionRecord>;
-  /** See {@link health}. */
+  /**
+   * Tells whether the service is up, its version and its chain. It needs no API key.
+   * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * const { version, chainId } = await client.health();
+   * ```
+   */
   health(options?: HealthOptions): Promise<Health>;
-  /** See {@link ready}. */
+  /**
+   * Tells whether the service can do its work, and if not, what it lacks. A service that is not ready is an answer,
+   * and no exception.
+   * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * const { ready } = await client.ready();
+   * console.log(ready ? "ready" : "not ready");
+   * ```
+   */
   ready(options?: ReadyOptions): Promise<Readiness>;
 }
 
 /**
- * A client of one gas-waiver service. It holds no connection, so there is nothing to close.
- * @throws TypeError if the address or the key cannot be used.
+ * Creates a client of one gas-waiver service. It holds no connection, so there is nothing to close.
+ * @throws TypeError if the address or the key cannot be used; the key is not in the message.
+ * @example
+ * ```ts
+ * import { createWaiverClient } from "@gas-waiver/client";
+ *
+ * const client = createWaiverClient({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * for await (const line of client.submit([signedTransaction])) {
+ *   if (line.success) await client.wait(line.id);
+ * }
+ * ```
  */
 export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   const connection = createConnection(options);

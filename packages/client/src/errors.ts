@@ -1,8 +1,8 @@
 import type { ErrorBody, SubmissionRecord } from "@gas-waiver/protocol/wire";
 
 /**
- * What every error of this client is: `error instanceof WaiverClientError`, then `error.name` says which.
- * None of them ever holds the API key. An aborted signal is no such error: its own reason is thrown.
+ * The base of every error of this client: test `error instanceof WaiverClientError`, then `error.name`.
+ * None of them holds the API key. An aborted signal throws its own reason instead.
  */
 export abstract class WaiverClientError extends Error {
   abstract override readonly name:
@@ -15,7 +15,7 @@ export abstract class WaiverClientError extends Error {
     | "NodeRefusedError";
 }
 
-/** The service refused the request whole: nothing of it was accepted. */
+/** Thrown when the service refused the request whole: nothing of it was accepted. */
 export class RequestRefusedError extends WaiverClientError {
   override readonly name = "RequestRefusedError";
   /** The HTTP status. */
@@ -23,7 +23,7 @@ export class RequestRefusedError extends WaiverClientError {
   readonly code: ErrorBody["code"];
   /** The stable name of the rule that failed. */
   readonly reason: ErrorBody["reason"];
-  /** When the service asks to come again, if it says so. */
+  /** The pause that the service asks for before the next request, in ms, if it does. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, { code, reason, message }: ErrorBody, retryAfterMs: number | undefined) {
@@ -35,7 +35,7 @@ export class RequestRefusedError extends WaiverClientError {
   }
 }
 
-/** No answer came. */
+/** Thrown when no answer came. */
 export class ConnectionFailedError extends WaiverClientError {
   override readonly name = "ConnectionFailedError";
   /**
@@ -52,7 +52,7 @@ export class ConnectionFailedError extends WaiverClientError {
   }
 }
 
-/** The answer ended before every transaction had its line. Those without may have been accepted all the same. */
+/** Thrown when the answer ended before every transaction had its line. Those without may have been accepted. */
 export class StreamEndedError extends WaiverClientError {
   override readonly name = "StreamEndedError";
   /** The indexes of the transactions without a line, in ascending order. */
@@ -69,7 +69,7 @@ export class StreamEndedError extends WaiverClientError {
   }
 }
 
-/** The answer is not what the protocol says: no gas-waiver service, something in between, or a broken one. */
+/** Thrown when the answer is not in the protocol's form: no gas-waiver service, a proxy, or a broken service. */
 export class MalformedAnswerError extends WaiverClientError {
   override readonly name = "MalformedAnswerError";
   /** The HTTP status of the answer. */
@@ -82,8 +82,8 @@ export class MalformedAnswerError extends WaiverClientError {
 }
 
 /**
- * One transaction failed: its line or its record says so. With the code `TIMEOUT` only the waiting has ended, and
- * `wait` with the id takes it up again.
+ * Thrown when one transaction failed, as its line or its record tells. With the code `TIMEOUT` only the waiting has
+ * ended; `wait` with the id continues it.
  */
 export class SubmissionFailedError extends WaiverClientError {
   override readonly name = "SubmissionFailedError";
@@ -92,7 +92,7 @@ export class SubmissionFailedError extends WaiverClientError {
   readonly code: ErrorBody["code"];
   /** The stable name of the rule that failed. */
   readonly reason: ErrorBody["reason"];
-  /** What the service had on it, if it was read. */
+  /** The service's record of it, if it was read. */
   readonly record: SubmissionRecord | undefined;
 
   constructor(id: string, { code, reason, message }: ErrorBody, record?: SubmissionRecord) {
@@ -104,12 +104,12 @@ export class SubmissionFailedError extends WaiverClientError {
   }
 }
 
-/** The account cannot make what is asked of it: a signed transaction of gas price 0 that it does not send itself. */
+/** Thrown when an account cannot sign a transaction of gas price 0 without sending it itself. */
 export class UnusableAccountError extends WaiverClientError {
   override readonly name = "UnusableAccountError";
 }
 
-/** The innermost message that says something: `fetch` hides it under its own "fetch failed". */
+/** Returns the innermost message. `fetch` hides it under its own "fetch failed". */
 function because(cause: unknown): string {
   let error = cause;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;

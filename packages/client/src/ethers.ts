@@ -1,5 +1,5 @@
 /**
- * Gasless transactions for ethers: a `GasWaiverSigner` stands where a `Signer` stands.
+ * Gasless transactions for ethers: a `GasWaiverSigner` takes the place of a `Signer`.
  */
 import {
   AbstractSigner,
@@ -22,19 +22,31 @@ import {
   withMargin,
 } from "./gasless/gasless.js";
 
+/** The address of the service, and how to send through it. */
 export type GasWaiverSignerOptions = GaslessOptions;
 
 /**
- * Signs with another signer, such as a `Wallet`, and sends through the service: at gas price 0, with the sender's
- * next nonce, and as a legacy transaction, whatever the request says of fees. Transactions sent at the same time
- * get consecutive nonces. What is sent can be waited for as usual.
+ * Signs with another signer, such as a `Wallet`, and sends through the service: as a legacy transaction of gas
+ * price 0 with the sender's next nonce, whatever fees the request names. Transactions sent at the same time get
+ * consecutive nonces, and are waited for as usual. Make one for a sender and keep it: it remembers the nonces.
+ * @example
+ * ```ts
+ * import { GasWaiverSigner } from "@gas-waiver/client/ethers";
+ * import { JsonRpcProvider, Wallet } from "ethers";
+ *
+ * const wallet = new Wallet(privateKey, new JsonRpcProvider("http://127.0.0.1:8545"));
+ * const signer = new GasWaiverSigner(wallet, { url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const sent = await signer.sendTransaction({ to: tokenAddress, data: calldata });
+ * await sent.wait();
+ * ```
  */
 export class GasWaiverSigner extends AbstractSigner {
   readonly #signer: Signer;
   readonly #gasless: Gasless;
 
   /**
-   * @param signer one that can sign without sending; its provider reads the chain.
+   * Wraps a signer.
+   * @param signer signs without sending, as a `Wallet` does; its provider reads the chain.
    * @throws TypeError if the address or the key of the service cannot be used.
    */
   constructor(signer: Signer, options: GasWaiverSignerOptions | Gasless) {
@@ -43,7 +55,7 @@ export class GasWaiverSigner extends AbstractSigner {
     this.#gasless = options instanceof Gasless ? options : new Gasless(options);
   }
 
-  /** The same signer on another provider; they share their nonces. */
+  /** Returns the same signer on another provider; they share their nonces. */
   override connect(provider: Provider | null): GasWaiverSigner {
     return new GasWaiverSigner(this.#signer.connect(provider), this.#gasless);
   }
@@ -68,14 +80,14 @@ export class GasWaiverSigner extends AbstractSigner {
     return this.#signer.signTypedData(domain, types, value);
   }
 
-  /** At gas price 0, so that an empty account can make it. */
+  /** Estimates gas at gas price 0, so that the estimate does not fail for an empty account. */
   override async estimateGas(transaction: TransactionRequest): Promise<bigint> {
     const { from, to, data, value } = await this.populateCall(transaction);
     const call = { from: from ?? null, to: to ?? null, data: data ?? null, value: value ?? null };
     return await this.#connected("estimateGas").estimateGas({ ...call, gasPrice: 0 });
   }
 
-  /** What {@link signTransaction} has to sign: legacy, at gas price 0. */
+  /** Fills in a transaction for {@link signTransaction}: legacy, at gas price 0. */
   override async populateTransaction(transaction: TransactionRequest): Promise<TransactionLike<string>> {
     const { from, to, data, value } = await this.populateCall(transaction);
     const [{ chainId }, nonce, gasLimit] = await Promise.all([
@@ -88,8 +100,14 @@ export class GasWaiverSigner extends AbstractSigner {
   }
 
   /**
-   * @returns the transaction when the chain's node has it.
-   * @throws WaiverClientError; what ethers throws where the node refuses the estimate.
+   * Signs and sends through the service.
+   * @returns the transaction, when a node of the chain has it.
+   * @throws WaiverClientError; the error of ethers where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const sent = await signer.sendTransaction({ to: tokenAddress, data: calldata });
+   * await sent.wait();
+   * ```
    */
   override async sendTransaction(transaction: TransactionRequest): Promise<TransactionResponse> {
     const provider = this.#connected("sendTransaction");
@@ -129,7 +147,7 @@ export class GasWaiverSigner extends AbstractSigner {
   }
 }
 
-/** The transaction as a node tells one that is not in a block yet. */
+/** Returns the transaction in the form of a node's answer before it is in a block. */
 function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
   const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
   if (hash === null || from === null || signature === null) throw new TypeError("it is not signed");

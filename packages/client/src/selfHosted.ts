@@ -1,6 +1,6 @@
 /**
- * For those who hold a waiver key and want no service: wrap what a user has signed, and send it to a node.
- * What the service does besides is then the caller's: the waiver's nonces, what to do after an unclear answer.
+ * Wraps users' transactions and sends them to a node, without a service, for those who hold a waiver. The rest of the
+ * service's work is then the caller's: the waiver's nonces, and what to do after an unclear answer.
  */
 import {
   assembleWrapperTx,
@@ -28,9 +28,9 @@ export { type BroadcastOptions, broadcast, NodeRefusedError } from "./broadcast.
 export { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
 
 /**
- * The waiver that signs the wrapper: an account, wherever its key is kept; its private key (32 bytes); or a function
- * that signs a 32-byte hash, as those of viem and ethers do. Only an account names its address, so only for an account can
- * {@link wrap} refuse what another key has signed.
+ * The waiver that signs the wrapper: an account, wherever its key is kept; its private key (32 bytes); or a
+ * function that signs a 32-byte hash, like those of viem and ethers. Such a function does not tell its address, so
+ * {@link wrap} cannot refuse a signature of another key; make an account of it with {@link hashSignerAccount}.
  */
 export type Waiver = WaiverAccount | { readonly privateKey: Hex | Uint8Array } | HashSigner;
 
@@ -49,21 +49,31 @@ export interface HashSignature {
   readonly yParity: number;
 }
 
+/** Options of {@link wrap}. */
 export interface WrapOptions {
-  /** The waiver's nonce: the caller gives each wrapper its own, without gaps. */
+  /** The waiver's nonce. Give each wrapper its own, without gaps. */
   readonly nonce: number | bigint;
-  /** What the user must have signed for. */
+  /** The chain that the user must have signed for. */
   readonly chainId: number | bigint;
-  /** The gas for unwrapping and checking on top; what validators take by default. */
+  /** The gas for unwrapping and verification on top, in gas; 50,000 by default, as validators take. */
   readonly verificationGas?: bigint;
 }
 
 /**
- * Wraps a signed transaction of gas price 0 (0x hex) and signs the wrapper as the waiver.
- * Asserted are the rules that need no policy: chain, price, target, gas, the user's signature.
+ * Wraps a signed transaction of gas price 0 and has the waiver sign the wrapper. It asserts the rules that need no
+ * policy: chain, price, target, gas, the user's signature.
+ * @param signedInnerTx the user's signed bytes as 0x hex.
  * @returns the signed wrapper as 0x hex, for {@link broadcast}.
  * @throws ProtocolError of the protocol package, with the rule that fails; `WRAPPER_INVALID_SIGNATURE` where the
  * waiver's signature does not recover to its address (D33).
+ * @example
+ * ```ts
+ * import { broadcast, privateKeyAccount, wrap } from "@gas-waiver/client/self-hosted";
+ *
+ * const waiver = privateKeyAccount(privateKey);
+ * const wrapper = await wrap(signedTransaction, waiver, { nonce: 7, chainId: 2201 });
+ * await broadcast("http://127.0.0.1:8545", wrapper);
+ * ```
  */
 export async function wrap(
   signedInnerTx: string,
@@ -82,8 +92,9 @@ export async function wrap(
 }
 
 /**
- * The waiver account of a signer in hex, such as ethers' `SigningKey` or a function around viem's `sign`.
- * @param address the waiver's address, 0x hex of 20 bytes. What recovers to another address is not used (D33).
+ * Makes a waiver account of a signer in hex, such as ethers' `SigningKey` or a function around viem's `sign`.
+ * @param address the waiver's address, 0x hex of 20 bytes. A signature that recovers to another address is not
+ * used (D33).
  * @example
  * ```ts
  * import { SigningKey } from "ethers";
@@ -99,7 +110,15 @@ export function hashSignerAccount(address: Hex, sign: HashSigner["sign"]): Waive
   };
 }
 
-/** The hash of a signed transaction (0x hex): what its receipt is found by, the user's own or the wrapper's. */
+/**
+ * Returns the hash of a signed transaction: the user's own, or the wrapper's. Receipts are found by either.
+ * @param signed the signed bytes as 0x hex.
+ * @returns 32 bytes as 0x hex.
+ * @example
+ * ```ts
+ * console.log("look for the receipt of", hashOf(signedTransaction));
+ * ```
+ */
 export function hashOf(signed: string): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(signed)));
 }
@@ -112,7 +131,7 @@ function assertWrappable(inner: InnerTx, chainId: bigint): void {
   recoverSender(inner);
 }
 
-/** Signs as the waiver. The address is undefined for a signer in hex that does not tell it. */
+/** A waiver of any kind. The address is undefined for a signer in hex, which does not tell it. */
 type Signing = Pick<WaiverAccount, "sign"> & { readonly address: Uint8Array | undefined };
 
 function signingOf(waiver: Waiver): Signing {
@@ -128,7 +147,7 @@ function fromHexSignature({ r, s, yParity }: HashSignature): Signature {
   return { compact: hexToBytes(`0x${word(r)}${word(s)}`), yParity: yParity === 0 ? 0 : 1 };
 }
 
-/** 64 hex digits: some signers leave out leading zeros. */
+/** Writes a hex number as 64 digits. Some signers leave out leading zeros. */
 function word(hex: string): string {
   return hex.replace(/^0x/, "").padStart(64, "0");
 }

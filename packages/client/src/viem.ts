@@ -26,17 +26,20 @@ import { getChainId, getTransactionCount } from "viem/actions";
 import { UnusableAccountError } from "./errors.js";
 import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender } from "./gasless/gasless.js";
 
+/** The address of the service, and how to send through it. */
 export type GasWaiverActionsOptions = GaslessOptions;
 
+/** Options of both actions. */
 interface Overrides {
-  /** The client's own by default. A local account, as of `privateKeyToAccount`. */
+  /** A local account, as `privateKeyToAccount` returns it; the client's own by default. */
   readonly account?: Account | Address;
-  /** The gas limit; by default what the node estimates at gas price 0, and a fifth on top. */
+  /** The gas limit, in gas; by default the node's estimate at gas price 0, and a fifth on top. */
   readonly gas?: bigint;
-  /** By default the sender's next one; calls made at the same time get consecutive ones. */
+  /** The sender's nonce; the next one by default. Calls made at the same time get consecutive ones. */
   readonly nonce?: number;
 }
 
+/** The parameters of `sendGaslessTransaction`. */
 export interface SendGaslessTransactionParameters extends Overrides {
   readonly to: Address;
   readonly data?: Hex;
@@ -46,6 +49,7 @@ export interface SendGaslessTransactionParameters extends Overrides {
 
 type Changing = "nonpayable" | "payable";
 
+/** The parameters of `writeGaslessContract`: those of viem's `writeContract` without fees. */
 export type WriteGaslessContractParameters<
   abi extends Abi | readonly unknown[] = Abi,
   functionName extends ContractFunctionName<abi, Changing> = ContractFunctionName<abi, Changing>,
@@ -60,15 +64,33 @@ export type WriteGaslessContractParameters<
     readonly value?: bigint;
   };
 
-/** A type and no interface: viem asks for what has an index signature. */
+/** The actions that {@link gasWaiverActions} adds. A type, since viem asks for one with an index signature. */
 export type GasWaiverActions = {
   /**
-   * Signs a transaction of gas price 0 as the client's account and sends it through the service.
-   * @returns its hash, when the chain's node has it: `waitForTransactionReceipt` takes it from there.
+   * Signs a transaction of gas price 0 as the client's account, and sends it through the service.
+   * @returns its hash, when a node of the chain has it: `waitForTransactionReceipt` takes it from there.
    * @throws WaiverClientError; viem's own errors where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const hash = await walletClient.sendGaslessTransaction({ to: tokenAddress, data: calldata });
+   * await publicClient.waitForTransactionReceipt({ hash });
+   * ```
    */
   sendGaslessTransaction(parameters: SendGaslessTransactionParameters): Promise<Hash>;
-  /** The same for a contract's function. A call that reverts is viem's `ContractFunctionExecutionError`. */
+  /**
+   * Calls a contract's function in a transaction of gas price 0, through the service.
+   * @returns its hash, when a node of the chain has it.
+   * @throws WaiverClientError; viem's `ContractFunctionExecutionError` for a call that reverts.
+   * @example
+   * ```ts
+   * const hash = await walletClient.writeGaslessContract({
+   *   address: tokenAddress,
+   *   abi: parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]),
+   *   functionName: "transfer",
+   *   args: [recipient, 5n],
+   * });
+   * ```
+   */
   writeGaslessContract<
     const abi extends Abi | readonly unknown[],
     functionName extends ContractFunctionName<abi, Changing>,
@@ -76,7 +98,23 @@ export type GasWaiverActions = {
   >(parameters: WriteGaslessContractParameters<abi, functionName, args>): Promise<Hash>;
 };
 
-/** @throws TypeError if the address or the key of the service cannot be used. */
+/**
+ * Adds `sendGaslessTransaction` and `writeGaslessContract` to a viem client. Make them once for a sender and keep
+ * them: they remember its nonces.
+ * @throws TypeError if the address or the key of the service cannot be used.
+ * @example
+ * ```ts
+ * import { gasWaiverActions } from "@gas-waiver/client/viem";
+ * import { createWalletClient, http } from "viem";
+ * import { privateKeyToAccount } from "viem/accounts";
+ *
+ * const walletClient = createWalletClient({
+ *   account: privateKeyToAccount(privateKey),
+ *   transport: http("http://127.0.0.1:8545"),
+ * }).extend(gasWaiverActions({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" }));
+ * const hash = await walletClient.sendGaslessTransaction({ to: tokenAddress, data: calldata });
+ * ```
+ */
 export function gasWaiverActions(
   options: GasWaiverActionsOptions,
 ): <transport extends Transport, chain extends Chain | undefined, account extends Account | undefined>(
@@ -118,7 +156,10 @@ async function write(
   return txHash as Hash;
 }
 
-/** @throws UnusableAccountError if it is none that signs without sending. */
+/**
+ * Returns the account as a local one.
+ * @throws UnusableAccountError if it cannot sign without sending.
+ */
 function localAccount(account: Account | Address | undefined): LocalAccount {
   if (account === undefined) {
     throw new UnusableAccountError("the client has no account; give it or the call a local one");
@@ -137,7 +178,7 @@ function senderOf(client: Client, account: LocalAccount): GaslessSender {
     address,
     chainId: async () => client.chain?.id ?? (await getChainId(client)),
     transactionCount: () => getTransactionCount(client, { address, blockTag: "pending" }),
-    // Not viem's estimateGas: for a local account that fills in fees of its own.
+    // viem's estimateGas fills in fees for a local account, so the node is asked directly.
     estimateGas: async ({ to, data, value }) => {
       const call = { from: address, to: to as Address, data: data as Hex, value: numberToHex(value) };
       const params = [{ ...call, gasPrice: "0x0" }] as const;

@@ -4,18 +4,26 @@ import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+/** Options of {@link check}. */
 export interface CheckOptions {
-  /** Also runs each call that would be taken on the latest block: does it revert, and why? */
+  /** Also runs each call that would be accepted on the latest block, and tells whether and why it reverts. */
   readonly simulate?: boolean;
   readonly signal?: AbortSignal;
-  /** Asks again when the service is away or busy, three times in all unless told otherwise: nothing is changed. */
+  /** Asks again when the service is away or busy: 3 attempts by default. A check changes nothing. */
   readonly retry?: RetryOptions;
 }
 
 /**
- * The dry run of a submit: says of each signed transaction (0x hex), in their order, whether it would be taken now,
- * and if not, which rule refuses it. Nothing is submitted or counted; checks have a rate of their own.
+ * Runs a submit dry: tells of each signed transaction whether the service would accept it now, and if not, which
+ * rule refuses it. Nothing is submitted or counted; checks have a rate limit of their own.
+ * @param transactions the signed bytes as 0x hex.
+ * @returns one line a transaction, in their order.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const [line] = await check(connection, [signedTransaction], { simulate: true });
+ * ```
  */
 export function check(
   connection: Connection,
@@ -57,7 +65,7 @@ function missingOf(transactions: readonly string[], lines: ReadonlyMap<number, C
   return [...transactions.keys()].filter((index) => !lines.has(index));
 }
 
-/** What an answer that cannot be read to its end means. */
+/** Returns the error for an answer that cannot be read to its end. */
 function readingError(
   cause: unknown,
   status: number,

@@ -2,13 +2,19 @@ import { type Health, parseHealth, ROUTES } from "@gas-waiver/protocol/wire";
 import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 
+/** Options of {@link health}. */
 export interface HealthOptions {
   readonly signal?: AbortSignal;
 }
 
 /**
- * Is the service up, and for which chain? Needs no API key.
+ * Tells whether the service is up, its version and its chain. It needs no API key.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const { version, chainId } = await health(connection);
+ * ```
  */
 export async function health(connection: Connection, { signal }: HealthOptions = {}): Promise<Health> {
   const response = await connection.request(ROUTES.health, { signal });

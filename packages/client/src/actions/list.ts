@@ -11,24 +11,32 @@ import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+/** The filter of {@link list}, and its options. */
 export interface ListOptions extends SubmissionFilter {
-  /** Records asked for at once: 1 to 200, 50 unless told otherwise. It does not end the list. */
+  /** The number of records read at once: 1 to 200, 50 by default. It does not limit the list. */
   readonly pageSize?: number;
   readonly signal?: AbortSignal;
-  /** Reading changes nothing, so each page is tried 3 times unless told otherwise. */
+  /** Reads a page again when the service is away or busy: 3 attempts a page by default. Reading changes nothing. */
   readonly retry?: RetryOptions;
 }
 
+/** The filter of {@link listPage}, and its options. */
 export interface ListPageOptions extends ListOptions {
-  /** `next` of the page before; the first page without it. The filter must be the same. */
+  /** The `next` of the page before, under the same filter. Absent: the first page. */
   readonly cursor?: string;
 }
 
 /**
- * The submissions of this key for which all of the filter holds, newest first. Pages are read as the iteration comes
- * to them: leaving the loop early reads no more. What is submitted meanwhile is not in it, and nothing is in it twice.
- * @throws {@link WaiverClientError} (`RequestRefusedError` of status 400 for a filter that cannot be), or the reason
- * of an aborted signal.
+ * Iterates over the submissions of this key to which the whole filter applies, newest first. Pages are read when
+ * the iteration reaches them; leaving the loop early reads no more. Submissions made meanwhile are not included,
+ * and none comes twice.
+ * @throws {@link WaiverClientError} (`RequestRefusedError` of status 400 for an invalid filter), or the reason of
+ * an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * for await (const record of list(connection, { states: ["failed"] })) console.log(record.id);
+ * ```
  */
 export async function* list(
   connection: Connection,
@@ -43,8 +51,15 @@ export async function* list(
 }
 
 /**
- * One page of {@link list}, for those who keep the place themselves. Only a page without `next` is the last, however
- * few records one has.
+ * Reads one page of {@link list}, for callers that keep the cursor themselves. Only a page without `next` is the
+ * last, however few records it has.
+ * @throws {@link WaiverClientError} (`RequestRefusedError` of status 400 for an invalid filter), or the reason of
+ * an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const { submissions, next } = await listPage(connection, { pageSize: 20 });
+ * ```
  */
 export function listPage(
   connection: Connection,

@@ -3,15 +3,22 @@ import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+/** Options of {@link policy}. */
 export interface PolicyOptions {
   readonly signal?: AbortSignal;
-  /** Asks again when the service is away or busy, three times in all unless told otherwise: reading changes nothing. */
+  /** Asks again when the service is away or busy: 3 attempts by default. Reading changes nothing. */
   readonly retry?: RetryOptions;
 }
 
 /**
- * What this key may send: contracts and methods, of all waivers together and of each alone, and the key's limits.
+ * Reads what this key may send: contracts and methods, of all waivers together and of each alone, and the limits
+ * of the key.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const { chainId, targets } = await policy(connection);
+ * ```
  */
 export function policy(
   connection: Connection,

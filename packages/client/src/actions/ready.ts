@@ -2,13 +2,20 @@ import { parseReadiness, type Readiness, ROUTES } from "@gas-waiver/protocol/wir
 import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 
+/** Options of {@link ready}. */
 export interface ReadyOptions {
   readonly signal?: AbortSignal;
 }
 
 /**
- * Can the service do its work, and if not, what does it lack? A service that is not ready is an answer, no error.
+ * Tells whether the service can do its work, and if not, what it lacks. A service that is not ready is an answer,
+ * and no exception.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const readiness = await ready(connection);
+ * ```
  */
 export async function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
   const response = await connection.request(ROUTES.ready, { signal, alsoAnswers: 503 });

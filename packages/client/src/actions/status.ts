@@ -3,16 +3,23 @@ import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+/** Options of {@link status}. */
 export interface StatusOptions {
   readonly signal?: AbortSignal;
-  /** Reading changes nothing, so it is tried 3 times unless told otherwise. */
+  /** Asks again when the service is away or busy: 3 attempts by default. Reading changes nothing. */
   readonly retry?: RetryOptions;
 }
 
 /**
- * What became of a submission of this key, by the `id` of its line. Only what was accepted has a record.
+ * Reads the record of a submission of this key. Only what was accepted has one.
+ * @param id the `id` of its line.
  * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
  * reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const record = await status(connection, id);
+ * ```
  */
 export function status(
   connection: Connection,

@@ -18,32 +18,45 @@ import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 
+/** Options of {@link submit}. */
 export interface SubmitOptions {
-  /** When a line counts as known: `broadcast` (the default), or `included` in a block. */
+  /** The stage at which a transaction's line is sent: `broadcast` (the default), or `included` in a block. */
   readonly wait?: Wait;
-  /** Ends the waiting. What the service has accepted goes its way all the same. */
+  /** Ends the waiting. Transactions that the service has accepted are processed all the same. */
   readonly signal?: AbortSignal;
   /**
-   * Sends again what has no line yet when the service is away, busy, or breaks off. Off unless given. It is safe,
-   * because the same transaction is the same submission (D18): the second answer is the first one's. Only what
-   * had finally failed meanwhile, unheard, is tried once more; with an `idempotencyKey` not even that.
+   * Sends the transactions without a line again when the service is away, busy, or breaks off. Off by default. It is
+   * safe, because the same transaction is the same submission (D18): the second answer equals the first. Only a
+   * transaction whose failure was lost on the way is tried once more; with an `idempotencyKey` not even that.
    */
   readonly retry?: RetryOptions;
   /**
-   * Names the request: 1 to 255 visible ASCII characters, such as a UUID. Sent again with the same transactions, within
-   * a day unless the service keeps it for another time, it gives the same ids and the same outcomes, also of what was
-   * refused or has failed. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`).
+   * Names the request: 1 to 255 visible ASCII characters, such as a UUID. Sent again with the same transactions within
+   * the service's retention (a day by default), it gives the same ids and the same outcomes, refusals and failures
+   * included. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`).
    */
   readonly idempotencyKey?: string;
 }
 
 /**
- * Submits signed gas price 0 transactions (0x hex) and gives each one's result as soon as it is known, in the
- * order in which they become known; `index` is the position in `transactions`.
+ * Submits signed transactions of gas price 0, and gives the result of each as soon as it is known, in the order in
+ * which they become known.
  *
- * The request goes out when iteration begins, once, and is repeated only with `retry`. Leaving the loop early
- * closes the answer and cancels nothing.
- * @throws {@link WaiverClientError}, or the reason of an aborted signal.
+ * The request goes out when the iteration begins. It is sent once, and again only with `retry`. Leaving the loop
+ * early closes the answer and cancels nothing.
+ * @param transactions the signed bytes as 0x hex, at most 100 by default.
+ * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
+ * result, and no exception.
+ * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError` or
+ * `MalformedAnswerError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
+ * signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * for await (const line of submit(connection, [signedTransaction])) {
+ *   console.log(line.index, line.success ? line.txHash : line.error.message);
+ * }
+ * ```
  */
 export async function* submit(
   connection: Connection,
@@ -56,7 +69,7 @@ export async function* submit(
   }
   /** The positions in `transactions` that have no line yet. */
   const missing = new Set(transactions.keys());
-  let maybeTaken = false;
+  let mayBeAccepted = false;
   for (let attempt = 1; ; attempt++) {
     // Under an idempotency key only the whole request is the same one.
     const sent = idempotencyKey === undefined ? [...missing] : [...transactions.keys()];
@@ -68,26 +81,26 @@ export async function* submit(
       }
       return;
     } catch (error) {
-      // What this attempt still owed had come with an earlier one.
+      // Earlier attempts had brought every line that this one still owed.
       if (error instanceof StreamEndedError && missing.size === 0) return;
       await pauseBeforeRetry(error, attempt, retry, signal).catch((thrown: unknown) => {
-        throw thrown === error ? errorOfAllAttempts(error, maybeTaken, missing) : thrown;
+        throw thrown === error ? errorOfAllAttempts(error, mayBeAccepted, missing) : thrown;
       });
-      maybeTaken ||= !isSurelyNotAccepted(error);
+      mayBeAccepted ||= !isSurelyNotAccepted(error);
     }
   }
 }
 
-/** Does the error say that nothing of this attempt was taken? */
+/** Tells whether the error proves that the service has accepted nothing of this attempt. */
 function isSurelyNotAccepted(error: unknown): boolean {
   if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
   return error instanceof RequestRefusedError;
 }
 
-/** What the last attempt's error means for all of them: where an earlier one may have been taken, that is so. */
-function errorOfAllAttempts(error: unknown, maybeTaken: boolean, missing: ReadonlySet<number>): unknown {
+/** Returns the error for all attempts together: if an earlier one may have been accepted, the error says so. */
+function errorOfAllAttempts(error: unknown, mayBeAccepted: boolean, missing: ReadonlySet<number>): unknown {
   if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
-  return maybeTaken && isSurelyNotAccepted(error)
+  return mayBeAccepted && isSurelyNotAccepted(error)
     ? new StreamEndedError([...missing], { cause: error })
     : error;
 }
@@ -98,7 +111,7 @@ interface Attempt {
   readonly idempotencyKey: string | undefined;
 }
 
-/** One request. The indexes of its lines are positions in what it sends. */
+/** Sends one request. The indexes of its lines are positions in the transactions of this request. */
 async function* submitOnce(
   connection: Connection,
   transactions: readonly string[],
@@ -126,7 +139,7 @@ async function* submitOnce(
   if (missing.size > 0) throw new StreamEndedError([...missing]);
 }
 
-/** The next value of the stream, or undefined at its end; its errors become the client's. */
+/** Reads the next value of the stream, or undefined at its end, and turns its errors into the client's. */
 async function nextValue(
   values: AsyncGenerator<unknown, void, undefined>,
   status: number,
@@ -141,13 +154,13 @@ async function nextValue(
     if (cause instanceof NdjsonError && cause.fault !== "truncated") {
       throw new MalformedAnswerError(status, `the answer cannot be read: ${cause.message}`, { cause });
     }
-    // Every line is there: that the connection broke afterwards changes nothing.
+    // Every line has come, so a connection that broke afterwards changes nothing.
     if (missing.size === 0) return undefined;
     throw new StreamEndedError([...missing], { cause });
   }
 }
 
-/** A result line for a transaction that had none yet. */
+/** Reads a result line, and asserts that its transaction had none yet. */
 function lineOf(value: unknown, status: number, missing: Set<number>): ResultLine {
   let line: ResultLine;
   try {

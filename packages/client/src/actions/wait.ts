@@ -5,22 +5,30 @@ import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
 import { status } from "./status.js";
 
+/** Options of {@link wait}. */
 export interface WaitOptions {
-  /** `included` in a block (the default) and not reverted, or `broadcast`: the chain's node has taken it. */
+  /** `included` in a block (the default) and not reverted, or `broadcast`: a node of the chain has it. */
   readonly until?: Wait;
-  /** Between two looks at the record, in milliseconds; 500 by default. */
+  /** The pause between two reads of the record, in milliseconds; 500 by default. */
   readonly pollMs?: number;
-  /** Ends the waiting, and nothing else: {@link AbortSignal.timeout} is a time limit. There is none by itself. */
+  /** Ends the waiting, and nothing else. {@link AbortSignal.timeout} sets a time limit; there is none by default. */
   readonly signal?: AbortSignal;
-  /** How often in a row the record may be out of reach; 10 attempts unless told otherwise, about half a minute. */
+  /** Attempts in a row to read the record; 10 by default, about half a minute. */
   readonly retry?: RetryOptions;
 }
 
 /**
- * Waits until a submission has come as far as asked for, also over a restart of the service.
+ * Waits until a submission is included in a block, or broadcast, also across a restart of the service. It has no
+ * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
+ * @param id the `id` of its line.
  * @returns its record.
- * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted;
- * {@link WaiverClientError} if the record cannot be read, or the reason of an aborted signal.
+ * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
+ * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.
+ * @example
+ * ```ts
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const { txHash } = await wait(connection, id, { until: "broadcast" });
+ * ```
  */
 export async function wait(
   connection: Connection,
@@ -29,15 +37,18 @@ export async function wait(
 ): Promise<SubmissionRecord> {
   for (;;) {
     const record = await status(connection, id, { retry, ...(signal && { signal }) });
-    if (hasCome(record, until)) return record;
+    if (hasReached(record, until)) return record;
     await pause(pollMs, signal);
   }
 }
 
-/** @throws SubmissionFailedError if it never will. */
-function hasCome(record: SubmissionRecord, until: Wait): boolean {
+/**
+ * Tells whether a submission has come as far as asked for.
+ * @throws SubmissionFailedError if it never will.
+ */
+function hasReached(record: SubmissionRecord, until: Wait): boolean {
   const { id, state, error, reverted } = record;
-  // D16: a call that reverted was broadcast all the same, and did not succeed.
+  // D16: a transaction whose call reverted was broadcast, and did not succeed.
   if (state === "failed" || (reverted && until === "included")) {
     const why = error ?? { code: "BROADCAST_FAILED", message: "the submission failed" };
     throw new SubmissionFailedError(id, why, record);

@@ -9,21 +9,22 @@ import { type Connection, type ConnectionOptions, createConnection } from "../ht
 import type { RetryOptions } from "../http/retry.js";
 import { NonceSequence, type TakenNonce } from "./nonceSequence.js";
 
+/** The address of the service, and how to send through it. */
 export interface GaslessOptions extends ConnectionOptions {
-  /** See {@link SubmitOptions}: sends again when the service is away or busy. Off unless given. */
+  /** Sends again when the service is away or busy, as `retry` of `submit` does. Off by default. */
   readonly retry?: RetryOptions;
 }
 
-/** What a user wants done. */
+/** A call that a user makes. */
 export interface GaslessCall {
   readonly to: string;
   /** 0x hex. */
   readonly data: string;
   /** In wei. */
   readonly value: bigint;
-  /** The gas limit; estimated if absent. */
+  /** The gas limit, in gas; estimated if absent. */
   readonly gas?: bigint | undefined;
-  /** The lowest free one if absent. */
+  /** The sender's nonce; the lowest free one if absent. */
   readonly nonce?: number | undefined;
 }
 
@@ -34,35 +35,36 @@ export interface GaslessTransaction extends GaslessCall {
   readonly nonce: number;
 }
 
-/** What a library knows of the sender and the chain. */
+/** The sender and the chain, as the adapters for viem and ethers give them. */
 export interface GaslessSender {
   readonly address: string;
   chainId(): Promise<number>;
-  /** How many transactions the sender has made, those in the node's pool included. */
+  /** Reads the sender's transaction count, those in the node's pool included. */
   transactionCount(): Promise<number>;
-  /** At gas price 0, from the sender. */
+  /** Estimates the gas of a call from the sender at gas price 0. */
   estimateGas(call: GaslessCall): Promise<bigint>;
-  /** The signed bytes as 0x hex. */
+  /** Signs, and returns the signed bytes as 0x hex. */
   sign(transaction: GaslessTransaction): Promise<string>;
 }
 
+/** A transaction that a node of the chain has. */
 export interface SentTransaction {
-  /** The submission's id, for {@link status} and {@link wait}. */
+  /** The submission's id, for `status` and `wait`. */
   readonly id: string;
   readonly txHash: string;
   /** The signed bytes as 0x hex. */
   readonly signed: string;
 }
 
-/** In percent of the estimate: what a call costs may change between the estimate and its block. */
+/** The gas limit in percent of the estimate. The cost of a call may change between the estimate and its block. */
 const GAS_MARGIN_PERCENT = 120n;
 
-/** The gas limit for an estimate. */
+/** Returns the gas limit for an estimate, both in gas. */
 export function withMargin(estimate: bigint): bigint {
   return (estimate * GAS_MARGIN_PERCENT) / 100n;
 }
 
-/** Sends calls for senders, over one service. Keeps each sender's nonces in sequence. */
+/** Sends users' calls through one service, and keeps each sender's nonces in sequence. */
 export class Gasless {
   readonly #connection: Connection;
   readonly #retry: RetryOptions | undefined;
@@ -74,13 +76,13 @@ export class Gasless {
   }
 
   /**
-   * Estimates, signs and submits, and waits until the chain's node has the transaction.
-   * @throws SubmissionFailedError if it was refused, {@link WaiverClientError}, or what the library throws.
+   * Estimates, signs and submits, and waits until a node of the chain has the transaction.
+   * @throws SubmissionFailedError if it was refused, {@link WaiverClientError}, or the errors of the library.
    */
   async send(sender: GaslessSender, call: GaslessCall): Promise<SentTransaction> {
     const sequence = this.#sequenceOf(sender.address);
     const prepared = prepare(sender, call);
-    // It is awaited when the turn has come; until then nobody looks whether it fails.
+    // It is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
     prepared.catch(() => undefined);
     const attempt = async () => {
       const { nonce } = call;
@@ -91,7 +93,7 @@ export class Gasless {
     try {
       return await attempt();
     } catch (error) {
-      // With another nonce it may be taken.
+      // Signed again with another nonce, it may be accepted.
       if (call.nonce !== undefined || !isNonceMismatch(error)) throw error;
       return await attempt();
     }
@@ -148,21 +150,21 @@ async function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepar
 }
 
 /**
- * Has the service given the transaction up for its nonce alone, before anything was sent to the chain? Then it
- * cannot run besides one that is signed in its place. NONCE_TOO_LOW does not say that for sure.
+ * Tells whether the service has given the transaction up for its nonce alone, before anything was sent to the chain.
+ * Then it cannot run besides another that is signed in its place. NONCE_TOO_LOW does not prove that.
  */
 function isNonceMismatch(error: unknown): boolean {
   const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
   return reason === "NONCE_GAP" || reason === "NONCE_CONFLICT";
 }
 
-/** The reasons of a failure after which the nonce is used, or is another transaction's. */
+/** The reasons of a failure after which the nonce is used, by this or by another transaction. */
 const NONCE_USED: ReadonlySet<unknown> = new Set(["REVERTED", "NONCE_TOO_LOW", "NONCE_CONFLICT"]);
 
 function settleNonce(taken: TakenNonce, error: unknown): void {
   if (error instanceof SubmissionFailedError) {
     if (error.reason === "NONCE_GAP") taken.gap();
-    // D17: the waiting ended, the work goes on.
+    // D17: only the waiting has ended; the service goes on with it.
     else if (error.code === "TIMEOUT" || NONCE_USED.has(error.reason)) taken.keep();
     else taken.release();
     return;

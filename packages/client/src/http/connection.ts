@@ -1,10 +1,10 @@
 import { parseRequestErrorBody, WireError, wasNeverSent } from "@gas-waiver/protocol/wire";
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
 
-/** Where the service is and how to talk to it. Every action takes one. */
+/** A service and a way to send requests to it. Every function of this package takes one. */
 export interface Connection {
   /**
-   * Sends one request, once: nothing here is ever sent again by itself.
+   * Sends one request, once. A connection never sends again by itself.
    * @returns the answer of a request that was not refused.
    * @throws RequestRefusedError, ConnectionFailedError, MalformedAnswerError, or the reason of an aborted signal.
    */
@@ -23,23 +23,35 @@ interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A status that is an answer of the action, although it is no success. */
+  /** A status that is an answer to the request, although it is no success. */
   readonly alsoAnswers?: number;
 }
 
+/** The address of the service, and how to talk to it. */
 export interface ConnectionOptions {
   /** The service's base address, with or without a path: `http://127.0.0.1:8080`. */
   readonly url: string | URL;
-  /** Needed for everything but {@link health}. */
+  /** The API key. Every function but `health` needs it. */
   readonly apiKey?: string;
-  /** The platform's own by default. */
+  /** The `fetch` to use; the platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** @throws TypeError if the address or the key cannot be used; the key is not in the message. */
+/**
+ * Creates a connection for the functions of this package. Bundlers leave out the functions that a page does not
+ * import; `createWaiverClient` binds them all.
+ * @throws TypeError if the address or the key cannot be used; the key is not in the message.
+ * @example
+ * ```ts
+ * import { createConnection, submit } from "@gas-waiver/client";
+ *
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * for await (const line of submit(connection, [signedTransaction])) console.log(line.success);
+ * ```
+ */
 export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Connection {
   const base = parseBaseUrl(url);
-  // fetch would refuse such a header with a message that quotes it.
+  // fetch refuses such a header with a message that quotes the key.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError("the API key is empty or holds a character that no key has");
   }
@@ -67,7 +79,10 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
   };
 }
 
-/** The service's address without what a path would not go on from. */
+/**
+ * Checks the service's address, and cuts it so that a path can follow.
+ * @throws TypeError for another scheme, or an address with credentials, a query or a fragment.
+ */
 export function parseBaseUrl(url: string | URL): string {
   const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
   if (protocol !== "http:" && protocol !== "https:") {

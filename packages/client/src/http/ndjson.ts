@@ -1,13 +1,13 @@
 const NEWLINE = 0x0a;
 
-/** The longest line taken unless told otherwise, in bytes. */
+/** The length limit of a line, in bytes. */
 export const DEFAULT_MAX_LINE_BYTES = 1024 * 1024;
 
 /**
- * The values of a stream of newline-delimited JSON, each as soon as its line is complete.
- * Lines are found in the bytes before anything is decoded, so a chunk may end anywhere, also inside a character.
- * The last line may lack its newline; blank lines are passed over. Leaving early cancels the stream.
- * @throws {@link NdjsonError} for a line that is no JSON; what the stream itself throws passes through.
+ * Reads the values of a stream of newline-delimited JSON, each as soon as its line is complete.
+ * Lines are split in the bytes before they are decoded, so a chunk may end anywhere, also inside a character.
+ * The last line may lack its newline; blank lines are skipped. Leaving early cancels the stream.
+ * @throws {@link NdjsonError} for a line that is no JSON; errors of the stream itself pass through.
  */
 export async function* readNdjson(
   stream: ReadableStream<Uint8Array>,
@@ -36,7 +36,7 @@ export async function* readNdjson(
   }
 }
 
-/** The bytes of the line so far, joined once when it is complete. */
+/** Collects the chunks of one line, and joins them once when it is complete. */
 class LineBuffer {
   #parts: Uint8Array[] = [];
   #length = 0;
@@ -73,7 +73,7 @@ class LineBuffer {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** No value for a blank line, one for any other. */
+/** Yields nothing for a blank line, and the value of any other. */
 function* parse(line: Uint8Array, fault: "malformed" | "truncated"): Generator<unknown, void, undefined> {
   let value: unknown;
   try {
@@ -87,7 +87,7 @@ function* parse(line: Uint8Array, fault: "malformed" | "truncated"): Generator<u
   yield value;
 }
 
-/** A line that cannot be read. `truncated`: the stream ended inside it. */
+/** Thrown for a line that cannot be read. `truncated`: the stream ended inside it. */
 export class NdjsonError extends Error {
   override readonly name = "NdjsonError";
   readonly fault: "malformed" | "truncated" | "too_long";

@@ -1,4 +1,4 @@
-/** Resolves after the time, or rejects with the signal's reason as soon as it is aborted. */
+/** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it is aborted. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -6,9 +6,9 @@ import {
 } from "../errors.js";
 import { pause } from "./pause.js";
 
-/** How often something is tried that is safe to try again. */
+/** Attempts and pauses for a request that is safe to send again. */
 export interface RetryOptions {
-  /** How many times in all, in a row without success. */
+  /** The number of attempts in a row without success, the first included. */
   readonly attempts: number;
   /** The pause before the second attempt, in milliseconds; it doubles with each further one. 250 by default. */
   readonly minDelayMs?: number;
@@ -16,10 +16,10 @@ export interface RetryOptions {
   readonly maxDelayMs?: number;
 }
 
-/** What a proxy or the service answers while the service is away, or has too much to do. */
+/** The HTTP statuses of a proxy or of the service while the service is away or too busy. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** May the same request fare better in a moment? */
+/** Tells whether the same request may succeed in a moment. */
 function isTemporary(error: unknown): boolean {
   if (error instanceof ConnectionFailedError || error instanceof StreamEndedError) return true;
   const answered = error instanceof RequestRefusedError || error instanceof MalformedAnswerError;
@@ -27,8 +27,8 @@ function isTemporary(error: unknown): boolean {
 }
 
 /**
- * Waits before the next attempt, or throws the error if there is to be none.
- * @param failed how many attempts have failed in a row.
+ * Pauses before the next attempt, or throws the error if there is to be none.
+ * @param failed the number of attempts that have failed in a row.
  */
 export async function pauseBeforeRetry(
   error: unknown,
@@ -41,7 +41,7 @@ export async function pauseBeforeRetry(
   await pause(Math.max(asked, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1))), signal);
 }
 
-/** For reads, which change nothing however often they are sent. */
+/** Repeats a read that fails for a passing reason. Reads change nothing, however often they are sent. */
 export async function withRetries<T>(
   read: () => Promise<T>,
   options: RetryOptions,

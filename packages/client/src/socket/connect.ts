@@ -8,36 +8,57 @@ export type { WebSocketConstructor } from "./socketLink.js";
 
 import type { SubmitOptions } from "../actions/submit.js";
 
+/** The address of the service, and how to keep a WebSocket to it. */
 export interface ConnectOptions extends ConnectionOptions {
-  /** The platform's own by default. */
+  /** The WebSocket class; the platform's own by default. */
   readonly WebSocket?: WebSocketConstructor;
-  /** For how long a request waits for a service that cannot be reached, before it fails. 60,000 by default. */
+  /** The time, in ms, that a request waits for a service that cannot be reached, before it fails. 60,000 by default. */
   readonly giveUpAfterMs?: number;
-  /** The first pause before connecting again; each further one is twice as long, up to 5 s. 100 by default. */
+  /** The first pause before connecting again, in ms. Each further one is twice as long, up to 5 s. 100 by default. */
   readonly reconnectAfterMs?: number;
-  /** Frames under way at once; more wait. As many as the service takes by default: 100. */
+  /** The number of unanswered frames at once; further ones wait. 100 by default, as the service takes. */
   readonly maxRequests?: number;
 }
 
-/** Nothing is said of sending again: the connection does that by itself. */
+/** Options of a submit over a WebSocket. The connection sends again by itself, so it takes no `retry`. */
 export type SocketSubmitOptions = Omit<SubmitOptions, "retry" | "idempotencyKey">;
 
-/** One WebSocket to the service, connected when it is needed and again when it breaks. */
+/** One WebSocket to the service, opened when it is needed and again when it breaks. */
 export interface SocketClient {
   /**
-   * As `submit` of the package, but over the connection, and through interruptions: if the connection breaks, or the
-   * service restarts, the lines that are missing are asked for on the next one. What was sent and not answered is
-   * sent again, which is safe: the same transaction is the same submission.
-   * @throws WaiverClientError, or the reason of an aborted signal.
+   * Submits as `submit` of the package does, but over the WebSocket and through interruptions: if the connection
+   * breaks or the service restarts, the missing lines are asked for on the next one. Unanswered transactions are
+   * sent again, which is safe: the same transaction is the same submission (D18).
+   * @throws `WaiverClientError`, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * for await (const line of socket.submit([signedTransaction], { wait: "included" })) {
+   *   console.log(line.index, line.success);
+   * }
+   * ```
    */
   submit(transactions: readonly string[], options?: SocketSubmitOptions): AsyncIterable<ResultLine>;
-  /** Closes the connection; iterations under way fail. Nothing that was accepted is cancelled. */
+  /**
+   * Closes the connection. Running iterations fail; accepted transactions are processed all the same.
+   * @example
+   * ```ts
+   * socket.close();
+   * ```
+   */
   close(): void;
 }
 
 /**
  * Talks to the service over one WebSocket. It keeps a process alive until it is closed.
- * @throws TypeError if the address or the key cannot be used, or there is no WebSocket class.
+ * @throws TypeError if the address or the key cannot be used, or the platform has no WebSocket class.
+ * @example
+ * ```ts
+ * import { connect } from "@gas-waiver/client";
+ *
+ * const socket = connect({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * for await (const line of socket.submit([signedTransaction])) console.log(line.index, line.success);
+ * socket.close();
+ * ```
  */
 export function connect(options: ConnectOptions): SocketClient {
   const { WebSocket = globalThis.WebSocket as WebSocketConstructor | undefined } = options;
