@@ -18,7 +18,7 @@ import { StartError } from "./model/errors.js";
 import { createLog } from "./model/log.js";
 import { resolveOptions, type ServerOptions } from "./model/options.js";
 import { createRegistry } from "./policy/registry.js";
-import { assertReadable } from "./policy/source.js";
+import { assertRegistryReadable } from "./policy/source.js";
 import { type RelayParts, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import { openStore } from "./store/store.js";
@@ -96,7 +96,7 @@ async function build({ options, store, log, keys }: Foundations): Promise<Server
   const earlierSubmissions = await countSubmissions(store);
   const { chainRef, confirmed } = await findServedChain({ chain, store, options });
   if (confirmed && registry)
-    await assertReadable(
+    await assertRegistryReadable(
       registry,
       options.waiverKeys.map((key) => privateKeyToAddress(key)),
     );

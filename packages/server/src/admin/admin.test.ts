@@ -28,7 +28,7 @@ async function start() {
 }
 
 describe("the admin API", () => {
-  it("creates a key that submits at once, changes, rotates and revokes it, and says who did", async () => {
+  it("creates a key that may submit at once, changes, rotates and revokes it, and records the actor", async () => {
     const { service, call } = await start();
     const created = await call("POST", "keys", { label: "shop", limits: { maxBatchSize: 3 } });
     expect(created.status).toBe(201);
@@ -69,13 +69,13 @@ describe("the admin API", () => {
       "admin token alice: create",
     ]);
     expect(JSON.stringify(entries)).not.toContain(key.slice(-48));
-    // A whole key in place of its id is not repeated.
+    // An error does not repeat a whole key that was sent in place of its id.
     const whole = await call("GET", `keys/${key}`);
     expect(whole.body.error.reason).toBe("NO_SUCH_KEY");
     expect(JSON.stringify(whole.body)).not.toContain(key.slice(-48, -32));
   });
 
-  it("lists keys and changes page by page", async () => {
+  it("lists keys and audit entries page by page", async () => {
     const { call } = await start();
     const labels = ["a", "b", "c"];
     for (const label of labels) await call("POST", "keys", { label });
@@ -112,7 +112,7 @@ describe("the admin API", () => {
     expect([answer.status, answer.body.error.reason]).toEqual([status, reason]);
   });
 
-  it("needs a token of an operator on every route; an API key is none, and a token is no API key", async () => {
+  it("needs an operator's token on every route, accepts no API key for it, and no token as an API key", async () => {
     const { service, url, call } = await start();
     for (const { method, path } of Object.values(ADMIN_ROUTES)) {
       const route = path.replace("/admin/v1/", "").replace(":id", "0123456789abcdef");
@@ -141,7 +141,7 @@ describe("the admin API", () => {
     await expect(started).rejects.not.toThrow("too-short");
   });
 
-  it("is 503 while the store is away", async () => {
+  it("answers 503 while the store is away", async () => {
     const { service, call } = await start();
     await service.until("select from lanes where owner is not null");
     await services.postgres.halt();

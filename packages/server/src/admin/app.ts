@@ -15,19 +15,24 @@ export interface AdminAppDependencies {
   readonly log: Logger;
 }
 
-/** The description of a key is some kilobytes, with a long list of targets some hundred. */
+/** A key's terms take a few kilobytes, or a few hundred with a long list of targets. */
 const MAX_BODY_BYTES = 1_048_576;
-const PAGE = { usual: 100, most: 1_000 };
+const DEFAULT_PAGE_SIZE = 100;
+const MAX_PAGE_SIZE = 1_000;
 const MAX_OVERLAP_SECONDS = 366 * 86_400;
 
-interface Request {
+/** The parts of a request that the handlers use. */
+interface AdminRequest {
   readonly id: string;
   readonly actor: string;
   readonly body: unknown;
   readonly query: Record<string, unknown>;
 }
 
-/** The operators' HTTP side (D25). The command line does the same by the same {@link KeyAdmin}. */
+type AdminRouteName = keyof typeof ADMIN_ROUTES;
+type AdminHandler = (request: AdminRequest) => Promise<object>;
+
+/** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp({ keys, tokens, log }: AdminAppDependencies): FastifyInstance {
   const metrics = { refused: () => {} };
   const app = createBaseApp({
@@ -38,25 +43,16 @@ export function createAdminApp({ keys, tokens, log }: AdminAppDependencies): Fas
   });
   const authenticate = createAdminAuthenticator(tokens);
   app.decorateRequest("actor", "");
-  const handlers: Readonly<Record<keyof typeof ADMIN_ROUTES, (request: Request) => Promise<object>>> = {
-    create: ({ actor, body }) => keys.create(actor, body),
-    list: ({ query }) => listPage(keys, query),
-    show: ({ id }) => keys.show(id),
-    update: ({ actor, id, body }) => keys.update(actor, id, body),
-    rotate: ({ actor, id, body }) => keys.rotate(actor, id, overlapOf(body)),
-    disable: ({ actor, id }) => keys.disable(actor, id),
-    enable: ({ actor, id }) => keys.enable(actor, id),
-    revoke: ({ actor, id }) => keys.revoke(actor, id),
-    audit: ({ query }) => auditPage(keys, query),
-  };
+  // Unknown paths need no token: they get their 404 without one.
+  app.addHook("onRequest", async (request) => {
+    if (!request.is404) request.actor = authenticate(request.headers.authorization);
+  });
+  const handlers = handlersFor(keys);
   for (const [name, { method, path }] of Object.entries(ADMIN_ROUTES)) {
-    const handle = handlers[name as keyof typeof ADMIN_ROUTES];
+    const handle = handlers[name as AdminRouteName];
     app.route<{ Params: { id?: string }; Querystring: Record<string, unknown> }>({
       method,
       url: path,
-      onRequest: async (request) => {
-        request.actor = authenticate(request.headers.authorization);
-      },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));
         return reply
@@ -67,6 +63,20 @@ export function createAdminApp({ keys, tokens, log }: AdminAppDependencies): Fas
     });
   }
   return app;
+}
+
+function handlersFor(keys: KeyAdmin): Readonly<Record<AdminRouteName, AdminHandler>> {
+  return {
+    create: ({ actor, body }) => keys.create(actor, body),
+    list: ({ query }) => listPage(keys, query),
+    show: ({ id }) => keys.show(id),
+    update: ({ actor, id, body }) => keys.update(actor, id, body),
+    rotate: ({ actor, id, body }) => keys.rotate(actor, id, overlapMsOf(body)),
+    disable: ({ actor, id }) => keys.disable(actor, id),
+    enable: ({ actor, id }) => keys.enable(actor, id),
+    revoke: ({ actor, id }) => keys.revoke(actor, id),
+    audit: ({ query }) => auditPage(keys, query),
+  };
 }
 
 async function listPage(keys: KeyAdmin, query: Record<string, unknown>): Promise<KeyPage> {
@@ -90,9 +100,9 @@ function pageOf<Name extends string>(
   names: readonly Name[],
   pattern: RegExp,
 ): { readonly limit: number } & { readonly [K in Name]?: string } {
-  const { limit = String(PAGE.usual), ...others } = query;
+  const { limit = String(DEFAULT_PAGE_SIZE), ...others } = query;
   const count = typeof limit === "string" && /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (count < 1 || count > PAGE.most) throw malformed("limit", limit);
+  if (count < 1 || count > MAX_PAGE_SIZE) throw malformed("limit", limit);
   for (const [name, value] of Object.entries(others)) {
     const known = names.some((one) => one === name);
     if (!known || typeof value !== "string" || !pattern.test(value)) throw malformed(name, value);
@@ -107,13 +117,13 @@ function malformed(name: string, value: unknown): ProtocolError {
   );
 }
 
-/** In ms. */
-function overlapOf(body: unknown): number {
+/** @returns the overlap of a rotation in ms. */
+function overlapMsOf(body: unknown): number {
   if (body === undefined || body === null) return DEFAULT_OVERLAP_MS;
   const { overlapSeconds = DEFAULT_OVERLAP_MS / 1_000, ...others } =
     typeof body === "object" ? (body as Record<string, unknown>) : { body };
-  const [strange] = Object.keys(others);
-  if (strange !== undefined) throw invalidTerms([`${strange} is nothing that a rotation takes`]);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalidTerms([`${unknown} is nothing that a rotation takes`]);
   const isGood = Number.isSafeInteger(overlapSeconds) && (overlapSeconds as number) >= 0;
   if (isGood && (overlapSeconds as number) <= MAX_OVERLAP_SECONDS) return (overlapSeconds as number) * 1_000;
   throw invalidTerms([
@@ -123,7 +133,7 @@ function overlapOf(body: unknown): number {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Which operator calls, for the audit. */
+    /** The operator's name, for the audit. */
     actor: string;
   }
 }

@@ -4,8 +4,8 @@ import { hashOfKey } from "../keys/apiKey.js";
 import type { AdminToken } from "../model/adminToken.js";
 
 /**
- * Finds out which operator calls, by the `Authorization` header; compares in constant time.
- * @returns who it is, for the audit.
+ * Authenticates operators by the `Authorization` header. Compares the tokens by their hashes, in constant time.
+ * @returns a function that returns the operator's name for the audit, or throws {@link ProtocolError}.
  */
 export function createAdminAuthenticator(tokens: readonly AdminToken[]) {
   const known = tokens.map(({ name, token }) => ({ name, hash: hashOfKey(token) }));

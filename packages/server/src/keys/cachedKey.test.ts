@@ -7,13 +7,13 @@ import { hashOfKey } from "./apiKey.js";
 import { CachedKey } from "./cachedKey.js";
 
 const at = (seconds: number) => new Date(1_800_000_000_000 + 1_000 * seconds);
-const [OLD, NEW, NOBODYS] = ["old", "new", "nobody's"].map(hashOfKey) as [Buffer, Buffer, Buffer];
+const [OLD, NEW, WRONG] = ["old", "new", "wrong"].map(hashOfKey) as [Buffer, Buffer, Buffer];
 
 function keyWith(changes: Partial<StoredKey> = {}): StoredKey {
   return {
     id: "0123456789abcdef",
     env: "test",
-    label: "a test's",
+    label: "test key",
     hash: OLD,
     previous: undefined,
     createdAt: at(0),
@@ -27,47 +27,53 @@ function keyWith(changes: Partial<StoredKey> = {}): StoredKey {
   };
 }
 const caller = callerOf("0123456789abcdef");
-const held = (changes: Partial<StoredKey> = {}) => new CachedKey(keyWith(changes), caller);
+const cached = (changes: Partial<StoredKey> = {}) => new CachedKey(keyWith(changes), caller);
 
 function outcome(key: CachedKey, hash: Buffer, seconds: number): string {
   try {
     key.authenticate(hash, at(seconds));
-    return "admitted";
+    return "accepted";
   } catch (error) {
     return (error as ProtocolError).reason;
   }
 }
 
 describe("a key of the store", () => {
-  it("lets in who has its secret, and nobody else", () => {
-    expect(outcome(held(), OLD, 1)).toBe("admitted");
-    expect(outcome(held(), NOBODYS, 1)).toBe("UNKNOWN_KEY");
+  it("accepts its secret and no other", () => {
+    expect(outcome(cached(), OLD, 1)).toBe("accepted");
+    expect(outcome(cached(), WRONG, 1)).toBe("UNKNOWN_KEY");
   });
 
   it.each([
     ["KEY_EXPIRED", { expiresAt: at(10) }, 10],
-    ["admitted", { expiresAt: at(10) }, 9.999],
+    ["accepted", { expiresAt: at(10) }, 9.999],
     ["KEY_DISABLED", { disabledAt: at(5) }, 6],
     ["KEY_DISABLED", { notUnderstood: { terms: {}, why: "limits.new is nothing that can be set" } }, 6],
     ["KEY_REVOKED", { revokedAt: at(5), disabledAt: at(4), expiresAt: at(3) }, 6],
-  ])("is %s with %j", (expected, changes, seconds) => {
-    expect(outcome(held(changes), OLD, seconds)).toBe(expected);
-    // Only to who has the secret is anything said of it.
-    expect(outcome(held(changes), NOBODYS, seconds)).toBe("UNKNOWN_KEY");
+  ])("answers %s with %j", (expected, changes, seconds) => {
+    expect(outcome(cached(changes), OLD, seconds)).toBe(expected);
+    // Without the secret, a client does not learn the state of the key.
+    expect(outcome(cached(changes), WRONG, seconds)).toBe("UNKNOWN_KEY");
   });
 
-  it("takes both secrets during the overlap of a rotation, and then the new one alone", () => {
+  it("accepts both secrets during the overlap of a rotation, and then only the new one", () => {
     const rotated = { hash: NEW, previous: { hash: OLD, until: at(100) } };
-    expect([NEW, OLD].map((hash) => outcome(held(rotated), hash, 99.999))).toEqual(["admitted", "admitted"]);
-    expect([NEW, OLD].map((hash) => outcome(held(rotated), hash, 100))).toEqual(["admitted", "KEY_EXPIRED"]);
+    expect([NEW, OLD].map((hash) => outcome(cached(rotated), hash, 99.999))).toEqual([
+      "accepted",
+      "accepted",
+    ]);
+    expect([NEW, OLD].map((hash) => outcome(cached(rotated), hash, 100))).toEqual([
+      "accepted",
+      "KEY_EXPIRED",
+    ]);
   });
 });
 
-describe("what a key has let in", () => {
+describe("a grant", () => {
   const whyEnded = (signal: AbortSignal) => (signal.aborted ? (signal.reason as ProtocolError).reason : "no");
 
-  it("sees the key's limits as they are now", () => {
-    const key = held();
+  it("shows the key's limits as they are now", () => {
+    const key = cached();
     const grant = key.authenticate(OLD, at(1));
     expect(key.authenticate(OLD, at(1))).toBe(grant);
     const changed = { ...caller, limits: { ...caller.limits, maxBatchSize: 1 } };
@@ -81,15 +87,15 @@ describe("what a key has let in", () => {
     ["KEY_DISABLED", { disabledAt: at(2) }],
     ["KEY_EXPIRED", { expiresAt: at(2) }],
     ["UNKNOWN_KEY", { hash: NEW }],
-  ])("ends with %s by a change of the key", (reason, changes) => {
-    const key = held();
+  ])("ends with %s when the key changes", (reason, changes) => {
+    const key = cached();
     const grant = key.authenticate(OLD, at(1));
     key.update(keyWith(changes), caller, at(2));
     expect(whyEnded(grant.signal)).toBe(reason);
   });
 
-  it("ends by itself when the key expires, or the overlap of its secret is over", () => {
-    const key = held({ hash: NEW, previous: { hash: OLD, until: at(100) }, expiresAt: at(200) });
+  it("ends when the key expires, or the overlap of its secret is over", () => {
+    const key = cached({ hash: NEW, previous: { hash: OLD, until: at(100) }, expiresAt: at(200) });
     const [before, after] = [key.authenticate(OLD, at(1)), key.authenticate(NEW, at(1))];
     key.endInvalidGrants(at(99));
     expect([before, after].map(({ signal }) => whyEnded(signal))).toEqual(["no", "no"]);
@@ -99,8 +105,8 @@ describe("what a key has let in", () => {
     expect(whyEnded(after.signal)).toBe("KEY_EXPIRED");
   });
 
-  it("stays ended when the key is good again: who comes back gets a new grant", () => {
-    const key = held();
+  it("stays ended when the key is valid again, and a new request gets a new grant", () => {
+    const key = cached();
     const grant = key.authenticate(OLD, at(1));
     key.update(keyWith({ disabledAt: at(2) }), caller, at(2));
     key.update(keyWith(), caller, at(3));

@@ -4,102 +4,101 @@ import { ProtocolError, type Reason } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { StoredKey } from "../store/apiKeys.js";
 
-/** A key that was let in, for as long as its connection or stream lasts. */
+/** An accepted key, for as long as the connection or stream that it opened. */
 export interface Grant {
-  /** What the key may do now: changes of it show at once. */
+  /** The key's limits and rights now. Changes of the key show at once. */
   readonly caller: Caller;
-  /** Aborted when the key is no longer good, with a {@link ProtocolError} that says why. */
+  /** Aborted when the key stops being valid. The reason is a {@link ProtocolError}. */
   readonly signal: AbortSignal;
 }
 
-/** One key of the store, as a replica holds it in memory. */
+/** One key of the store in the memory of a replica. */
 export class CachedKey {
   #key: StoredKey;
   #caller: Caller;
-  /** What was let in, by the hash of the secret that did it. */
-  readonly #grants = new Map<string, { readonly grant: Grant; readonly ending: AbortController }>();
+  /** The open grants, by the hash of the secret that they were given to, in hex. */
+  readonly #grants = new Map<string, { readonly grant: Grant; readonly controller: AbortController }>();
 
   constructor(key: StoredKey, caller: Caller) {
     this.#key = key;
     this.#caller = caller;
   }
 
-  /** Whether it is refused because this version does not understand what is set for it. */
+  /** True if this version of the service does not understand the key's terms, and therefore refuses the key. */
   get isNotUnderstood(): boolean {
     return this.#key.notUnderstood !== undefined;
   }
 
-  /** The key has changed: its limits bind from the next request on, and who is no longer let in is sent away. */
+  /** Applies a change of the key, from the next request on. Ends the grants that are no longer valid. */
   update(key: StoredKey, caller: Caller, now: Date): void {
     this.#key = key;
     this.#caller = caller;
     this.endInvalidGrants(now);
   }
 
-  /** Ends what is no longer good. */
   endInvalidGrants(now: Date): void {
-    for (const [name, { ending }] of this.#grants) {
-      const refusal = this.#refusal(Buffer.from(name, "hex"), now);
+    for (const [hash, { controller }] of this.#grants) {
+      const refusal = this.#refusal(Buffer.from(hash, "hex"), now);
       if (refusal === undefined) continue;
-      this.#grants.delete(name);
-      ending.abort(refusal);
+      this.#grants.delete(hash);
+      controller.abort(refusal);
     }
   }
 
-  /** The store does not have it any more. */
+  /** Ends all grants, because the store no longer has the key. */
   endAllGrants(): void {
-    for (const { ending } of this.#grants.values()) ending.abort(unknownKey());
+    for (const { controller } of this.#grants.values()) controller.abort(unknownKey());
     this.#grants.clear();
   }
 
   /**
-   * Lets in whoever has a good secret of this key.
+   * @param hash of the whole key that the client sent.
    * @throws {@link ProtocolError} of code `UNAUTHORIZED`.
    */
   authenticate(hash: Buffer, now: Date): Grant {
     const refusal = this.#refusal(hash, now);
     if (refusal) throw refusal;
-    const name = hash.toString("hex");
-    const known = this.#grants.get(name);
+    const hex = hash.toString("hex");
+    const known = this.#grants.get(hex);
     if (known) return known.grant;
-    const ending = new AbortController();
-    // Every connection and stream of the key listens to it.
-    setMaxListeners(0, ending.signal);
-    const callerNow = () => this.#caller;
+    const controller = new AbortController();
+    // Every connection and stream of the key listens to this signal.
+    setMaxListeners(0, controller.signal);
+    const currentCaller = () => this.#caller;
     const grant: Grant = {
       get caller() {
-        return callerNow();
+        return currentCaller();
       },
-      signal: ending.signal,
+      signal: controller.signal,
     };
-    this.#grants.set(name, { grant, ending });
+    this.#grants.set(hex, { grant, controller });
     return grant;
   }
 
   #refusal(hash: Buffer, now: Date): ProtocolError | undefined {
     const { previous, revokedAt, disabledAt, expiresAt, notUnderstood } = this.#key;
-    // Both are compared, so that the time tells nothing.
+    // Compares with both secrets in any case, so that the duration tells nothing.
     const isCurrent = timingSafeEqual(this.#key.hash, hash);
     const isPrevious = timingSafeEqual(previous?.hash ?? HASH_OF_NO_KEY, hash);
     if (!isCurrent && !isPrevious) return unknownKey();
-    if (revokedAt) return refused("KEY_REVOKED", "the API key was revoked");
-    if (expiresAt && expiresAt <= now) return refused("KEY_EXPIRED", "the API key has expired");
-    if (disabledAt) return refused("KEY_DISABLED", "the API key is disabled for now");
-    // It may be meant to narrow the key.
+    if (revokedAt) return refusal("KEY_REVOKED", "the API key was revoked");
+    if (expiresAt && expiresAt <= now) return refusal("KEY_EXPIRED", "the API key has expired");
+    if (disabledAt) return refusal("KEY_DISABLED", "the API key is disabled for now");
+    // The terms may be meant to narrow the key.
     if (notUnderstood)
-      return refused("KEY_DISABLED", "the service does not understand what is set for the API key");
+      return refusal("KEY_DISABLED", "the service does not understand what is set for the API key");
     if (isCurrent || (previous && previous.until > now)) return undefined;
-    return refused("KEY_EXPIRED", "this secret of the API key was replaced by a new one");
+    return refusal("KEY_EXPIRED", "this secret of the API key was replaced by a new one");
   }
 }
 
-/** No text is known to have it. */
+/** No key is known to have this hash. Compared with where there is no other, to take the same time. */
 export const HASH_OF_NO_KEY = Buffer.alloc(32);
 
 export function unknownKey(): ProtocolError {
-  return refused("UNKNOWN_KEY", "the API key is not known");
+  return refusal("UNKNOWN_KEY", "the API key is not known");
 }
 
-function refused(reason: Reason, message: string): ProtocolError {
+function refusal(reason: Reason, message: string): ProtocolError {
   return new ProtocolError(reason, message);
 }

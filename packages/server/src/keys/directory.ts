@@ -4,22 +4,23 @@ import type { Logger } from "../model/log.js";
 import { findKeysChangedSince, type StoredKey } from "../store/apiKeys.js";
 import { isStoreUnavailable } from "../store/database.js";
 import type { Store } from "../store/store.js";
+import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 
-/** The keys of the store, held in memory: who calls is known without a query, also while the store is away. */
+/** The keys of the store in memory, so that authentication needs no query, and works while the store is away. */
 export interface KeyDirectory {
   /**
-   * Finds the key and whether it is good now.
-   * @param text the whole key; `hash` is its SHA-256.
-   * @throws ProtocolError of code `UNAUTHORIZED`; the message never repeats the key.
+   * @param text the whole key.
+   * @param hash the SHA-256 of the text.
+   * @throws ProtocolError of code `UNAUTHORIZED`. The message never repeats the key.
    */
   authenticate(text: string, hash: Buffer): Grant;
   /**
-   * Reads what has changed in the store; or all of it, if `anew`: it may be another store than before, a backup that
-   * was restored. Two looks at once are one, and one more if the first began too early.
+   * Reads the changes from the store. The promise resolves after a read that started after this call.
+   * @param full reads all keys instead, because the store may be another one now: a backup that was restored.
    */
-  refresh(anew?: boolean): Promise<void>;
+  refresh(full?: boolean): Promise<void>;
   readonly size: number;
   close(): void;
 }
@@ -27,90 +28,127 @@ export interface KeyDirectory {
 export interface KeyDirectoryDependencies {
   readonly store: Pick<Store, "pool">;
   readonly log: Logger;
-  /** What a key may do that sets no limit of its own. */
+  /** The service's limits, for keys without limits of their own. */
   readonly limits: KeyLimits;
-  /** Submissions that may wait for a broadcast: a key's batches must fit into its share. */
+  /** Submissions that may wait for a broadcast. A key's batches must fit into its share of them. */
   readonly queueCapacity: number;
-  /** In ms, of a clock that does not jump. */
+  /** In ms, by a clock that does not jump. */
   readonly now?: () => number;
 }
 
-/** How often the store is asked, behind the notices: a change binds within twice of it in the worst case. */
+/** Polls the store behind the notifications. In the worst case a change applies after twice this time. */
 const REFRESH_MS = 500;
 
-/** Opens the directory and reads the keys. Times of keys are the database's, so its clock is learned at each look. */
+/** Opens the directory and reads the keys. */
 export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): Promise<KeyDirectory> {
-  const { store, log, limits, queueCapacity, now = () => performance.now() } = dependencies;
-  const held = new Map<string, CachedKey>();
-  let version = 0n;
-  let storeAheadMs = 0;
-  const storeTime = () => new Date(now() + storeAheadMs);
-  const take = (key: StoredKey) => {
-    // A slow answer after a later one.
-    if (key.version <= version) return;
+  const directory = new CachedKeys(dependencies);
+  await directory.refresh();
+  directory.poll();
+  return directory;
+}
+
+class CachedKeys implements KeyDirectory {
+  readonly #dependencies: KeyDirectoryDependencies;
+  readonly #now: () => number;
+  readonly #keys = new Map<string, CachedKey>();
+  /** The version of the latest change that was applied. */
+  #version = 0n;
+  /** The difference between the database's clock, which the keys' times follow, and this replica's. */
+  #clockOffsetMs = 0;
+  #isFullReadDue = true;
+  readonly #read = serialized(() => this.#readChanges());
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(dependencies: KeyDirectoryDependencies) {
+    this.#dependencies = dependencies;
+    this.#now = dependencies.now ?? (() => performance.now());
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  authenticate(text: string, hash: Buffer): Grant {
+    const key = this.#keys.get(keyIdIn(text) ?? "");
+    if (key) return key.authenticate(hash, this.#storeTime());
+    // Takes as long as a known id with a wrong secret.
+    timingSafeEqual(HASH_OF_NO_KEY, hash);
+    timingSafeEqual(HASH_OF_NO_KEY, hash);
+    throw unknownKey();
+  }
+
+  refresh(full = false): Promise<void> {
+    this.#isFullReadDue ||= full;
+    return this.#read();
+  }
+
+  poll(): void {
+    const { log } = this.#dependencies;
+    this.#timer = setInterval(() => {
+      // Also while the store is away, because keys expire without it.
+      for (const key of this.#keys.values()) key.endInvalidGrants(this.#storeTime());
+      this.refresh().catch((error: Error) => {
+        // Unless the store is away, nothing else reports that changes of keys no longer apply.
+        const level = isStoreUnavailable(error) ? "debug" : "error";
+        log[level]({ err: error.message }, "API keys could not be read");
+      });
+    }, REFRESH_MS);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #storeTime(): Date {
+    return new Date(this.#now() + this.#clockOffsetMs);
+  }
+
+  async #readChanges(): Promise<void> {
+    const askedAt = this.#now();
+    const isFull = this.#isFullReadDue;
+    const found = await findKeysChangedSince(this.#dependencies.store, isFull ? 0n : this.#version);
+    this.#clockOffsetMs = found.now.getTime() - askedAt;
+    if (!isFull && found.newest < this.#version) {
+      // The store is older than the directory.
+      this.#isFullReadDue = true;
+      return await this.#readChanges();
+    }
+    if (isFull) {
+      this.#isFullReadDue = false;
+      this.#version = 0n;
+      this.#removeAllBut(new Set(found.keys.map(({ id }) => id)));
+    }
+    for (const key of found.keys) this.#apply(key);
+  }
+
+  #removeAllBut(ids: ReadonlySet<string>): void {
+    for (const [id, key] of this.#keys) {
+      if (ids.has(id)) continue;
+      this.#keys.delete(id);
+      key.endAllGrants();
+    }
+  }
+
+  #apply(key: StoredKey): void {
+    // A slow answer may come after a later one.
+    if (key.version <= this.#version) return;
+    const { limits, queueCapacity, log } = this.#dependencies;
     const caller = callerOf(key, limits, queueCapacity);
-    const known = held.get(key.id);
+    const known = this.#keys.get(key.id);
     if (key.notUnderstood && !known?.isNotUnderstood) {
-      const what = { keyId: key.id, err: key.notUnderstood.why };
-      log.error(what, "an API key is refused: this version does not understand what is set for it");
+      const details = { keyId: key.id, err: key.notUnderstood.why };
+      log.error(details, "an API key is refused: this version does not understand what is set for it");
     }
-    if (known) known.update(key, caller, storeTime());
-    else held.set(key.id, new CachedKey(key, caller));
-    version = key.version;
-  };
-  let anew = true;
-  const read = async () => {
-    const askedAt = now();
-    const all = anew;
-    const found = await findKeysChangedSince(store, all ? 0n : version);
-    storeAheadMs = found.now.getTime() - askedAt;
-    if (!all && found.newest < version) {
-      anew = true;
-      return await read();
-    }
-    if (all) {
-      anew = false;
-      version = 0n;
-      const kept = new Set(found.keys.map(({ id }) => id));
-      for (const [id, key] of held) if (!kept.has(id) && held.delete(id)) key.endAllGrants();
-    }
-    for (const key of found.keys) take(key);
-  };
-  const refreshOnce = oneAtATime(read);
-  const refresh = (all = false) => {
-    anew ||= all;
-    return refreshOnce();
-  };
-  await refresh();
-  const timer = setInterval(() => {
-    // Also without the store: a key expires by itself.
-    for (const key of held.values()) key.endInvalidGrants(storeTime());
-    refresh().catch((error: Error) => {
-      // Nothing else would tell that changes of keys do not bind.
-      const level = isStoreUnavailable(error) ? "debug" : "error";
-      log[level]({ err: error.message }, "API keys could not be looked up");
-    });
-  }, REFRESH_MS);
-  return {
-    authenticate(text, hash) {
-      const key = held.get(keyIdIn(text) ?? "");
-      if (key) return key.authenticate(hash, storeTime());
-      // What a known id with a wrong secret costs.
-      timingSafeEqual(HASH_OF_NO_KEY, hash);
-      timingSafeEqual(HASH_OF_NO_KEY, hash);
-      throw unknownKey();
-    },
-    refresh,
-    get size() {
-      return held.size;
-    },
-    close: () => clearInterval(timer),
-  };
+    if (known) known.update(key, caller, this.#storeTime());
+    else this.#keys.set(key.id, new CachedKey(key, caller));
+    this.#version = key.version;
+  }
 }
 
 /**
- * What a key may do. Rate, burst, share and batch replace the service's; body, gas and data only narrow them, because
- * those protect the service. A batch that could never pass is refused as too large, and not for ever as too fast.
+ * Combines the key's terms with the service's limits. Rate, burst, share and batch size of the key replace the service's.
+ * Limits of body, gas and data only narrow them, because they protect the service. The batch size is capped, so that a
+ * batch that could never pass is refused as too large, rather than as too fast each time.
  */
 function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: number): Caller {
   const own = terms.limits;
@@ -121,7 +159,7 @@ function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: n
     limits: {
       ...limits,
       maxBatchSize: Math.min(limits.maxBatchSize, limits.rateBurst, share),
-      maxGasLimit: least(own.maxGasLimit, service.maxGasLimit),
+      maxGasLimit: lower(own.maxGasLimit, service.maxGasLimit),
       maxDataLength: Math.min(limits.maxDataLength, service.maxDataLength),
     },
     allowedTargets: terms.allowedTargets,
@@ -129,28 +167,6 @@ function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: n
   };
 }
 
-function least(own: bigint | undefined, service: bigint): bigint {
+function lower(own: bigint | undefined, service: bigint): bigint {
   return own !== undefined && own < service ? own : service;
-}
-
-/** Runs it, or once more after the run under way: whoever asks gets a run that began after the question. */
-function oneAtATime(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  const start = () => {
-    running = run().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  return () => {
-    if (running === undefined) return start();
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = undefined;
-        return start();
-      });
-    return next;
-  };
 }

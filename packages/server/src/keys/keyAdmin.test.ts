@@ -33,11 +33,11 @@ async function directory(now?: () => number): Promise<KeyDirectory> {
   return opened;
 }
 
-/** `admitted`, or why not. */
+/** @returns `accepted`, or the reason of the refusal. */
 function outcome(keys: KeyDirectory, key: string): string {
   try {
     keys.authenticate(key, hashOfKey(key));
-    return "admitted";
+    return "accepted";
   } catch (error) {
     return (error as ProtocolError).reason;
   }
@@ -53,7 +53,7 @@ async function refusal(work: Promise<unknown>): Promise<ProtocolError> {
 }
 
 describe("a key that is created", () => {
-  it("is shown once, as gw_<env>_<id>_<secret>, and is good at once for who looks", async () => {
+  it("is shown once, as gw_<env>_<id>_<secret>, and is accepted by a directory that opens then", async () => {
     const { key, record } = await admin.create("tests", { label: "first", env: "dev1" });
     expect(key).toMatch(new RegExp(`^gw_dev1_${record.id}_[0-9a-f]{48}$`));
     expect(record).toEqual({
@@ -64,10 +64,10 @@ describe("a key that is created", () => {
       createdAt: expect.any(String),
     });
     expect(await admin.show(record.id)).toEqual(record);
-    expect(outcome(await directory(), key)).toBe("admitted");
+    expect(outcome(await directory(), key)).toBe("accepted");
   });
 
-  it("leaves nothing in the store from which it could be made again", async () => {
+  it("leaves no part of its secret in the store", async () => {
     const { key } = await admin.create("tests", { label: "first" });
     const secret = key.slice(key.lastIndexOf("_") + 1);
     const { rows } = await store.pool.query<{ text: string }>(
@@ -77,7 +77,7 @@ describe("a key that is created", () => {
     for (const { text } of rows) expect(text).not.toContain(secret.slice(0, 16));
   });
 
-  it("has what is set for it, and its batches fit into its burst and its share of the queue", async () => {
+  it("has its terms, with a batch size that fits into its burst and its share of the queue", async () => {
     const terms = {
       limits: { rateBurst: 30, maxGasLimit: "50000000", maxDataLength: 10 },
       caps: { gas: "5" },
@@ -120,7 +120,7 @@ describe("a key that is created", () => {
 });
 
 describe("a change of a key", () => {
-  it("binds on whoever looks: disabled, enabled, revoked for good", async () => {
+  it("applies after a refresh: disabled, enabled, revoked permanently", async () => {
     const { key, record } = await admin.create("tests", { label: "k" });
     const keys = await directory();
     const states: string[] = [];
@@ -129,33 +129,33 @@ describe("a change of a key", () => {
       await keys.refresh();
       states.push(outcome(keys, key));
     }
-    expect(states).toEqual(["disabled", "KEY_DISABLED", "active", "admitted", "revoked", "KEY_REVOKED"]);
+    expect(states).toEqual(["disabled", "KEY_DISABLED", "active", "accepted", "revoked", "KEY_REVOKED"]);
     const error = await refusal(admin.enable("tests", record.id));
     expect(error).toMatchObject({ reason: "KEY_STATE_FINAL" });
-    // Revoked twice is revoked.
+    // Revoking a revoked key changes nothing.
     expect((await admin.revoke("tests", record.id)).state).toBe("revoked");
   });
 
-  it("gives a new secret, with the old one good for the overlap", async () => {
+  it("by rotation gives a new secret, with the old one valid for the overlap", async () => {
     const clock = { ms: 0 };
     const { key: first, record } = await admin.create("tests", { label: "k" });
     const { key: second, record: rotated } = await admin.rotate("tests", record.id, 60_000);
     expect(second.slice(0, -48)).toBe(first.slice(0, -48));
     expect(Date.parse(rotated.previousSecretUntil ?? "")).toBeGreaterThan(Date.now());
     const keys = await directory(() => clock.ms);
-    expect([first, second].map((key) => outcome(keys, key))).toEqual(["admitted", "admitted"]);
+    expect([first, second].map((key) => outcome(keys, key))).toEqual(["accepted", "accepted"]);
     clock.ms += 61_000;
-    expect([first, second].map((key) => outcome(keys, key))).toEqual(["KEY_EXPIRED", "admitted"]);
+    expect([first, second].map((key) => outcome(keys, key))).toEqual(["KEY_EXPIRED", "accepted"]);
     const { key: third } = await admin.rotate("tests", record.id, 0);
     await keys.refresh();
     expect([first, second, third].map((key) => outcome(keys, key))).toEqual([
       "UNKNOWN_KEY",
       "UNKNOWN_KEY",
-      "admitted",
+      "accepted",
     ]);
   });
 
-  it("by expiry needs nobody, and ends what is open", async () => {
+  it("by expiry needs no action, and ends open grants", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const clock = { ms: 0 };
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -170,7 +170,7 @@ describe("a change of a key", () => {
     expect((signal.reason as ProtocolError).reason).toBe("KEY_EXPIRED");
   });
 
-  it("is found by who only looks now and then", async () => {
+  it("is found by polling, without a notification", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { key, record } = await admin.create("tests", { label: "k" });
     const { signal } = (await directory()).authenticate(key, hashOfKey(key));
@@ -182,7 +182,7 @@ describe("a change of a key", () => {
     expect((signal.reason as ProtocolError).reason).toBe("KEY_REVOKED");
   });
 
-  it("of many at once: each version is seen, by whoever looks meanwhile", async () => {
+  it("among many concurrent ones is missed by no refresh", async () => {
     const keys = await directory();
     const created = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
@@ -191,11 +191,11 @@ describe("a change of a key", () => {
         return outcome(keys, issued.key);
       }),
     );
-    expect(created).toEqual(Array(20).fill("admitted"));
+    expect(created).toEqual(Array(20).fill("accepted"));
     expect(keys.size).toBe(20);
   });
 
-  it("of a key that is not there is refused", async () => {
+  it("of an unknown key is refused", async () => {
     const works = [
       admin.show("0".repeat(16)),
       admin.update("tests", "0".repeat(16), {}),
@@ -207,21 +207,21 @@ describe("a change of a key", () => {
 });
 
 describe("a store that is away", () => {
-  it("leaves known keys known, and others unknown", async () => {
+  it("does not change which keys are accepted", async () => {
     const { key } = await admin.create("tests", { label: "k" });
     const keys = await directory();
     await postgres.halt();
     await expect(keys.refresh()).rejects.toThrow();
-    expect(outcome(keys, key)).toBe("admitted");
+    expect(outcome(keys, key)).toBe("accepted");
     expect(outcome(keys, key.replace(/.{16}_/, `${"0".repeat(16)}_`))).toBe("UNKNOWN_KEY");
     await postgres.resume();
     await keys.refresh();
-    expect(outcome(keys, key)).toBe("admitted");
+    expect(outcome(keys, key)).toBe("accepted");
   });
 });
 
 describe("a backup that is restored", () => {
-  it("is believed: keys that it does not have end, and what changes after it binds", async () => {
+  it("replaces the keys: missing ones end, and later changes apply", async () => {
     const { key: first, record } = await admin.create("tests", { label: "before" });
     await store.pool.query("create table backup as select * from api_keys");
     await admin.update("tests", record.id, { label: "after" });
@@ -233,20 +233,20 @@ describe("a backup that is restored", () => {
     const audit = "alter table key_audit disable trigger all; delete from key_audit";
     await store.pool.query(`${audit}; ${restore}; alter table key_audit enable trigger all`);
     await keys.refresh();
-    expect([first, lost].map((key) => outcome(keys, key))).toEqual(["admitted", "UNKNOWN_KEY"]);
+    expect([first, lost].map((key) => outcome(keys, key))).toEqual(["accepted", "UNKNOWN_KEY"]);
     expect((signal.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
     await admin.revoke("tests", record.id);
     await keys.refresh();
     expect(outcome(keys, first)).toBe("KEY_REVOKED");
   });
 
-  it("is found out by a new connection, whatever has changed in it since", async () => {
+  it("is read in full by refresh(true), even if its changes have lower versions", async () => {
     const { key, record } = await admin.create("tests", { label: "k" });
     const keys = await directory();
-    // As it was revoked in a store whose changes count from before.
+    // A revocation without a new version, as in a store whose versions start lower.
     await store.pool.query("update api_keys set revoked_at = now() where id = $1", [record.id]);
     await keys.refresh();
-    expect(outcome(keys, key)).toBe("admitted");
+    expect(outcome(keys, key)).toBe("accepted");
     await keys.refresh(true);
     expect(outcome(keys, key)).toBe("KEY_REVOKED");
   });
@@ -267,7 +267,7 @@ describe("a key with terms that this version does not understand", () => {
     return { odd, other, write };
   };
 
-  it("is refused alone and said so once: others are revoked as ever, also at a start", async () => {
+  it("is refused alone and logged once, while changes of other keys apply, also at a start", async () => {
     const { odd, other, write } = await withLater();
     const errors = vi.spyOn(silent, "error");
     const keys = await directory();
@@ -287,7 +287,7 @@ describe("a key with terms that this version does not understand", () => {
     expect([odd, other].map(({ key }) => outcome(fresh, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
   });
 
-  it("is in the list as such, keeps its terms when its state changes, and is not updated", async () => {
+  it("is listed as not-understood, keeps its terms when its state changes, and cannot be updated", async () => {
     const { odd, write } = await withLater();
     await write();
     const [listed] = await admin.list({ limit: 1 });
@@ -306,12 +306,12 @@ describe("a key with terms that this version does not understand", () => {
 });
 
 describe("the audit", () => {
-  it("has every change with who made it and the values, and nothing secret", async () => {
+  it("has every change with its actor and its values, and no secret", async () => {
     const { key, record } = await admin.create("alice", { label: "k", limits: { ratePerSecond: 5 } });
     await admin.update("bob", record.id, { label: "renamed", limits: { ratePerSecond: 6 } });
     const { key: second } = await admin.rotate("bob", record.id, 1_000);
     await admin.disable("carol", record.id);
-    // What changes nothing is no change.
+    // Changes without effect leave no entry.
     await admin.disable("carol", record.id);
     await admin.update("bob", record.id, { label: "renamed" });
     const other = await admin.create("alice", { label: "other" });
@@ -348,7 +348,7 @@ describe("the audit", () => {
 });
 
 describe("the list", () => {
-  it("has the keys in the order of their creation, page by page", async () => {
+  it("gives the keys in the order of their creation, page by page", async () => {
     const ids: string[] = [];
     for (const label of ["a", "b", "c"]) ids.push((await admin.create("tests", { label })).record.id);
     const page = async (after?: string) => (await admin.list({ after, limit: 2 })).map(({ id }) => id);

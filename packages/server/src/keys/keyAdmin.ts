@@ -32,42 +32,41 @@ import {
 } from "./keyRecord.js";
 
 /**
- * What an operator can do with API keys (D25). A change binds on every replica within a second, and leaves an entry
- * in the audit with the name of its actor. All throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, or
- * `KEY_STATE_FINAL` for a change of a revoked key; `QUEUE_AT_CAPACITY`.
+ * Manages API keys (D25). A change applies on every replica within a second, and leaves an entry in the audit with the
+ * name of its actor. All methods may throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, `KEY_STATE_FINAL` for
+ * a change of a revoked key, or `QUEUE_AT_CAPACITY`.
  */
 export interface KeyAdmin {
-  /** @param input label, and maybe env, expiresAt, limits, allowedTargets, caps: as JSON has them. */
+  /** @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. */
   create(actor: string, input: unknown): Promise<IssuedKey>;
-  /** In the order of their creation, from behind the key `after` on. */
+  /** Lists keys in the order of their creation, beginning after the key `after`. */
   list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
-  /** With what it has used of its caps today, if it has any. */
+  /** Shows one key, with today's use of its caps if it has any. */
   show(id: string): Promise<KeyRecord>;
-  /** Changes what the input names: label, expiresAt, limits, allowedTargets, caps; `null` unsets. */
+  /** @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`. `null` unsets one. */
   update(actor: string, id: string, input: unknown): Promise<KeyRecord>;
-  /** A new secret; the one before is good for `overlapMs` more, and one that is older no longer. */
+  /** Issues a new secret. The secret before it stays valid for `overlapMs`; older ones end at once. */
   rotate(actor: string, id: string, overlapMs: number): Promise<IssuedKey>;
   disable(actor: string, id: string): Promise<KeyRecord>;
   enable(actor: string, id: string): Promise<KeyRecord>;
-  /** For good. */
+  /** Ends the key permanently. */
   revoke(actor: string, id: string): Promise<KeyRecord>;
-  /** The changes, the latest first. */
+  /** Lists changes of keys, the latest first. */
   audit(query: AuditQuery): Promise<AuditRecord[]>;
 }
 
-/** How long the secret before a rotation is good, unless told otherwise. */
+/** The default time for which the secret before a rotation stays valid. */
 export const DEFAULT_OVERLAP_MS = 86_400_000;
 
 const NO_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: {} };
 
-/** Changes that may wait in one process: each would hold a connection while it waits for those of others. */
+/** Changes that may wait in one process. They run one at a time, because each holds a connection while it waits for a lock. */
 const MAX_WAITING = 100;
 
-/** @param store {@link Store}, of which only the pool is used. */
 export function createKeyAdmin(store: Store): KeyAdmin {
-  const turns = createFairSemaphore(1, MAX_WAITING);
-  const inTurn = <T>(work: () => Promise<T>) => turns.run(work).catch(asRefusal);
-  const change = (actor: string, id: string, action: KeyAction, edit: Edit) =>
+  const semaphore = createFairSemaphore(1, MAX_WAITING);
+  const inTurn = <T>(work: () => Promise<T>) => semaphore.run(work).catch(throwRefusal);
+  const change = (actor: string, id: string, action: KeyAction, edit: KeyEdit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {
     create: (actor, input) => inTurn(() => createKey(store, actor, input)),
@@ -83,7 +82,7 @@ export function createKeyAdmin(store: Store): KeyAdmin {
         ? { ...record, today: await usageToday(store, id) }
         : record;
     },
-    update: (actor, id, input) => change(actor, id, "update", (key, now) => updated(key, now, input)),
+    update: (actor, id, input) => change(actor, id, "update", (key, now) => updatedColumns(key, now, input)),
     async rotate(actor, id, overlapMs) {
       let text = "";
       const record = await change(actor, id, "rotate", (key, now) => {
@@ -102,7 +101,7 @@ export function createKeyAdmin(store: Store): KeyAdmin {
   };
 }
 
-function asRefusal(error: unknown): never {
+function throwRefusal(error: unknown): never {
   if (!(error instanceof TooManyWaitingError)) throw error;
   throw new ProtocolError("QUEUE_AT_CAPACITY", "as many changes of keys wait as may", {}, { cause: error });
 }
@@ -113,7 +112,7 @@ async function usageToday(store: Store, id: string): Promise<KeyUse> {
 }
 
 async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {
-  const { env = await envOf(store), ...others } = membersOf(input);
+  const { env = await defaultEnv(store), ...others } = membersOf(input);
   if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
     throw invalidTerms([`env is ${describeValue(env)}, not 1 to 16 lower-case letters and digits`]);
   }
@@ -135,14 +134,14 @@ async function createKey(store: Store, actor: string, input: unknown): Promise<I
   });
 }
 
-/** What becomes of some columns of a key. */
-type Edit = (key: StoredKey, now: Date) => Partial<KeyColumns>;
+/** Computes the new values of some columns of a key. */
+type KeyEdit = (key: StoredKey, now: Date) => Partial<KeyColumns>;
 
-/** One change of a key that is there. What changes nothing leaves no entry. */
+/** Applies one change to an existing key. A change without effect leaves no audit entry. */
 function changeKey(
   store: Store,
   { actor, id, action }: { readonly actor: string; readonly id: string; readonly action: KeyAction },
-  edit: Edit,
+  edit: KeyEdit,
 ): Promise<KeyRecord> {
   return inKeyTransaction(store, async (db, now) => {
     const before = await existingKey({ pool: db }, id);
@@ -158,16 +157,16 @@ function changeKey(
   });
 }
 
-/** A key's env, unless told otherwise: `live` on mainnet. */
-async function envOf(store: Store): Promise<string> {
+/** The default env of a key: `live` on mainnet, otherwise `test`. */
+async function defaultEnv(store: Store): Promise<string> {
   const chain = await lastChain(store);
   return chain === undefined || chain.identity.chainId === MAINNET ? "live" : "test";
 }
 
-/** D27. */
+/** The chain id of the main network (D27). */
 const MAINNET = 988;
 
-function updated(key: StoredKey, now: Date, input: unknown): Partial<KeyColumns> {
+function updatedColumns(key: StoredKey, now: Date, input: unknown): Partial<KeyColumns> {
   const members = membersOf(input);
   if ("env" in members) throw invalidTerms(["env is part of the key and does not change"]);
   if (key.notUnderstood)
@@ -177,13 +176,13 @@ function updated(key: StoredKey, now: Date, input: unknown): Partial<KeyColumns>
   return { label: label ?? key.label, expiresAt, terms };
 }
 
-interface Input {
+interface KeyInput {
   readonly label: string | undefined;
   readonly expiresAt: Date | undefined;
   readonly terms: KeyTerms;
 }
 
-function readInput(members: Record<string, unknown>, now: Date, before: KeyTerms): Input {
+function readInput(members: Record<string, unknown>, now: Date, before: KeyTerms): KeyInput {
   const { label, expiresAt, ...terms } = members;
   const problems: string[] = [];
   if (label !== undefined && (typeof label !== "string" || !/^[^\p{C}]{1,200}$/u.test(label))) {
@@ -206,19 +205,21 @@ function membersOf(input: unknown): Record<string, unknown> {
   throw invalidTerms([`the key is described by an object; this is ${describeValue(input)}`]);
 }
 
-/** What the audit says of a change. Of secrets it says no more than that there is a new one. */
+/** Lists the changed values for the audit. A new secret is recorded without its value. */
 function changesBetween(before: StoredKey | undefined, after: KeyColumns): KeyChanges {
-  const [old, fresh] = [before && auditable(before), auditable(after)];
-  const names = Object.keys(fresh) as (keyof typeof fresh)[];
-  const changed = names.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(fresh[name]));
-  const secret = before !== undefined && Buffer.compare(before.hash, after.hash) !== 0;
+  const [oldValues, newValues] = [before && auditedValues(before), auditedValues(after)];
+  const names = Object.keys(newValues) as (keyof typeof newValues)[];
+  const changed = names.filter(
+    (name) => JSON.stringify(oldValues?.[name]) !== JSON.stringify(newValues[name]),
+  );
+  const hasNewSecret = before !== undefined && Buffer.compare(before.hash, after.hash) !== 0;
   return {
-    ...Object.fromEntries(changed.map((name) => [name, { from: old?.[name], to: fresh[name] }])),
-    ...(secret && { secret: { to: "a new one" } }),
+    ...Object.fromEntries(changed.map((name) => [name, { from: oldValues?.[name], to: newValues[name] }])),
+    ...(hasNewSecret && { secret: { to: "a new one" } }),
   };
 }
 
-function auditable({ label, expiresAt, disabledAt, revokedAt, previous, terms }: KeyColumns) {
+function auditedValues({ label, expiresAt, disabledAt, revokedAt, previous, terms }: KeyColumns) {
   return {
     label,
     expiresAt,
@@ -230,9 +231,9 @@ function auditable({ label, expiresAt, disabledAt, revokedAt, previous, terms }:
   };
 }
 
-/** The store is asked for nothing but ids: there are texts that it does not take. */
+/** Finds a key by its id. Queries the store only for well-formed ids, because PostgreSQL refuses some texts. */
 async function existingKey(store: { readonly pool: Queryable }, id: string): Promise<StoredKey> {
-  // It may be a whole key: that is not repeated.
+  // The message does not repeat the text, which may be a whole key.
   if (!KEY_ID_PATTERN.test(id)) {
     throw new ProtocolError("NO_SUCH_KEY", "that is not the id of a key, which is 16 hex digits");
   }

@@ -2,10 +2,10 @@ import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
 import type { StoredKey } from "../store/apiKeys.js";
 import type { AuditEntry } from "../store/keyAudit.js";
 
-/** Whether a key is good, by the database's clock. `not-understood`: what is set for it, so it is refused. */
+/** The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its terms. */
 export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";
 
-/** A key as operators see it: in the admin API and with `--json`. Nothing in it proves the key. */
+/** A key as operators see it, in the admin API and with `--json`. It holds nothing secret. */
 export interface KeyRecord extends KeyTermsJson {
   readonly id: string;
   readonly env: string;
@@ -15,24 +15,24 @@ export interface KeyRecord extends KeyTermsJson {
   readonly expiresAt?: string;
   readonly disabledAt?: string;
   readonly revokedAt?: string;
-  /** Until when the secret before the last rotation is good as well. */
+  /** The secret before the last rotation is valid until then. */
   readonly previousSecretUntil?: string;
-  /** Why this version does not understand what is set for it; then nothing of that is here. */
+  /** The reason why this version cannot read the key's terms. The terms are left out then. */
   readonly notUnderstood?: string;
-  /** Where one key with caps is shown. */
+  /** Present when a single key with caps is shown. */
   readonly today?: KeyUse;
 }
 
-/** What a key has used of its daily caps. */
+/** A key's use of its daily caps. */
 export interface KeyUse {
   readonly transactions: number;
-  /** Decimal text. */
+  /** In gas, as decimal text. */
   readonly gas: string;
-  /** When the day ends. */
+  /** The end of the day: ISO 8601. */
   readonly ends: string;
 }
 
-/** A new key, or one with a new secret: the only time that its text is shown. */
+/** A new key, or a key with a new secret. Its text is shown this once. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: KeyRecord;

@@ -3,16 +3,16 @@ import { databaseNow } from "../store/queue.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
-/** The keys of a service, from outside of it. */
+/** Manages the keys of a service from outside its process. */
 export interface OpenKeyAdmin extends KeyAdmin {
-  /** The database's clock, by which keys expire. */
+  /** @returns the time by the database's clock, which decides when keys expire. */
   now(): Promise<Date>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
- * @throws {@link StartError} if it cannot be reached.
+ * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
+ * @throws {@link StartError} if the store cannot be reached.
  */
 export async function openKeyAdmin(location: StoreLocation): Promise<OpenKeyAdmin> {
   const store = await openRunningStore(location, createLog("silent"));

@@ -3,14 +3,14 @@ import type { Logger } from "../model/log.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { BlockRef, Registry, RegistryReading } from "./registry.js";
 
-/** Keeps what the registry says of the waivers, and reads it again when that may have changed. */
+/** Follows the registry: reads it again whenever it may have changed. */
 export interface RegistryFollower {
   /**
-   * Reads it for the first time, and follows it from then on.
-   * @throws what {@link Registry.read} throws; it is followed all the same.
+   * Reads the registry for the first time, and starts to follow it.
+   * @throws the error of {@link Registry.read}. The registry is followed all the same.
    */
   start(): Promise<void>;
-  /** There is a new block, or another waiver. */
+  /** To be called with each new block, and when the waivers change. */
   refresh(): void;
   close(): Promise<void>;
 }
@@ -19,73 +19,85 @@ export interface FollowRegistryOptions {
   readonly registry: Registry;
   readonly log: Logger;
   readonly pollIntervalMs: number;
-  /** The waivers to ask for. */
+  /** @returns the waivers to read: 20 bytes each. */
   waivers(): readonly Uint8Array[];
-  /** Something was read: in the order of `waivers`. */
+  /** Called with each reading, which has the order of `waivers`. */
   onReading(waivers: readonly Uint8Array[], reading: RegistryReading): void;
 }
 
 /**
- * Looks at the head with every new block. Nothing but the head is asked for while no event came; after an event, and
- * whenever one may have been missed (a reorg, a node that was away, another waiver), everything is read again.
+ * Checks for events with every new block. Without an event it reads nothing but the head of the chain. After an event,
+ * and whenever one may have been missed (a reorg, a node that was away, another waiver), it reads all policies again.
  */
-export function followRegistry({
-  registry,
-  log,
-  pollIntervalMs,
-  waivers,
-  onReading,
-}: FollowRegistryOptions): RegistryFollower {
-  const pause = createWakeableTimer();
-  let closed = false;
-  // The block that is known, and for which waivers. Undefined: something may have been missed.
-  let known: { readonly block: BlockRef; readonly names: string } | undefined;
-  let failing = false;
-  const read = async (asked: readonly Uint8Array[], names: string) => {
-    const reading = await registry.read(asked);
-    onReading(asked, reading);
-    known = { block: reading.block, names };
-  };
-  const lookOnce = async () => {
-    const asked = waivers();
-    const names = asked.map(bytesToHex).join();
-    if (known?.names !== names) return read(asked, names);
-    const news = await registry.changesSince(known.block);
-    if (news.kind === "nothing") known = { block: news.block, names };
-    else await read(asked, names);
-  };
-  const attempt = async () => {
+export function followRegistry(options: FollowRegistryOptions): RegistryFollower {
+  return new PollingFollower(options);
+}
+
+class PollingFollower implements RegistryFollower {
+  readonly #options: FollowRegistryOptions;
+  readonly #timer = createWakeableTimer();
+  #isClosed = false;
+  /** The last block whose events are known, for which waivers. Undefined if events may have been missed. */
+  #known: { readonly block: BlockRef; readonly waivers: string } | undefined;
+  #isFailing = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: FollowRegistryOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
     try {
-      await lookOnce();
-      if (failing) log.info("the registry is read again");
-      failing = false;
+      await this.#refreshOnce();
+    } finally {
+      this.#running = this.#follow();
+    }
+  }
+
+  refresh(): void {
+    this.#timer.wake();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer.end();
+    await this.#running;
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#isClosed) {
+      await this.#timer.rest(this.#options.pollIntervalMs, true);
+      if (!this.#isClosed) await this.#refreshOnce().catch(() => {});
+    }
+  }
+
+  async #refreshOnce(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await this.#readIfChanged();
+      if (this.#isFailing) log.info("the registry is read again");
+      this.#isFailing = false;
     } catch (error) {
-      known = undefined;
-      if (!failing) log.warn({ err: (error as Error).message }, "the registry cannot be read");
-      failing = true;
+      this.#known = undefined;
+      if (!this.#isFailing) log.warn({ err: (error as Error).message }, "the registry cannot be read");
+      this.#isFailing = true;
       throw error;
     }
-  };
-  const loop = async () => {
-    while (!closed) {
-      await pause.rest(pollIntervalMs, true);
-      if (!closed) await attempt().catch(() => {});
-    }
-  };
-  let running: Promise<void> = Promise.resolve();
-  return {
-    async start() {
-      try {
-        await attempt();
-      } finally {
-        running = loop();
+  }
+
+  async #readIfChanged(): Promise<void> {
+    const { registry, onReading } = this.#options;
+    const waivers = this.#options.waivers();
+    const addresses = waivers.map(bytesToHex).join();
+    if (this.#known?.waivers === addresses) {
+      const changes = await registry.changesSince(this.#known.block);
+      if (changes.kind === "unchanged") {
+        this.#known = { block: changes.block, waivers: addresses };
+        return;
       }
-    },
-    refresh: () => pause.wake(),
-    async close() {
-      closed = true;
-      pause.end();
-      await running;
-    },
-  };
+    }
+    const reading = await registry.read(waivers);
+    onReading(waivers, reading);
+    this.#known = { block: reading.block, waivers: addresses };
+  }
 }

@@ -16,31 +16,31 @@ import type { ResolvedOptions } from "../model/options.js";
 import { findDayUse } from "../store/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
-import type { PolicySet } from "./policy.js";
+import type { PolicySet } from "./policySet.js";
 
 export interface KeyPolicyDependencies {
   readonly store: Store;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxBodyBytes" | "queueCapacity">;
-  /** @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known. */
+  /** @throws ProtocolError `CHAIN_UNAVAILABLE` while no policy is known. */
   policies(): PolicySet;
-  /** The waivers whose lanes may take work, and whether they do. */
+  /** @returns the waivers whose lanes may take work, and whether they take it now. */
   waivers(): readonly { readonly waiver: Uint8Array; readonly usable: boolean }[];
 }
 
 /**
- * What this key may send, as it is known now: what the waivers permit, narrowed by the key's own scope. The store is
- * asked only for what is left of caps.
- * @throws ProtocolError `CHAIN_UNAVAILABLE` while nothing is known, or `STORE_UNAVAILABLE`.
+ * Describes what this key may send now: the calls that the waivers permit, narrowed by the key's own scope, and the key's
+ * limits and caps. Queries the store only for a key with caps.
+ * @throws ProtocolError `CHAIN_UNAVAILABLE` while no policy is known, or `STORE_UNAVAILABLE`.
  */
 export async function keyPolicyOf(
   caller: Caller,
   { store, options, policies, waivers }: KeyPolicyDependencies,
 ): Promise<KeyPolicy> {
-  const known = policies();
+  const policySet = policies();
   const { allowedTargets: scope } = caller;
   const permitted = waivers().map(({ waiver, usable }) => {
-    const targets = known.targetsOf(waiver);
-    const message = known.whyUnusable(waiver) ?? (usable ? undefined : "it is given no work now");
+    const targets = policySet.targetsOf(waiver);
+    const message = policySet.whyUnusable(waiver) ?? (usable ? undefined : "it is given no work now");
     return { waiver, targets: scope ? intersectTargets(targets, scope) : targets, message };
   });
   return {
@@ -49,12 +49,12 @@ export async function keyPolicyOf(
     waits: WAITS,
     allowedTargets: allowedTargetsToJson(uniteTargets(...permitted.map(({ targets }) => targets))),
     waivers: permitted.map(waiverPolicyOf),
-    limits: limitsOf(caller, options),
-    ...(caller.caps && { caps: await capsOf(caller.keyId, caller.caps, store) }),
+    limits: policyLimitsOf(caller, options),
+    ...(caller.caps && { caps: await policyCapsOf(caller.keyId, caller.caps, store) }),
   };
 }
 
-async function capsOf(keyId: string, caps: KeyCaps, store: Store): Promise<PolicyCaps> {
+async function policyCapsOf(keyId: string, caps: KeyCaps, store: Store): Promise<PolicyCaps> {
   const { all, ends } = await mapStoreErrors(() => findDayUse(store, keyId));
   const left = (limit: bigint, used: bigint) => (used < limit ? limit - used : 0n);
   const { transactions, gas, senderTransactions, senderGas } = caps;
@@ -86,7 +86,7 @@ function waiverPolicyOf({
   };
 }
 
-function limitsOf({ limits }: Caller, options: KeyPolicyDependencies["options"]): PolicyLimits {
+function policyLimitsOf({ limits }: Caller, options: KeyPolicyDependencies["options"]): PolicyLimits {
   const { ratePerSecond, rateBurst, queueShare, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength } =
     limits;
   return {

@@ -22,43 +22,44 @@ import {
 } from "../chain/rpc.js";
 import { chunk } from "../util/chunk.js";
 
-/** A block by which something was read. */
+/** A block of the chain. */
 export interface BlockRef {
   readonly number: bigint;
   /** 0x hex. */
   readonly hash: string;
 }
 
-/** What the registry said of some waivers. */
+/** The policies of some waivers. */
 export interface RegistryReading {
-  /** No later than any of what was read: what has changed since tells itself by an event in a later block. */
+  /** A block no later than any of the policies. Every later change has its event in a later block. */
   readonly block: BlockRef;
-  /** In the order asked; undefined for an address that is no registered waiver. */
+  /** In the order of the request; undefined for an address that is no registered waiver. */
   readonly targets: readonly (readonly AllowedTarget[] | undefined)[];
 }
 
-/** The WaiverRegistry of the chain (D12), read by calls and followed by its events. */
+/** The chain's WaiverRegistry (D12), read by calls and followed by its events. */
 export interface Registry {
   /** @throws {@link RegistryUnreadableError}, or RpcUnavailableError if no node answers. */
   read(waivers: readonly Uint8Array[]): Promise<RegistryReading>;
   /**
-   * What has happened since a block: `nothing` (then with the block up to which that is known), `changed` if there
-   * was an event, `unclear` if events may have been missed: a reorg, a long gap, a node that gives no logs.
+   * Looks for events after a block.
+   * @returns `unchanged`, with the block up to which that holds; `changed` after an event; `unknown` if events may have
+   *   been missed: after a reorg or a long gap, or because the node gives no logs.
    * @throws RpcUnavailableError if no node answers.
    */
   changesSince(block: BlockRef): Promise<RegistryChanges>;
 }
 
 export type RegistryChanges =
-  | { readonly kind: "nothing"; readonly block: BlockRef }
-  | { readonly kind: "changed" | "unclear" };
+  | { readonly kind: "unchanged"; readonly block: BlockRef }
+  | { readonly kind: "changed" | "unknown" };
 
-/** Calls do not tell what the registry holds: another contract, none, or a node that runs no calls. */
+/** Calls cannot read the registry: the address has another contract or none, or the node runs no calls. */
 export class RegistryUnreadableError extends Error {
   override readonly name = "RegistryUnreadableError";
 }
 
-/** Blocks that are searched for events; after a longer gap everything is read again. */
+/** After a longer gap, all policies are read instead of the events. */
 const MAX_BLOCK_RANGE = 500n;
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
@@ -80,7 +81,7 @@ export function createRegistry(rpc: Rpc): Registry {
         registryCall(policyVersionCall(waiver)),
         registryCall(policyTargetsCall(waiver)),
       ]);
-      // First the block: what a call reads is of that block or a later one.
+      // The block comes first, so that each call reads the state of that block or of a later one.
       const outcomes = await readAll(rpc, [blockCall("latest"), ...calls]);
       const block = blockOf(outcomes[0]);
       if (block === undefined) throw new RpcUnavailableError("the node tells no latest block", "unknown");
@@ -90,9 +91,9 @@ export function createRegistry(rpc: Rpc): Registry {
     async changesSince(known) {
       const [head] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
       const number = quantityOf(head);
-      if (number === known.number) return { kind: "nothing", block: known };
+      if (number === known.number) return { kind: "unchanged", block: known };
       if (number === undefined || number < known.number || number - known.number > MAX_BLOCK_RANGE) {
-        return { kind: "unclear" };
+        return { kind: "unknown" };
       }
       const filter = {
         address: REGISTRY,
@@ -108,17 +109,17 @@ export function createRegistry(rpc: Rpc): Registry {
       const block = blockOf(now);
       const found = logs && "result" in logs ? logs.result : undefined;
       if (block === undefined || blockOf(before)?.hash !== known.hash || !Array.isArray(found)) {
-        return { kind: "unclear" };
+        return { kind: "unknown" };
       }
-      return found.length > 0 ? { kind: "changed" } : { kind: "nothing", block };
+      return found.length > 0 ? { kind: "changed" } : { kind: "unchanged", block };
     },
   };
 }
 
-/** In requests of bounded size. @throws RpcUnavailableError for the first call that no node answered. */
+/** Makes any number of calls, in requests of bounded size. @throws RpcUnavailableError for the first call without an answer. */
 async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
-  for (const part of chunk(calls, MAX_BATCH_CALLS)) outcomes.push(...(await rpc.read(part)));
+  for (const batch of chunk(calls, MAX_BATCH_CALLS)) outcomes.push(...(await rpc.read(batch)));
   for (const outcome of outcomes) {
     if ("error" in outcome && !(outcome.error instanceof RpcError)) throw outcome.error;
   }
@@ -141,7 +142,7 @@ function policyOf(
   }
 }
 
-/** What a node says that runs no calls, or whose registry is another contract; any other error may pass. */
+/** The messages of nodes that run no calls, or whose registry is another contract. Any other error may pass. */
 const UNSUPPORTED_CALL = /\bmethod\b.*\b(not found|not supported|not available|does not exist)|\brevert/i;
 const METHOD_NOT_FOUND = -32_601;
 
@@ -149,9 +150,9 @@ function bytesOf(outcome: RpcOutcome): Uint8Array {
   if ("error" in outcome) {
     const { error } = outcome;
     const message = `the node refuses a call of ${REGISTRY}: ${error.message}`;
-    const isForGood =
+    const isPermanent =
       error instanceof RpcError && (error.code === METHOD_NOT_FOUND || UNSUPPORTED_CALL.test(error.message));
-    throw isForGood
+    throw isPermanent
       ? new RegistryUnreadableError(message, { cause: error })
       : new RpcUnavailableError(message, "unknown", { cause: error });
   }

@@ -1,8 +1,8 @@
 import type { InnerTxRules } from "@gas-waiver/protocol";
 import { type Caller, scopeOf } from "../model/caller.js";
-import type { PolicySet } from "./policy.js";
+import type { PolicySet } from "./policySet.js";
 
-/** What an InnerTx of this caller must keep (D3): the chain's rules, the caller's limits, the policies of now. */
+/** @returns the rules for the caller's InnerTxs (D3): the chain's rules, the caller's limits, the current policies. */
 export function rulesFor(
   caller: Caller,
   { chainId, policies }: { readonly chainId: number; readonly policies: PolicySet },

@@ -4,34 +4,34 @@ import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { followRegistry } from "./followRegistry.js";
-import { configuredPolicies, type PolicySet, registryPolicies } from "./policy.js";
+import { configuredPolicies, type PolicySet, registryPolicies } from "./policySet.js";
 import { type Registry, RegistryUnreadableError } from "./registry.js";
 
-/** Where the service knows from what its waivers may send: the registry of the chain, its configuration, or both. */
+/** Knows what the waivers may send: from the chain's registry, from the configuration, or from both. */
 export interface PolicySource {
   /**
-   * What is known now. After the registry was read once, that is the last that it said, also while the node is away:
-   * what has changed meanwhile the chain itself refuses (D8). Before that, a configuration stands alone.
-   * @throws {@link ProtocolError} `CHAIN_UNAVAILABLE` if nothing is known yet: nothing can be accepted.
+   * Once the registry was read, this is its last state, also while the node is away: the chain itself refuses what is no
+   * longer allowed (D8). Before that, it is the configuration alone.
+   * @throws {@link ProtocolError} `CHAIN_UNAVAILABLE` if no policy is known yet, so that nothing can be accepted.
    */
   current(): PolicySet;
-  /** Why the waiver's lane can take no work, for a person; undefined if it can. Throws nothing. */
+  /** @returns one sentence, for a person, if the waiver's lane can take no work; undefined if it can. Never throws. */
   whyUnusable(waiver: Uint8Array): string | undefined;
-  /** Reads the registry, if it is a source, and follows it from then on. Resolves also if no node answers. */
+  /** Reads the registry, if it is a source, and starts to follow it. Resolves also if no node answers. */
   start(): Promise<void>;
-  /** There is a new block, or another waiver. */
+  /** Reads the registry again if it has changed. To be called with each new block, and when the waivers change. */
   refresh(): void;
   close(): Promise<void>;
 }
 
 export interface PolicySourceDependencies {
-  /** Undefined: the configuration alone is the source. */
+  /** Undefined if the configuration alone is the source. */
   readonly registry: Registry | undefined;
   readonly options: Pick<ResolvedOptions, "allowedTargets" | "pollIntervalMs">;
   readonly log: Logger;
-  /** The waivers whose lanes may take work: this replica's and others'. */
+  /** @returns the waivers whose lanes may take work, on this replica and others: 20 bytes each. */
   waivers(): readonly Uint8Array[];
-  /** Another policy is known. */
+  /** Called when the policies have changed. */
   onChange(): void;
 }
 
@@ -69,12 +69,12 @@ export function createPolicySource({
     });
   return {
     current() {
-      if (policies === undefined) throw unknownYet();
+      if (policies === undefined) throw policiesUnknown();
       return policies;
     },
     whyUnusable,
     async start() {
-      // It goes on trying: what cannot be read now may be readable when the node is back.
+      // The follower goes on trying until the node is back.
       await follower?.start().catch(() => {});
     },
     refresh: () => follower?.refresh(),
@@ -85,10 +85,14 @@ export function createPolicySource({
 }
 
 /**
- * A service that is told to follow a registry which calls cannot read would wait for ever.
- * @throws {@link StartError}; a node that does not answer is no reason.
+ * Checks that calls can read the registry at all. A service that follows an unreadable one would wait for ever. A node
+ * that does not answer proves nothing, and passes.
+ * @throws {@link StartError}.
  */
-export async function assertReadable(registry: Registry, waivers: readonly Uint8Array[]): Promise<void> {
+export async function assertRegistryReadable(
+  registry: Registry,
+  waivers: readonly Uint8Array[],
+): Promise<void> {
   try {
     await registry.read(waivers);
   } catch (error) {
@@ -102,7 +106,7 @@ export async function assertReadable(registry: Registry, waivers: readonly Uint8
   }
 }
 
-function unknownYet(): ProtocolError {
+function policiesUnknown(): ProtocolError {
   const message = "the chain's node has not told yet what may be sent; nothing was accepted";
   return new ProtocolError("CHAIN_UNAVAILABLE", message);
 }

@@ -1,4 +1,4 @@
-// What may be sent, by the chain's registry: followed, narrowed by a configuration, and when it cannot be read.
+// The policies of the chain's registry: followed, narrowed by a configuration, and unreadable.
 import { bytesToHex, hexToBytes, parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import type { ServerOptions } from "../../src/model/options.js";
@@ -22,7 +22,7 @@ const outcomes = async (service: TestService, ...transactions: string[]) =>
   (await service.submit(transactions)).map(outcomeOf);
 
 describe("a service that follows the registry", () => {
-  it("takes what the waiver may send from the first request on", async () => {
+  it("accepts the calls that the waiver may send, from the first request on", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
       "success",
@@ -33,7 +33,7 @@ describe("a service that follows the registry", () => {
     ]);
   });
 
-  it("hears of a wider policy, of a narrower one, and of one that is gone, by the next block", async () => {
+  it("applies a wider policy, a narrower one and a removed one with the next block", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     await decide(service, targets(TRANSFER, APPROVE));
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual(["success", "success"]);
@@ -48,7 +48,7 @@ describe("a service that follows the registry", () => {
     expect(await outcomes(service, transferOf(6))).toEqual(["success"]);
   });
 
-  it("says in /v1/ready that a waiver is not registered, and takes nothing for it", async () => {
+  it("is not ready while its only waiver is not registered, and names it", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry("none") });
     const { status, text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
     expect(status).toBe(503);
@@ -59,13 +59,13 @@ describe("a service that follows the registry", () => {
     });
   });
 
-  it("shows on the lane that its waiver was revoked, keeps what is queued, and works again when it is back", async () => {
+  it("stops the lane of a revoked waiver with the reason, and goes on with its queue when the waiver is back", async () => {
     const service = await services.start(
       { ...REGISTRY, requestTimeoutMs: 20_000 },
       { prepare: withRegistry() },
     );
     await service.submit([transferOf(1)]);
-    // It waits for its turn until after the revocation.
+    // The nonce gap keeps it queued until after the revocation.
     const waiting = service.submit([innerOf(2, 1)]);
     await service.until("select from submissions where state = 'queued'");
     service.node.chain.decide(WAIVER, undefined);
@@ -79,7 +79,7 @@ describe("a service that follows the registry", () => {
     await service.until("select from lanes where reason is null and broken_until < now()");
   });
 
-  it("asks for nothing but the head while no event comes", async () => {
+  it("reads nothing but the head of the chain while no event comes", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     const { node } = service;
     const asked: string[] = [];
@@ -95,7 +95,7 @@ describe("a service that follows the registry", () => {
     node.script = undefined;
   });
 
-  it("hears of a block over the node's WebSocket, and need not ask for it", async () => {
+  it("learns of a block over the node's WebSocket, without polling", async () => {
     const changes: Partial<ServerOptions> = { ...REGISTRY, pollIntervalMs: 600_000 };
     const service = await services.start(changes, {
       prepare(node) {
@@ -112,7 +112,7 @@ describe("a service that follows the registry", () => {
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 
-  it("reads everything again after a reorg, which may have taken an event away", async () => {
+  it("reads all policies again after a reorg, which may have removed an event", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
     await decide(service, targets(APPROVE));
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
@@ -123,7 +123,7 @@ describe("a service that follows the registry", () => {
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
   });
 
-  it("reads everything again where the node gives no logs", async () => {
+  it("reads all policies again for each block if the node gives no logs", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     const { registry } = service.node.chain;
     if (registry) registry.withoutLogs = true;
@@ -131,10 +131,9 @@ describe("a service that follows the registry", () => {
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 
-  it("hears what has changed while the node was away when it is back", async () => {
+  it("applies the last known policy while the node is away, and reads the changes when it is back", async () => {
     const service = await services.start({ ...REGISTRY, requestTimeoutMs: 100 }, { prepare: withRegistry() });
     await service.node.close();
-    // By the last known policy: what is accepted is not lost.
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
       "TIMEOUT/NOT_BROADCAST",
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
@@ -147,7 +146,7 @@ describe("a service that follows the registry", () => {
 });
 
 describe("GET /v1/policy", () => {
-  it("tells what this key may send, by which waiver, its limits, and how to sign", async () => {
+  it("answers the calls that this key may send, by waiver, its limits, and the marker and waits", async () => {
     const service = await services.start(
       { ...REGISTRY, maxGasLimit: 5_000_000n },
       { prepare: withRegistry() },
@@ -176,7 +175,7 @@ describe("GET /v1/policy", () => {
     expect(reply.status).toBe(401);
   });
 
-  it("says of a waiver that is not registered that it can send nothing, and why", async () => {
+  it("lists a waiver that is not registered without targets, and with the reason", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry("none") });
     const message = `${WAIVER} is not a registered waiver`;
     expect(await policyOf(service)).toMatchObject({
@@ -185,7 +184,7 @@ describe("GET /v1/policy", () => {
     });
   });
 
-  it("needs no chain where the configuration says what may be sent", async () => {
+  it("needs no node if the configuration alone is the source", async () => {
     const service = await services.start();
     await service.node.close();
     const selectors = [APPROVE, TRANSFER].map(bytesToHex);
@@ -194,7 +193,7 @@ describe("GET /v1/policy", () => {
 });
 
 describe("a service with a configuration beside the registry", () => {
-  it("takes only what both permit", async () => {
+  it("accepts only calls that both permit", async () => {
     const narrow = { ...BOTH, allowedTargets: targets(APPROVE) };
     const service = await services.start(narrow, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
@@ -202,7 +201,7 @@ describe("a service with a configuration beside the registry", () => {
       "success",
     ]);
     service.node.chain.decide(WAIVER, targets(TRANSFER));
-    // Nothing is left that both permit.
+    // Now no call is permitted by both.
     await untilPolicy(service, undefined);
     expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
@@ -212,13 +211,13 @@ describe("a service with a configuration beside the registry", () => {
 });
 
 describe("a service that starts without the registry", () => {
-  it("does not start where calls cannot read it, and says what to configure", async () => {
+  it("does not start if calls cannot read it, and names the setting to use", async () => {
     await expect(services.start(REGISTRY)).rejects.toThrow(
       /^the WaiverRegistry at 0x0{36}f334 cannot be read: .*; configure what may be sent/,
     );
   });
 
-  it("refuses while no node has told what may be sent, and takes work when one has", async () => {
+  it("answers 503 until a node has told the policies, and then accepts", async () => {
     const first = await services.start(REGISTRY, { prepare: withRegistry() });
     await first.submit([transferOf(1)]);
     await first.server.close();
@@ -236,7 +235,7 @@ describe("a service that starts without the registry", () => {
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
   });
 
-  it("takes work by its configuration meanwhile, if it has one", async () => {
+  it("accepts by its configuration in the meantime, if it has one", async () => {
     const first = await services.start(BOTH, { prepare: withRegistry() });
     await first.submit([transferOf(1)]);
     await first.server.close();

@@ -1,4 +1,4 @@
-// Waivers whose policies differ: which of them carries what, and what waits for one that may.
+// Waivers with different policies: each call goes to a waiver that may carry it, or waits for one.
 import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
@@ -32,12 +32,12 @@ describe("two waivers with different policies", () => {
   const carriers = (service: TestService) =>
     service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 
-  it("carry what they may, also of a sender whose work is under way with the other", async () => {
+  it("each carry their calls, also of a sender with a transaction in flight in the other lane", async () => {
     const service = await services.start(KEYS, { prepare, automine: false });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
     const later = service.submit([innerOf(1, 1, { data: APPROVE })]);
-    // It is in the other lane, and waits there for its turn.
+    // It is queued in the other lane until the first is included.
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(SECOND_WAIVER),
     ]);
@@ -46,7 +46,7 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
-  it("let a sender's later transaction wait for the earlier one longer than for one that is missing", async () => {
+  it("report no NONCE_GAP for a transaction while the other lane holds the earlier nonce", async () => {
     const changes = { ...KEYS, nonceGapTimeoutMs: 50 };
     const service = await services.start(changes, { prepare, automine: false });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
@@ -56,17 +56,17 @@ describe("two waivers with different policies", () => {
       const { value } = await lines.next();
       return [value?.index, outcomeOf(value)];
     };
-    // Of the second user there is nothing with nonce 0.
+    // The second user has no transaction with nonce 0.
     expect(await next()).toEqual([1, "VALIDATION_FAILED/NONCE_GAP"]);
     service.node.mine();
     expect(await next()).toEqual([0, "success"]);
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
-  it("hand on what is queued when a policy is narrowed, if the other permits it", async () => {
+  it("pass queued submissions on when a policy is narrowed, if the other permits them", async () => {
     const service = await services.start(KEYS, { prepare });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
-    // It waits for the one before it.
+    // The nonce gap keeps it queued.
     const waiting = service.submit([innerOf(1, 1)]);
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(WAIVER),
@@ -81,7 +81,7 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([SECOND_WAIVER]);
   });
 
-  it("keep what only a lane that is stopped could carry, until it is open again", async () => {
+  it("keep submissions that only a stopped lane may carry, until that lane is open again", async () => {
     const service = await services.start(KEYS, { prepare });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     await setLaneState(service, SECOND_WAIVER, "stopped");
@@ -96,7 +96,7 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
-  it("hand on what is queued when the waiver is revoked, if the other permits it", async () => {
+  it("pass queued submissions on when the waiver is revoked, if the other permits them", async () => {
     const service = await services.start(KEYS, {
       prepare(node) {
         withRegistry(targets(TRANSFER))(node);
@@ -118,7 +118,7 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).not.toContain(first);
   });
 
-  it("leave to the chain what neither permits any more (D8)", async () => {
+  it("send submissions that neither permits any more, for the chain to refuse (D8)", async () => {
     const service = await services.start(KEYS, { prepare });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     const waiting = service.submit([innerOf(1, 1)]);

@@ -2,7 +2,7 @@ import { type AllowedTarget, ProtocolError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { APPROVE, TOKEN, TRANSFER } from "../../test/support/user.js";
-import { configuredPolicies, registryPolicies } from "./policy.js";
+import { configuredPolicies, registryPolicies } from "./policySet.js";
 
 const [FIRST, SECOND, STRANGER] = [bytes(20, 1), bytes(20, 2), bytes(20, 3)];
 const OTHER = bytes(20, 9);
@@ -13,7 +13,7 @@ const known = (first: AllowedTarget[] | undefined, second: AllowedTarget[] | und
 ];
 
 describe("the policies of several waivers", () => {
-  it("permit what one of them permits, and tell which", () => {
+  it("permit each call that one of them permits, and tell which", () => {
     const policies = registryPolicies(known(on(TRANSFER), on(APPROVE)), undefined);
     expect(policies.waiversDiffer).toBe(true);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
@@ -24,7 +24,7 @@ describe("the policies of several waivers", () => {
     expect(policies.waiversFor(OTHER, APPROVE)).toEqual([]);
   });
 
-  it("are no question of which where they permit the same, however they are written", () => {
+  it("do not differ if they permit the same calls, however they are written", () => {
     const [one, two] = [on(TRANSFER, APPROVE), [...on(APPROVE), ...on(TRANSFER)]];
     const policies = registryPolicies(known(one, two), undefined);
     expect(policies.waiversDiffer).toBe(false);
@@ -32,7 +32,7 @@ describe("the policies of several waivers", () => {
     expect(policies.targetsOf(FIRST)).toEqual(policies.targetsOf(SECOND));
   });
 
-  it("are narrowed by a configuration, whose refusal comes first", () => {
+  it("are narrowed by the configuration, whose refusal comes first", () => {
     const policies = registryPolicies(known(on(TRANSFER, APPROVE), [{ address: "*" }]), on(TRANSFER));
     expect(policies.waiversDiffer).toBe(false);
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
@@ -41,7 +41,7 @@ describe("the policies of several waivers", () => {
     expect(policies.targetsOf(SECOND)).toEqual(on(TRANSFER));
   });
 
-  it("say of each waiver whether it can be used", () => {
+  it("tell for each waiver why it cannot be used", () => {
     const policies = registryPolicies(known(on(TRANSFER), undefined), undefined);
     expect(policies.whyUnusable(FIRST)).toBeUndefined();
     expect(policies.whyUnusable(SECOND)).toContain("is not a registered waiver");
@@ -50,7 +50,7 @@ describe("the policies of several waivers", () => {
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
   });
 
-  it("permit nothing where no waiver is registered, and say that this is why", () => {
+  it("refuse every call with WAIVER_NOT_REGISTERED if no waiver is registered", () => {
     const policies = registryPolicies(known(undefined, undefined), on(TRANSFER));
     expect(() => policies.check(TOKEN, TRANSFER)).toThrow(ProtocolError);
     expect(() => policies.check(TOKEN, TRANSFER)).toThrow("none of this service's waivers is registered");
@@ -59,7 +59,7 @@ describe("the policies of several waivers", () => {
 });
 
 describe("a configured policy", () => {
-  it("is every waiver's, also of one that nobody has heard of", () => {
+  it("holds for every waiver, unknown ones too", () => {
     const policies = configuredPolicies(on(TRANSFER));
     expect(policies.check(TOKEN, TRANSFER)).toBe("allowed");
     expect(policies.check(TOKEN, APPROVE)).toBe("selector not allowed");
