@@ -15,4 +15,4 @@ export { InvalidOptionsError, StartError } from "./model/errors.js";
 export type { KeyTermsJson } from "./model/keyTerms.js";
 export { DEFAULTS, type ServerOptions } from "./model/options.js";
 export { isOrigin } from "./model/origins.js";
-export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes.js";
+export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";

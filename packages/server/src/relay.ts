@@ -21,9 +21,9 @@ import { createPolicySource } from "./policy/source.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
-import type { LaneStatus } from "./store/lanes.js";
-import { registerLane } from "./store/lease.js";
-import { databaseNow } from "./store/queue.js";
+import { databaseNow } from "./store/databaseNow.js";
+import type { LaneStatus } from "./store/lanes/laneStatus.js";
+import { registerLane } from "./store/lanes/lease.js";
 import type { Store } from "./store/store.js";
 
 export interface RelayParts {

@@ -1,8 +1,8 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
-import { findSenderSubmissions, type SenderSubmission } from "../store/senderSubmissions.js";
 import type { Store } from "../store/store.js";
+import { findSenderSubmissions, type SenderSubmission } from "../store/submissions/senderSubmissions.js";
 import { checkSender, type SenderState, type SenderTransaction, type SenderVerdict } from "./sender.js";
 
 /** A transaction that keeps every rule which does not depend on its sender's account. */

@@ -1,7 +1,7 @@
 import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import type { Caller, KeyCaps } from "../model/caller.js";
-import { findDayUse } from "../store/capUse.js";
+import { findDayUse } from "../store/keys/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type IndexedTransaction, loadAccounts, type SenderAccounts } from "./accounts.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
-import type { SenderSubmission } from "../store/senderSubmissions.js";
+import type { SenderSubmission } from "../store/submissions/senderSubmissions.js";
 import { checkSender, type SenderState, type SenderTransaction } from "./sender.js";
 
 const SENDER = bytes(20, 1);

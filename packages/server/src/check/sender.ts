@@ -1,5 +1,5 @@
 import { bytesEqual, bytesToHex, ProtocolError } from "@gas-waiver/protocol";
-import type { SenderSubmission } from "../store/senderSubmissions.js";
+import type { SenderSubmission } from "../store/submissions/senderSubmissions.js";
 
 /** A transaction of one sender that keeps every rule which does not depend on the sender's account. */
 export interface SenderTransaction {

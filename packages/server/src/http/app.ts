@@ -2,7 +2,7 @@ import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
-import { createTokenStore } from "../store/tokenStore.js";
+import { createTokenStore } from "../store/keys/tokenStore.js";
 import { createAuthenticator } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { registerCors } from "./cors.js";

@@ -7,7 +7,7 @@ import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { LineSource, ResultLines } from "../results/lines.js";
-import type { Acceptance, Applicant } from "../store/accept.js";
+import type { Acceptance, Applicant } from "../store/accept/applicant.js";
 import { createBatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);

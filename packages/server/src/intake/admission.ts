@@ -1,7 +1,7 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { queueLengths } from "../store/queueLengths.js";
+import { queueLengths } from "../store/accept/queueLengths.js";
 import type { Store } from "../store/store.js";
 
 /** Bounds the queue of submissions that wait for a broadcast (D22). A request is admitted whole or not at all. */

@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { LineSource } from "../results/lines.js";
-import { CompetitorGoneError } from "../store/accept.js";
-import { acceptOfKey } from "../store/acceptAll.js";
-import type { Accept } from "../store/groupAccepts.js";
+import { acceptOfKey } from "../store/accept/acceptAll.js";
+import { CompetitorGoneError } from "../store/accept/competitors.js";
+import type { Accept } from "../store/accept/groupAccepts.js";
 import {
   type Decisions,
   findIdempotentRequest,
   type IdempotentRequest,
   lockIdempotentRequest,
   saveDecisions,
-} from "../store/idempotentRequests.js";
-import { findSubmissions } from "../store/lookup.js";
+} from "../store/accept/idempotentRequests.js";
 import type { Queryable, Store } from "../store/store.js";
+import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { inTransaction, isTransactionConflict } from "../store/transaction.js";
 import { createFairSemaphore } from "../util/fairSemaphore.js";
 

@@ -11,7 +11,7 @@ import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
-import { createAcceptAll } from "../store/acceptAll.js";
+import { createAcceptAll } from "../store/accept/acceptAll.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";

@@ -2,7 +2,7 @@ import type { ProtocolError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
 import { parseTerms } from "../model/keyTerms.js";
-import type { StoredKey } from "../store/apiKeys.js";
+import type { StoredKey } from "../store/keys/apiKeys.js";
 import { hashOfKey } from "./apiKey.js";
 import { CachedKey } from "./cachedKey.js";
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { ProtocolError, type Reason } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
-import type { StoredKey } from "../store/apiKeys.js";
+import type { StoredKey } from "../store/keys/apiKeys.js";
 
 /** An accepted key, for as long as the connection or stream that it opened. */
 export interface Grant {

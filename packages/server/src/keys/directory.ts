@@ -1,8 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Caller, KeyLimits } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
-import { findKeysChangedSince, type StoredKey } from "../store/apiKeys.js";
 import { isStoreUnavailable } from "../store/database.js";
+import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
 import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";

@@ -1,5 +1,7 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
+import { lastChain } from "../store/chains.js";
+import { databaseNow } from "../store/databaseNow.js";
 import {
   findKey,
   inKeyTransaction,
@@ -8,17 +10,15 @@ import {
   listKeys,
   type StoredKey,
   updateKey,
-} from "../store/apiKeys.js";
-import { findDayUse } from "../store/capUse.js";
-import { lastChain } from "../store/chains.js";
+} from "../store/keys/apiKeys.js";
+import { findDayUse } from "../store/keys/capUse.js";
 import {
   type AuditQuery,
   auditEntries,
   type KeyAction,
   type KeyChanges,
   recordChange,
-} from "../store/keyAudit.js";
-import { databaseNow } from "../store/queue.js";
+} from "../store/keys/keyAudit.js";
 import type { Queryable, Store } from "../store/store.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";

@@ -1,6 +1,6 @@
 import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
-import type { StoredKey } from "../store/apiKeys.js";
-import type { AuditEntry } from "../store/keyAudit.js";
+import type { StoredKey } from "../store/keys/apiKeys.js";
+import type { AuditEntry } from "../store/keys/keyAudit.js";
 
 /** The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its terms. */
 export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";

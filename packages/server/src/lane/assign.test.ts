@@ -5,10 +5,10 @@ import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { createSigner } from "../signing/signer.js";
-import { accept } from "../store/accept.js";
-import type { SavedSigned } from "../store/advance.js";
-import type { HeldLane } from "../store/lease.js";
+import { accept } from "../store/accept/accept.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
+import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./lane.js";
 

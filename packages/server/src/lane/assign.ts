@@ -1,15 +1,12 @@
 import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
-import { type SignedSubmission, saveRequeued, saveSigned } from "../store/advance.js";
-import {
-  type AssignedNonce,
-  findAssignedNonces,
-  findFirstFreeNonce,
-  type InFlightSubmission,
-} from "../store/inFlight.js";
-import { type LaneSnapshot, type QueuedSubmission, readLaneSnapshot } from "../store/laneSnapshot.js";
-import type { HeldLane } from "../store/lease.js";
-import { postponeQueued } from "../store/queue.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../store/lanes/inFlight.js";
+import { type LaneSnapshot, type QueuedSubmission, readLaneSnapshot } from "../store/lanes/laneSnapshot.js";
+import { type AssignedNonce, findAssignedNonces, findFirstFreeNonce } from "../store/lanes/waiverNonces.js";
 import type { Store } from "../store/store.js";
+import { postponeQueued } from "../store/transitions/postponeQueued.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import type { LaneContext } from "./lane.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { freeNonces, planSender, type SenderPlan } from "./plan.js";

@@ -3,10 +3,12 @@ import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/sub
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { SubmissionUpdate } from "../results/results.js";
-import { saveRequeued, saveSigned } from "../store/advance.js";
-import { type HeldLane, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
-import { findSubmissions } from "../store/lookup.js";
+import { type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
+import { releaseLease, takeLease } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
+import { findSubmissions } from "../store/submissions/findSubmissions.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import { saveSigned } from "../store/transitions/saveSigned.js";
 import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
 
 const NEVER_MS = 3_600_000;

@@ -1,10 +1,10 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import type { Results } from "../results/results.js";
-import { saveBroadcast } from "../store/advance.js";
-import type { InFlightSubmission } from "../store/inFlight.js";
-import { type ChangedSubmission, type HeldLane, LeaseLostError } from "../store/lease.js";
+import { type ChangedSubmission, type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
+import { saveBroadcast } from "../store/transitions/saveBroadcast.js";
 
 /** What names the bytes that a node took: a submission may be signed anew later. */
 export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash">;

@@ -1,10 +1,10 @@
 import { bytesEqual, type SendVerdict } from "@gas-waiver/protocol";
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
 import type { Failure } from "../model/submission.js";
-import { saveRequeued } from "../store/advance.js";
-import { findInFlight, type InFlightSubmission } from "../store/inFlight.js";
-import type { HeldLane } from "../store/lease.js";
-import { findWithdrawnWrappers } from "../store/withdrawnWrappers.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
+import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { LaneContext } from "./lane.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { createSenderGaps, type SenderGaps } from "./senderGaps.js";

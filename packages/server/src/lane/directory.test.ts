@@ -5,8 +5,9 @@ import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/sub
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../test/support/user.js";
-import { setBreaker, setLaneState } from "../store/lanes.js";
-import { registerLane, takeLease } from "../store/lease.js";
+import { registerLane, takeLease } from "../store/lanes/lease.js";
+import { setBreaker } from "../store/lanes/setBreaker.js";
+import { setLaneState } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
 import { type LaneDirectory, openLaneDirectory } from "./directory.js";
 

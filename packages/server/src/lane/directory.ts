@@ -1,7 +1,8 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import { findLaneStatuses, type LaneStatus, moveQueuedWork } from "../store/lanes.js";
+import { findLaneStatuses, type LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Store } from "../store/store.js";
+import { moveQueuedWork } from "../store/transitions/moveQueuedWork.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 
 /** What this replica knows of all lanes, its own and others': refreshed all the time, maybe a moment old. */

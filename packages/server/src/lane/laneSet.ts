@@ -1,5 +1,5 @@
 import { bytesEqual, privateKeyToAddress } from "@gas-waiver/protocol";
-import { registerLane } from "../store/lease.js";
+import { registerLane } from "../store/lanes/lease.js";
 import { type Lane, type LaneDependencies, startLane } from "./lane.js";
 
 /** The lanes of the keys that this replica has. */

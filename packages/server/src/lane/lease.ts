@@ -1,5 +1,6 @@
 import type { Logger } from "../model/log.js";
-import { type HeldLane, type Lease, LeaseLostError, releaseLease, takeLease } from "../store/lease.js";
+import { type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
+import { type Lease, releaseLease, takeLease } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
 
 export interface KeepLeaseDependencies {

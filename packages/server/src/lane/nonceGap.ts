@@ -1,7 +1,7 @@
 import { fetchNonces } from "../chain/nonces.js";
-import type { QueuedSender, QueuedSubmission } from "../store/laneSnapshot.js";
-import type { HeldLane } from "../store/lease.js";
-import { findLowestNoncesElsewhere } from "../store/queue.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { QueuedSender, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
+import { findLowestNoncesElsewhere } from "../store/lanes/lowestNoncesElsewhere.js";
 import type { LaneContext } from "./lane.js";
 import { planSender, type SenderPlan } from "./plan.js";
 

@@ -1,5 +1,5 @@
 import type { Failure } from "../model/submission.js";
-import type { QueuedSubmission } from "../store/laneSnapshot.js";
+import type { QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 
 /** What a lane is to do with the submissions of one sender (D20). */
 export interface SenderPlan {

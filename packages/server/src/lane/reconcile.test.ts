@@ -4,10 +4,10 @@ import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
 import type { SubmissionUpdate } from "../results/results.js";
-import { findInFlight } from "../store/inFlight.js";
-import type { HeldLane } from "../store/lease.js";
-import { findSubmissions } from "../store/lookup.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findInFlight } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
+import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import {
   type Candidate,
   CONFIRM_MS,

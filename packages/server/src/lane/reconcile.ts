@@ -3,11 +3,14 @@ import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Failure } from "../model/submission.js";
 import type { Results } from "../results/results.js";
-import { saveFailed, saveIncluded, saveRequeued } from "../store/advance.js";
-import { countForeignUses, setLaneState } from "../store/lanes.js";
-import type { HeldLane } from "../store/lease.js";
+import { countForeignUses } from "../store/lanes/countForeignUses.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { setLaneState } from "../store/lanes/setLaneState.js";
+import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
-import { findWithdrawnWrappers } from "../store/withdrawnWrappers.js";
+import { saveFailed } from "../store/transitions/saveFailed.js";
+import { saveIncluded } from "../store/transitions/saveIncluded.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { chunk } from "../util/chunk.js";
 
 /** A submission whose outcome the chain is to tell. */

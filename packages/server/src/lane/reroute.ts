@@ -1,7 +1,8 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { QueuedSender } from "../store/laneSnapshot.js";
-import type { HeldLane } from "../store/lease.js";
-import { postponeQueued, rerouteQueued } from "../store/queue.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { QueuedSender } from "../store/lanes/laneSnapshot.js";
+import { postponeQueued } from "../store/transitions/postponeQueued.js";
+import { rerouteQueued } from "../store/transitions/rerouteQueued.js";
 import type { LaneContext } from "./lane.js";
 
 /** When what no lane can carry now is looked at again. */

@@ -1,6 +1,6 @@
 import { bytesToHex, type SendVerdict } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
-import type { InFlightSubmission } from "../store/inFlight.js";
+import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 
 /**
  * A pool that takes nonces with gaps also takes what cannot run: a sender's later transaction, although the earlier

@@ -1,6 +1,6 @@
-import { findUnfinished } from "../store/inFlight.js";
-import type { HeldLane } from "../store/lease.js";
-import { forgetWithdrawnWrappers } from "../store/withdrawnWrappers.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findUnfinished } from "../store/lanes/unfinished.js";
+import { forgetWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { LaneContext } from "./lane.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH, reconcile } from "./reconcile.js";
 

@@ -1,13 +1,10 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { saveFinal, saveReorged, saveRequeued } from "../store/advance.js";
-import {
-  findCandidatesBelow,
-  findInFlight,
-  findUnfinalized,
-  type InFlightSubmission,
-  type UnfinalizedSubmission,
-} from "../store/inFlight.js";
-import type { HeldLane } from "../store/lease.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findCandidatesBelow, findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
+import { findUnfinalized, type UnfinalizedSubmission } from "../store/lanes/unfinalized.js";
+import { saveFinal } from "../store/transitions/saveFinal.js";
+import { saveReorged } from "../store/transitions/saveReorged.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { type Broadcaster, NotBroadcastError } from "./broadcaster.js";
 import type { LaneContext } from "./lane.js";
 import { RECEIPT_BATCH, reconcile } from "./reconcile.js";

@@ -1,5 +1,9 @@
 import type { LaneDependencies } from "../lane/lane.js";
-import { expireQueued, findOverdueQueued, type OverdueSubmission } from "../store/queue.js";
+import {
+  expireQueued,
+  findOverdueQueued,
+  type OverdueSubmission,
+} from "../store/transitions/expireQueued.js";
 
 /** Between two looks for work that has waited too long. */
 const LOOK_MS = 1_000;

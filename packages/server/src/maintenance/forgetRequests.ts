@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { forgetIdempotentRequests } from "../store/idempotentRequests.js";
+import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js";
 import type { Store } from "../store/store.js";
 
 /** Between two looks for requests that are old. */

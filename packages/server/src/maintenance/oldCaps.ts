@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { forgetOldCaps } from "../store/capUse.js";
+import { forgetOldCaps } from "../store/keys/capUse.js";
 import type { Store } from "../store/store.js";
 
 const INTERVAL_MS = 3_600_000;

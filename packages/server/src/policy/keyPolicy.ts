@@ -13,7 +13,7 @@ import {
 } from "@gas-waiver/protocol";
 import type { Caller, KeyCaps } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { findDayUse } from "../store/capUse.js";
+import { findDayUse } from "../store/keys/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import type { PolicySet } from "./policySet.js";

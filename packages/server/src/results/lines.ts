@@ -12,8 +12,8 @@ import {
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../model/submission.js";
-import { findSubmissions } from "../store/lookup.js";
 import type { Store } from "../store/store.js";
+import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { type Results, type SubmissionUpdate, updateOf } from "./results.js";
 
 /** A transaction of a request: refused already, or a submission whose result is awaited. */

@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import { KEYS_CHANNEL } from "../store/apiKeys.js";
+import { KEYS_CHANNEL } from "../store/keys/apiKeys.js";
 import { listen, notify } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import type { SubmissionUpdate } from "./results.js";

@@ -1,8 +1,8 @@
 import type { Logger } from "../model/log.js";
 import type { Failure, Submission } from "../model/submission.js";
-import type { ChangedSubmission } from "../store/lease.js";
-import { findSubmissions } from "../store/lookup.js";
+import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
+import { findSubmissions } from "../store/submissions/findSubmissions.js";
 
 /** News of a submission: of a broadcast as soon as the node has taken it, of the rest after it was committed. */
 export type SubmissionUpdate =

@@ -1,7 +1,7 @@
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
-import { findReadableSubmissions } from "../store/readers.js";
+import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { type LineSource, linesOf, type ResultLinesOptions } from "./lines.js";
 
 /**

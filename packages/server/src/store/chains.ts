@@ -1,7 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { FAILED_COLUMNS, finishStatement } from "./finish.js";
-import { toBuffer } from "./rows.js";
 import type { Queryable, Store } from "./store.js";
+import { toBuffer } from "./submissionRow.js";
+import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.js";
 
 /** What the node says it is. */
 export interface ChainIdentity {

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { applicantOf, laneIn } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { restAfter } from "../maintenance/vacuum.js";
-import { accept } from "./accept.js";
-import { saveFailed } from "./advance.js";
+import { accept } from "./accept/accept.js";
 import type { Store } from "./store.js";
+import { saveFailed } from "./transitions/saveFailed.js";
 import { vacuumUnfinished } from "./vacuum.js";
 
 let store: Store;

@@ -1,4 +1,4 @@
-import { prepared } from "./parameters.js";
+import { prepared } from "./statements.js";
 import type { Store } from "./store.js";
 
 /** Dead rows that are worth a vacuum: what a busy second leaves behind. */

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { openLaneAdmin } from "../../src/lane/admin.js";
-import type { LaneState } from "../../src/store/lanes.js";
+import type { LaneState } from "../../src/store/lanes/laneStatus.js";
 import type { TestService } from "./testService.js";
 
 /** The status of each lane, keyed by its waiver's address. */

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { decodeInnerTx, hashTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { SubmissionState } from "../../src/model/submission.js";
-import { type Applicant, accept } from "../../src/store/accept.js";
-import {
-  saveBroadcast,
-  saveFailed,
-  saveIncluded,
-  saveReorged,
-  saveRequeued,
-  saveSigned,
-} from "../../src/store/advance.js";
+import { accept } from "../../src/store/accept/accept.js";
+import type { Applicant } from "../../src/store/accept/applicant.js";
 import { adoptChain } from "../../src/store/chains.js";
-import { type ChangedSubmission, type HeldLane, registerLane, takeLease } from "../../src/store/lease.js";
+import type { ChangedSubmission, HeldLane } from "../../src/store/lanes/heldLane.js";
+import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
+import { saveBroadcast } from "../../src/store/transitions/saveBroadcast.js";
+import { saveFailed } from "../../src/store/transitions/saveFailed.js";
+import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
+import { saveReorged } from "../../src/store/transitions/saveReorged.js";
+import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
+import { saveSigned } from "../../src/store/transitions/saveSigned.js";
 import { CHAIN_ID } from "./modelChain.js";
 import { type Changes, innerOf, WAIVER } from "./user.js";
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
+import { createTokenStore, type TokenStore } from "../../store/keys/tokenStore.js";
 import type { Store } from "../../store/store.js";
-import { createTokenStore, type TokenStore } from "../../store/tokenStore.js";
 import { RateExceededError } from "./localRateLimiter.js";
 import { createRateLimiter, type RateLimiter } from "./rateLimiter.js";
 

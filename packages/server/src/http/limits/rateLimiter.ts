@@ -1,5 +1,5 @@
 import type { Logger } from "../../model/log.js";
-import type { TokenStore } from "../../store/tokenStore.js";
+import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { within } from "../../util/within.js";
 import {
   createLocalRateLimiter,

@@ -1,5 +1,5 @@
 import type { RateLimits } from "../../model/caller.js";
-import type { TokenStore } from "../../store/tokenStore.js";
+import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { type RateExceededError, type RateState, rateExceeded, rateStateOf } from "./localRateLimiter.js";
 
 /** A request for which this replica has too few tokens. */

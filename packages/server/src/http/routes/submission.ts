@@ -1,7 +1,7 @@
 import { ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
+import { findReadableSubmissions } from "../../store/accept/readAccess.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
-import { findReadableSubmissions } from "../../store/readers.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 import { toSubmissionRecord } from "./submissionRecord.js";

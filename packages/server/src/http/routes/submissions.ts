@@ -11,8 +11,14 @@ import {
 import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/caller.js";
-import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../../store/list.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
+import {
+  firstIdAt,
+  HIGHEST_ID,
+  type ListFilter,
+  LOWEST_ID,
+  listSubmissions,
+} from "../../store/submissions/listSubmissions.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { acceptsGzip } from "../body/gzip.js";
 import { addVary } from "../vary.js";

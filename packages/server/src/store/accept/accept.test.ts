@@ -1,0 +1,153 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
+import { silent } from "../../../test/support/testPostgres.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import type { HeldLane } from "../lanes/heldLane.js";
+import { openStore, type Store } from "../store.js";
+import { saveIncluded } from "../transitions/saveIncluded.js";
+import { accept } from "./accept.js";
+import type { Acceptance, Applicant } from "./applicant.js";
+
+let databaseUrl: string;
+let store: Store;
+let lane: HeldLane;
+let place: { chain: number; origin: string };
+useTestStore("perTest", async (opened, url) => {
+  store = opened;
+  databaseUrl = url;
+  lane = await laneIn(store);
+  place = { chain: lane.chain, origin: lane.owner };
+});
+
+/** The same InnerTx, sent again. */
+const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7() });
+
+/** `accepted`, or `known` or `conflict` and with which submission. */
+function told(acceptances: readonly Acceptance[]): string[] {
+  return acceptances.map((a) => {
+    if (a.kind === "accepted") return a.kind;
+    if (a.kind === "capped") return a.kind;
+    return `${a.kind} ${a.kind === "known" ? a.submission.id : a.with.id}`;
+  });
+}
+
+const inclusionOf = (id: string) => ({
+  ...{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n },
+  ...{ reverted: false, foreign: false },
+});
+
+const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
+
+describe("accepting", () => {
+  it("takes each InnerTx once, also twice in one batch (D18)", async () => {
+    const first = applicantOf(1);
+    const other = applicantOf(2);
+    const answers = await accept(store, place, [first, again(first), other]);
+    expect(told(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
+    expect(await countRows()).toBe(2);
+  });
+
+  it.each(["queued", "signed", "broadcast", "included"] as const)(
+    "knows an InnerTx that is %s",
+    async (state) => {
+      const applicant = applicantOf(1);
+      const id = await submissionIn(state, store, lane, applicant);
+      const [answer] = await accept(store, place, [again(applicant)]);
+      expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
+    },
+  );
+
+  it("knows an InnerTx that is included for good", async () => {
+    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    await saveIncluded(store, lane, [inclusionOf(id)], true);
+    expect((await store.pool.query("select from unfinished")).rowCount).toBe(0);
+    const [answer] = await accept(store, place, [again(applicantOf(1))]);
+    expect(answer).toMatchObject({ kind: "known", submission: { id, state: "included" } });
+    const [other] = await accept(store, place, [applicantOf(1, 0, { gasLimit: 90_000n })]);
+    expect(other).toMatchObject({ kind: "conflict", with: { id } });
+  });
+
+  it("knows an InnerTx that becomes included for good while it is being written", async () => {
+    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    const client = await store.pool.connect();
+    await client.query("begin");
+    await saveIncluded({ ...store, pool: client as never }, lane, [inclusionOf(id)], true);
+    const writing = accept(store, place, [again(applicantOf(1))]);
+    // It waits for the row that is on its way from one table to the other.
+    let waits = 0;
+    for (let looks = 0; waits === 0 && looks < 10_000; looks++) {
+      const waiting = await store.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+      waits = waiting.rowCount ?? 0;
+    }
+    expect(waits).toBe(1);
+    await client.query("commit");
+    client.release();
+    expect(told(await writing)).toEqual([`known ${id}`]);
+    expect(await countRows()).toBe(1);
+  });
+
+  it("that is done again, because its answer was lost, finds what it took, also if that has failed since", async () => {
+    const applicant = applicantOf(1);
+    const id = await submissionIn("failed", store, lane, applicant);
+    expect(told(await accept(store, place, [applicant]))).toEqual(["accepted"]);
+    expect(await store.pool.query("select id, state from submissions")).toMatchObject({
+      rows: [{ id, state: "failed" }],
+    });
+  });
+
+  it("takes an InnerTx again after a final failure, under a new id (D18)", async () => {
+    const applicant = applicantOf(1);
+    const failed = await submissionIn("failed", store, lane, applicant);
+    const retry = again(applicant);
+    expect(told(await accept(store, place, [retry]))).toEqual(["accepted"]);
+    expect(told(await accept(store, place, [again(applicant)]))).toEqual([`known ${retry.id}`]);
+    expect(retry.id).not.toBe(failed);
+    expect(await countRows()).toBe(2);
+  });
+
+  it("refuses another InnerTx with the same sender and nonce, the first of the batch first (D20)", async () => {
+    const first = applicantOf(1, 0);
+    const rival = applicantOf(1, 0, { gasLimit: 90_000n });
+    for (const [one, two] of [
+      [first, rival],
+      [applicantOf(2, 0, { gasLimit: 90_000n }), applicantOf(2, 0)],
+    ] as const) {
+      const answers = await accept(store, place, [one, two, again(two)]);
+      expect(told(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
+    }
+    await STEPS.failed(store, lane, first.id);
+    expect(told(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
+  });
+
+  it("keeps a nonce of 2^64-2 and an InnerTx without a selector as they are", async () => {
+    const applicant = { ...applicantOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
+    await accept(store, place, [applicant]);
+    const [answer] = await accept(store, place, [again(applicant)]);
+    expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
+  });
+
+  it("from several processes at once makes one submission of one InnerTx, in whatever order they come", async () => {
+    const others = await Promise.all(Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)));
+    const stores = [store, ...others];
+    try {
+      for (let round = 0; round < 5; round++) {
+        const batch = Array.from({ length: 100 }, (_, i) => applicantOf(1 + round * 100 + i));
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, (_, i) => {
+            const mine = batch.map(again);
+            return accept(stores[i % 4] ?? store, place, i % 2 ? mine : mine.reverse());
+          }),
+        );
+        expect(answers.flat().filter(({ kind }) => kind === "accepted")).toHaveLength(100);
+        expect(answers.flat().filter(({ kind }) => kind === "known")).toHaveLength(900);
+      }
+    } finally {
+      await Promise.all(others.map((other) => other.close()));
+    }
+    const { rows } = await store.pool.query<{ inner_hash: Buffer }>("select inner_hash from submissions");
+    expect(new Set(rows.map((row) => bytesToHex(row.inner_hash))).size).toBe(500);
+    expect(rows).toHaveLength(500);
+  });
+});

@@ -1,0 +1,215 @@
+import { v7 as uuidv7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import { applicantOf, laneIn, STEPS } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import type { Changes } from "../../../test/support/user.js";
+import type { KeyCaps } from "../../model/caller.js";
+import { findDayUse, forgetOldCaps } from "../keys/capUse.js";
+import type { HeldLane } from "../lanes/heldLane.js";
+import type { Store } from "../store.js";
+import { saveFinal } from "../transitions/saveFinal.js";
+import { saveIncluded } from "../transitions/saveIncluded.js";
+import { createAcceptAll } from "./acceptAll.js";
+import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
+import type { Acceptance } from "./applicant.js";
+
+let store: Store;
+let lane: HeldLane;
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await laneIn(store);
+});
+
+const place = () => ({ chain: lane.chain, origin: lane.owner });
+/** A transfer of 100,000 gas, unless told otherwise. */
+const capped = (caps: KeyCaps, user: number, nonce = 0, changes: Changes = {}): CappedApplicant => ({
+  ...applicantOf(user, nonce, changes),
+  caps,
+});
+const submit = (...applicants: CappedApplicant[]) => acceptCapped(store, place(), applicants);
+/** `accepted`, `known`, `conflict`, or the cap that is in the way. */
+const wordOf = (acceptance: Acceptance) =>
+  acceptance.kind === "capped" ? acceptance.by.cap : acceptance.kind;
+const words = async (acceptances: Promise<Acceptance[]>) => (await acceptances).map(wordOf);
+const used = async () => (await findDayUse(store, "key")).all;
+
+describe("a daily cap of a key", () => {
+  it("on transactions lets through as many, in the order of the request, and says what is used", async () => {
+    const caps = { transactions: 2 };
+    const acceptances = await submit(...[1, 2, 3].map((user) => capped(caps, user)));
+    expect(acceptances.map(wordOf)).toEqual(["accepted", "accepted", "transactions"]);
+    expect(acceptances[2]).toMatchObject({ by: { limit: 2n, used: 2n, asked: 1n } });
+    const { ends } = await findDayUse(store, "key");
+    expect(acceptances[2]).toMatchObject({ by: { ends } });
+    expect(ends.getTime() % 86_400_000).toBe(0);
+    const { rows } = await store.pool.query("select id from submissions");
+    expect(rows).toHaveLength(2);
+  });
+
+  it("on gas counts gas limits, and lets a smaller one through behind a larger one that does not fit", async () => {
+    const caps = { gas: 250_000n };
+    const large = capped(caps, 1, 0, { gasLimit: 200_000n });
+    const larger = capped(caps, 2, 0, { gasLimit: 60_000n });
+    const small = capped(caps, 3, 0, { gasLimit: 50_000n });
+    const acceptances = await submit(large, larger, small);
+    expect(acceptances.map(wordOf)).toEqual(["accepted", "gas", "accepted"]);
+    expect(acceptances[1]).toMatchObject({ by: { limit: 250_000n, used: 200_000n, asked: 60_000n } });
+    expect(await used()).toEqual({ transactions: 2n, gas: 250_000n });
+  });
+
+  it("of each sender holds back that sender alone", async () => {
+    const caps = { senderTransactions: 2, senderGas: 150_000n };
+    const light = { gasLimit: 50_000n };
+    expect(
+      await words(
+        submit(
+          capped(caps, 1, 0, light),
+          capped(caps, 1, 1, light),
+          capped(caps, 1, 2, light),
+          capped(caps, 2, 0),
+          capped(caps, 2, 1),
+        ),
+      ),
+    ).toEqual(["accepted", "accepted", "senderTransactions", "accepted", "senderGas"]);
+    const { senders } = await findDayUse(store, "key", [applicantOf(1).sender, applicantOf(2).sender]);
+    expect(senders).toEqual([
+      { transactions: 2n, gas: 100_000n },
+      { transactions: 1n, gas: 100_000n },
+    ]);
+  });
+
+  it("of 0 lets nothing through; the caps of the moment hold", async () => {
+    expect(await words(submit(capped({ transactions: 0 }, 1)))).toEqual(["transactions"]);
+    expect(await words(submit(capped({ transactions: 1 }, 1)))).toEqual(["accepted"]);
+    expect(await words(submit(capped({ transactions: 1 }, 2)))).toEqual(["transactions"]);
+    expect(await words(submit(capped({ transactions: 2 }, 2)))).toEqual(["accepted"]);
+  });
+
+  it("counts the same InnerTx once, sent again or written again", async () => {
+    const caps = { transactions: 1 };
+    const first = capped(caps, 1);
+    await submit(first);
+    expect(await words(submit({ ...first, id: uuidv7() }))).toEqual(["known"]);
+    // The answer of the first write was lost: it is done again with the same id.
+    expect(await words(submit(first))).toEqual(["accepted"]);
+    expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
+    // In one request: the second is in the first's shadow.
+    const other = capped(caps, 2);
+    expect(await words(submit(other, { ...other, id: uuidv7() }))).toEqual(["transactions", "transactions"]);
+  });
+
+  it("that one does not fit makes room for the first behind it, for the same nonce, that does", async () => {
+    const caps = { gas: 250_000n };
+    const of = (gasLimit: bigint, user = 1) => capped(caps, user, 0, { gasLimit });
+    const acceptances = await submit(of(300_000n), of(260_000n), of(90_000n), of(80_000n), of(100_000n, 2));
+    expect(acceptances.map(wordOf)).toEqual(["gas", "gas", "accepted", "conflict", "accepted"]);
+    expect(acceptances[1]).toMatchObject({ by: { limit: 250_000n, used: 0n, asked: 260_000n } });
+    expect(await used()).toEqual({ transactions: 2n, gas: 190_000n });
+    // Those that would have fitted alone, but not behind what else is taken.
+    expect(await words(submit(of(70_000n, 3), of(60_000n, 3), of(50_000n, 4)))).toEqual([
+      "gas",
+      "gas",
+      "accepted",
+    ]);
+  });
+
+  it("is not counted for keys without one, and does not look at theirs", async () => {
+    const acceptAll = createAcceptAll(store, place());
+    expect(await words(acceptAll([applicantOf(1)]))).toEqual(["accepted"]);
+    expect(await used()).toEqual({ transactions: 0n, gas: 0n });
+    expect(await words(acceptAll([capped({ transactions: 1 }, 2)]))).toEqual(["accepted"]);
+    expect(await words(acceptAll([{ ...capped({ transactions: 1 }, 3), keyId: "other" }]))).toEqual([
+      "accepted",
+    ]);
+    expect(await words(acceptAll([capped({ transactions: 1 }, 4)]))).toEqual(["transactions"]);
+  });
+});
+
+describe("what was reserved", () => {
+  const caps = { transactions: 1, gas: 100_000n };
+  const settled = async (finish: (id: string) => Promise<unknown>) => {
+    const first = capped(caps, 1);
+    await submit(first);
+    await finish(first.id);
+    return used();
+  };
+  const included = (id: string, final: boolean) => {
+    const block = { blockNumber: 5n, blockHash: new Uint8Array(32), gasUsed: 40_000n };
+    return saveIncluded(store, lane, [{ id, ...block, reverted: true, foreign: false }], final);
+  };
+
+  it("is free again when the submission fails", async () => {
+    expect(await settled((id) => STEPS.failed(store, lane, id))).toEqual({ transactions: 0n, gas: 0n });
+    expect(await words(submit(capped(caps, 2), capped(caps, 3)))).toEqual(["accepted", "transactions"]);
+    expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
+  });
+
+  it("becomes the gas that was used when it is in a block, also if it reverted", async () => {
+    expect(await settled((id) => included(id, true))).toEqual({ transactions: 1n, gas: 40_000n });
+    const roomy = { transactions: 2, gas: 140_000n };
+    expect(await words(submit(capped(roomy, 2), capped(roomy, 3)))).toEqual(["accepted", "transactions"]);
+  });
+
+  it("stays while the block may go away", async () => {
+    const first = capped(caps, 1);
+    await submit(first);
+    await included(first.id, false);
+    expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
+    await saveFinal(store, lane, [first.id]);
+    expect(await used()).toEqual({ transactions: 1n, gas: 40_000n });
+  });
+
+  it("on another day counts for that day", async () => {
+    await settled(async () => {});
+    await store.pool.query("update unfinished set cap_day = cap_day - 1");
+    await store.pool.query("update cap_usage set day = day - 1");
+    expect(await words(submit(capped(caps, 2)))).toEqual(["accepted"]);
+    const { rows } = await store.pool.query<{ id: string }>(
+      "select id from unfinished where key_id = 'key' order by id",
+    );
+    await STEPS.failed(store, lane, rows[0]?.id ?? "");
+    expect(await words(submit(capped(caps, 3)))).toEqual(["transactions"]);
+  });
+
+  it("is forgotten some days later", async () => {
+    await settled((id) => STEPS.failed(store, lane, id));
+    for (const table of ["cap_usage", "cap_outcomes"])
+      await store.pool.query(`update ${table} set day = day - 8`);
+    await submit(capped(caps, 2));
+    await forgetOldCaps(store);
+    const { rows } = await store.pool.query(
+      "select key_id from cap_usage union all select key_id from cap_outcomes",
+    );
+    expect(rows).toHaveLength(2);
+  });
+});
+
+describe("many at once", () => {
+  it("pass exactly as the caps say, over several writers, and other keys do not wait for a locked one", async () => {
+    const caps = { transactions: 60, senderTransactions: 3 };
+    const writers = Array.from({ length: 4 }, () => createAcceptAll(store, place()));
+    const writes = Array.from({ length: 40 }, (_, i) => {
+      // 20 senders, five nonces each, and each of these offered by two writers.
+      const [user, nonce] = [1 + ((i * 5) % 20), Math.floor(i / 4) % 5];
+      const batch = [0, 1, 2, 3, 4].map((more) => capped(caps, user + more, nonce));
+      return (writers[i % writers.length] ?? writers[0])?.(batch) ?? [];
+    });
+    const all = (await Promise.all(writes)).flat().map(wordOf);
+    expect(all.filter((word) => word === "accepted")).toHaveLength(60);
+    expect(await used()).toEqual({ transactions: 60n, gas: 6_000_000n });
+    const { rows } = await store.pool.query(
+      "select sender from unfinished group by sender having count(*) > 3",
+    );
+    expect(rows).toEqual([]);
+
+    const holder = await store.pool.connect();
+    await holder.query("begin; select from cap_usage where key_id = 'key' for update");
+    const stuck = writers[0]?.([capped(caps, 50)]);
+    const other = { ...capped(caps, 51), keyId: "other" };
+    expect(await words(writers[0]?.([other]) ?? Promise.resolve([]))).toEqual(["accepted"]);
+    expect(await words(writers[0]?.([applicantOf(52)]) ?? Promise.resolve([]))).toEqual(["accepted"]);
+    await holder.query("rollback");
+    holder.release();
+    expect(await words(stuck ?? Promise.resolve([]))).toEqual(["transactions"]);
+  });
+});

@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import { applicantOf, bytes } from "../../../test/support/submissions.js";
+import type { Acceptance, Applicant } from "./applicant.js";
+import { CompetitorGoneError } from "./competitors.js";
+import { type Accept, groupAccepts } from "./groupAccepts.js";
+
+const LANE = bytes(20, 1);
+const acceptedIn = (applicants: readonly Applicant[]): Acceptance[] =>
+  applicants.map(() => ({ kind: "accepted", waiver: LANE }));
+
+/** A store whose writes end when they are told to. */
+function slowStore() {
+  const writes: { applicants: readonly Applicant[]; end(error?: Error): void }[] = [];
+  const accept: Accept = (applicants) =>
+    new Promise((resolve, reject) => {
+      writes.push({
+        applicants,
+        end: (error) => (error ? reject(error) : resolve(acceptedIn(applicants))),
+      });
+    });
+  return {
+    writes,
+    accept: groupAccepts(accept),
+    sizes: () => writes.map((write) => write.applicants.length),
+  };
+}
+
+const request = (user: number, count: number) =>
+  Array.from({ length: count }, (_, i) => applicantOf(user, i));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+it("writes at once what comes when nothing is written, and together what comes meanwhile", async () => {
+  const { writes, accept, sizes } = slowStore();
+  const answers = [
+    accept(request(1, 1)),
+    accept(request(2, 2)),
+    accept(request(3, 3)),
+    accept(request(4, 4)),
+  ];
+  expect(sizes()).toEqual([1, 2]);
+  writes[0]?.end();
+  await turn();
+  expect(sizes()).toEqual([1, 2, 7]);
+  for (const write of writes) write.end();
+  expect((await Promise.all(answers)).map((answer) => answer.length)).toEqual([1, 2, 3, 4]);
+});
+
+it("keeps a request whole, and a write within bounds", async () => {
+  const { writes, accept, sizes } = slowStore();
+  const answers = [1, 1, 400, 100, 1].map((count, user) => accept(request(user + 1, count)));
+  writes[0]?.end();
+  await turn();
+  expect(sizes()).toEqual([1, 1, 500]);
+  writes[1]?.end();
+  await turn();
+  expect(sizes()).toEqual([1, 1, 500, 1]);
+  for (const write of writes) write.end();
+  await Promise.all(answers);
+});
+
+it("tells everybody that the store is away, and nobody else's failure", async () => {
+  const gone = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  const away = groupAccepts(() => Promise.reject(gone));
+  await expect(Promise.all([away(request(1, 1)), away(request(2, 1))])).rejects.toBe(gone);
+
+  const [bad = applicantOf(9)] = request(9, 1);
+  const broken = new Error("something of this one");
+  const picky = groupAccepts(async (applicants) => {
+    await turn();
+    if (applicants.includes(bad)) throw broken;
+    return acceptedIn(applicants);
+  });
+  // The first two are written at once, the others together.
+  const [, , third, fourth] = await Promise.allSettled([
+    picky(request(1, 1)),
+    picky(request(2, 1)),
+    picky([bad]),
+    picky(request(3, 2)),
+  ]);
+  expect(third).toEqual({ status: "rejected", reason: broken });
+  expect(fourth).toMatchObject({ status: "fulfilled", value: [{ kind: "accepted" }, { kind: "accepted" }] });
+});
+
+it("writes again when a rival made way, three times at most", async () => {
+  let tries = 0;
+  const accept = groupAccepts(async (applicants) => {
+    tries++;
+    if (tries < 3) throw new CompetitorGoneError();
+    return acceptedIn(applicants);
+  });
+  expect(await accept(request(1, 1))).toHaveLength(1);
+  const never = groupAccepts(() => Promise.reject(new CompetitorGoneError()));
+  await expect(never(request(1, 1))).rejects.toBeInstanceOf(CompetitorGoneError);
+  expect(await accept([])).toEqual([]);
+});

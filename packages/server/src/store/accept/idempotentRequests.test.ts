@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { bytes } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import { isStoreUnavailable } from "../database.js";
+import type { Store } from "../store.js";
+import { inTransaction, isTransactionConflict } from "../transaction.js";
+import {
+  findIdempotentRequest,
+  forgetIdempotentRequests,
+  lockIdempotentRequest,
+  saveDecisions,
+} from "./idempotentRequests.js";
+
+const KEPT_MS = 60_000;
+const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
+const OTHER_ID = "01890a5d-ac96-774b-bcce-b302099a8058";
+
+let store: Store;
+const postgres = useTestStore("shared", (opened) => {
+  store = opened;
+});
+
+const requestOf = (name: number, keyId = "key") => ({
+  ...{ chain: 1, keyId, idempotencyKeyHash: bytes(32, name), bodyHash: bytes(32, 0) },
+});
+
+describe("a request with a name", () => {
+  it("is held by one at a time, and the next finds what the one before has decided", async () => {
+    const request = requestOf(1);
+    let second: Promise<unknown> = Promise.resolve();
+    await inTransaction(store, async (db) => {
+      const fresh = await lockIdempotentRequest(db, request, [ID], KEPT_MS);
+      expect(fresh).toMatchObject({ ids: [ID], decided: 0, refusals: {} });
+      second = inTransaction(store, (other) => lockIdempotentRequest(other, request, [OTHER_ID], KEPT_MS));
+      // It has nothing before the first is through.
+      expect(await findIdempotentRequest(store.pool, request, KEPT_MS)).toBeUndefined();
+      await saveDecisions(db, request, { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } });
+    });
+    const decided = { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } };
+    expect(await second).toMatchObject(decided);
+    expect(await findIdempotentRequest(store.pool, request, KEPT_MS)).toMatchObject(decided);
+    expect(await findIdempotentRequest(store.pool, requestOf(1, "other"), KEPT_MS)).toBeUndefined();
+  });
+
+  it("leaves nothing where its transaction fails", async () => {
+    const lost = inTransaction(store, async (db) => {
+      await lockIdempotentRequest(db, requestOf(2), [ID], KEPT_MS);
+      throw new Error("lost");
+    });
+    await expect(lost).rejects.toThrow("lost");
+    expect(await findIdempotentRequest(store.pool, requestOf(2), KEPT_MS)).toBeUndefined();
+  });
+
+  it("fails with its transaction where the store goes away in between, and nothing else does", async () => {
+    const cut = inTransaction(store, async (db) => {
+      await lockIdempotentRequest(db, requestOf(4), [ID], KEPT_MS);
+      await postgres.halt();
+    });
+    const error = await cut.catch((thrown: unknown) => thrown);
+    await postgres.resume();
+    expect(isStoreUnavailable(error)).toBe(true);
+    expect(await findIdempotentRequest(store.pool, requestOf(4), KEPT_MS)).toBeUndefined();
+  });
+
+  it("is not held by a process that has gone silent", async () => {
+    const silent = inTransaction(store, async (db) => {
+      await lockIdempotentRequest(db, requestOf(5), [ID], KEPT_MS);
+      await db.query("set local idle_in_transaction_session_timeout = '1ms'");
+      return await inTransaction(store, (other) =>
+        lockIdempotentRequest(other, requestOf(5), [OTHER_ID], KEPT_MS),
+      );
+    });
+    await expect(silent).rejects.toThrow();
+    expect(await findIdempotentRequest(store.pool, requestOf(5), KEPT_MS)).toMatchObject({ ids: [OTHER_ID] });
+  });
+
+  it("that is held for long is given up, as one that may pass later", async () => {
+    await inTransaction(store, async (db) => {
+      await lockIdempotentRequest(db, requestOf(3), [ID], KEPT_MS);
+      const late = inTransaction(store, async (other) => {
+        await other.query("set local lock_timeout = '1ms'");
+        await lockIdempotentRequest(other, requestOf(3), [ID], KEPT_MS);
+      });
+      expect(isTransactionConflict(await late.catch((error: unknown) => error))).toBe(true);
+    });
+    expect(isTransactionConflict(new Error("another"))).toBe(false);
+  });
+
+  it("is forgotten in steps, the oldest first, and not before its time", async () => {
+    for (const name of [10, 11, 12, 13])
+      await lockIdempotentRequest(store.pool, requestOf(name), [ID], KEPT_MS);
+    await store.pool.query(
+      `update keyed_requests set created_at = now() - get_byte(name_hash, 0) * interval '1 minute'
+       where get_byte(name_hash, 0) in (10, 11, 12)`,
+    );
+    expect(await forgetIdempotentRequests(store.pool, 10.5 * 60_000, 1)).toBe(1);
+    const left =
+      "select get_byte(name_hash, 0) as name from keyed_requests where get_byte(name_hash, 0) >= 10";
+    const names = async () => (await store.pool.query(left)).rows.map(({ name }) => name).sort();
+    expect(await names()).toEqual([10, 11, 13]);
+    expect(await forgetIdempotentRequests(store.pool, 10.5 * 60_000, 500)).toBe(1);
+    expect(await names()).toEqual([10, 13]);
+  });
+});

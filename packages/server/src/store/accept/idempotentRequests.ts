@@ -1,0 +1,109 @@
+import { isReason, type Reason } from "@gas-waiver/protocol";
+import type { Queryable } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+
+/** A request that has a name of its client's (D18). */
+export interface IdempotentRequest {
+  readonly chain: number;
+  readonly keyId: string;
+  /** SHA-256 of the name, and of the transactions. */
+  readonly idempotencyKeyHash: Uint8Array;
+  readonly bodyHash: Uint8Array;
+}
+
+/** What has become of a request's transactions so far. */
+export interface Decisions {
+  /** Of the transactions that it came with first. */
+  readonly bodyHash: Uint8Array;
+  /** One for each transaction; of those that are decided, the submission's or the refused line's. */
+  readonly ids: readonly string[];
+  /** The first so many are decided. */
+  readonly decided: number;
+  /** By position. */
+  readonly refusals: Readonly<Record<number, readonly [reason: Reason, message: string]>>;
+}
+
+interface Row {
+  body_hash: Buffer;
+  ids: string[];
+  decided: number;
+  refusals: Record<number, [string, string]>;
+}
+
+/** What is known of a request under this name, if it came within the last `keptMs`. */
+export async function findIdempotentRequest(
+  db: Queryable,
+  { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
+  keptMs: number,
+): Promise<Decisions | undefined> {
+  const { rows } = await db.query<Row>(
+    `select body_hash, ids, decided, refusals from keyed_requests
+     where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= now() - $4::float8 * interval '1 millisecond'`,
+    [chain, keyId, toBuffer(idempotencyKeyHash), keptMs],
+  );
+  return rows[0] && decisionsOf(rows[0]);
+}
+
+/**
+ * Makes the record of a request, or finds the one that there is; nobody else decides anything of it until the
+ * transaction that this is part of has ended.
+ */
+export async function lockIdempotentRequest(
+  db: Queryable,
+  { chain, keyId, idempotencyKeyHash, bodyHash }: IdempotentRequest,
+  ids: readonly string[],
+  keptMs: number,
+): Promise<Decisions> {
+  const name = [chain, keyId, toBuffer(idempotencyKeyHash)];
+  await db.query(
+    `delete from keyed_requests
+     where chain = $1 and key_id = $2 and name_hash = $3 and created_at < now() - $4::float8 * interval '1 millisecond'`,
+    [...name, keptMs],
+  );
+  const { rows } = await db.query<Row>(
+    `insert into keyed_requests as known (chain, key_id, name_hash, body_hash, ids) values ($1, $2, $3, $4, $5)
+     -- Changes nothing, and holds the row.
+     on conflict (chain, key_id, name_hash) do update set decided = known.decided
+     returning body_hash, ids, decided, refusals`,
+    [...name, toBuffer(bodyHash), ids],
+  );
+  if (rows[0] === undefined) throw new Error("the store did not take the request");
+  return decisionsOf(rows[0]);
+}
+
+/** Keeps what was decided, by whoever holds the request. */
+export async function saveDecisions(
+  db: Queryable,
+  { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
+  { ids, decided, refusals }: Omit<Decisions, "bodyHash">,
+): Promise<void> {
+  await db.query(
+    `update keyed_requests set ids = $4, decided = $5, refusals = $6
+     where chain = $1 and key_id = $2 and name_hash = $3`,
+    [chain, keyId, toBuffer(idempotencyKeyHash), ids, decided, JSON.stringify(refusals)],
+  );
+}
+
+/** Forgets requests that came longer than `keptMs` ago, at most `limit`; returns how many. */
+export async function forgetIdempotentRequests(
+  db: Queryable,
+  keptMs: number,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from keyed_requests where (chain, key_id, name_hash) in (
+       select chain, key_id, name_hash from keyed_requests
+       where created_at < now() - $1::float8 * interval '1 millisecond'
+       order by created_at limit $2 for update skip locked)`,
+    [keptMs, limit],
+  );
+  return rowCount ?? 0;
+}
+
+function decisionsOf({ body_hash: bodyHash, ids, decided, refusals }: Row): Decisions {
+  const known = Object.entries(refusals).map(([position, [reason, message]]) => {
+    if (!isReason(reason)) throw new Error(`a request was refused for ${reason}, which is no reason`);
+    return [position, [reason, message]] as const;
+  });
+  return { bodyHash, ids, decided, refusals: Object.fromEntries(known) };
+}

@@ -1,0 +1,187 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import {
+  type KeyTerms,
+  type KeyTermsJson,
+  PERMITS_NOTHING,
+  parseTerms,
+  termsToJson,
+} from "../../model/keyTerms.js";
+import type { Queryable, Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+
+/** An API key as the store has it. Times are the database's. */
+export interface StoredKey {
+  readonly id: string;
+  readonly env: string;
+  readonly label: string;
+  /** SHA-256 of the key's text. */
+  readonly hash: Uint8Array;
+  /** The same of the text before the last rotation, and until when it is good. */
+  readonly previous: { readonly hash: Uint8Array; readonly until: Date } | undefined;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | undefined;
+  readonly disabledAt: Date | undefined;
+  readonly revokedAt: Date | undefined;
+  /** Permits nothing where what is set is not understood. */
+  readonly terms: KeyTerms;
+  /** What is set for it where this version does not understand that, as a later one may write it: kept as it is. */
+  readonly notUnderstood: { readonly terms: unknown; readonly why: string } | undefined;
+  /** Of its last change, counted over all keys. */
+  readonly version: bigint;
+}
+
+/** What can change of a key. */
+export type KeyColumns = Omit<StoredKey, "id" | "env" | "createdAt" | "version">;
+
+interface KeyRow {
+  id: string;
+  env: string;
+  label: string;
+  secret_hash: Buffer;
+  previous_hash: Buffer | null;
+  previous_until: Date | null;
+  created_at: Date;
+  expires_at: Date | null;
+  disabled_at: Date | null;
+  revoked_at: Date | null;
+  terms: KeyTermsJson;
+  version: string;
+}
+
+/** Never throws for what is set for a key: one that is not understood must not hide the changes of others. */
+function keyOf(row: KeyRow): StoredKey {
+  const { previous_hash: hash, previous_until: until } = row;
+  return {
+    id: row.id,
+    env: row.env,
+    label: row.label,
+    hash: row.secret_hash,
+    previous: hash && until ? { hash, until } : undefined,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at ?? undefined,
+    disabledAt: row.disabled_at ?? undefined,
+    revokedAt: row.revoked_at ?? undefined,
+    ...termsOf(row.terms),
+    version: BigInt(row.version),
+  };
+}
+
+function termsOf(stored: unknown): Pick<StoredKey, "terms" | "notUnderstood"> {
+  try {
+    return { terms: parseTerms(stored), notUnderstood: undefined };
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    return { terms: PERMITS_NOTHING, notUnderstood: { terms: stored, why: error.message } };
+  }
+}
+
+/**
+ * The keys that changed after a version, in the order of their changes, the newest version of all, and the database's
+ * clock.
+ */
+export async function findKeysChangedSince(
+  { pool }: Pick<Store, "pool">,
+  version: bigint,
+): Promise<{ readonly now: Date; readonly newest: bigint; readonly keys: readonly StoredKey[] }> {
+  const { rows } = await pool.query<{ now: Date; newest: string } & Partial<KeyRow>>(
+    `select clock_timestamp() as now, (select coalesce(max(version), 0) from api_keys) as newest, k.*
+     from (select) one left join api_keys k on k.version > $1 order by k.version`,
+    [version],
+  );
+  const keys = rows.flatMap((row) => (typeof row.id === "string" ? [keyOf(row as KeyRow)] : []));
+  const { now = new Date(0), newest = 0 } = rows[0] ?? {};
+  return { now, newest: BigInt(newest), keys };
+}
+
+/** Keys in the order of their creation, from behind the key `after` on. */
+export async function listKeys(
+  { pool }: Pick<Store, "pool">,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<StoredKey[]> {
+  const { rows } = await pool.query<KeyRow>(
+    `select * from api_keys
+     where $1::text is null or (created_at, id) > (select created_at, id from api_keys where id = $1)
+     order by created_at, id limit $2`,
+    [after ?? null, limit],
+  );
+  return rows.map(keyOf);
+}
+
+export async function findKey(
+  { pool }: { readonly pool: Queryable },
+  id: string,
+): Promise<StoredKey | undefined> {
+  const { rows } = await pool.query<KeyRow>("select * from api_keys where id = $1", [id]);
+  return rows[0] && keyOf(rows[0]);
+}
+
+/** The channel on which every replica hears that keys have changed. */
+export const KEYS_CHANNEL = "gas_waiver_keys";
+
+/** Lets one change of keys be made at a time. */
+const KEYS_LOCK = 0x6761_736b;
+
+/** Runs a change of keys by itself: after every one before it, whole or not at all, told to every replica. */
+export async function inKeyTransaction<T>(
+  { pool }: Pick<Store, "pool">,
+  change: (db: Queryable, now: Date) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock($1)", [KEYS_LOCK]);
+    const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
+    const result = await change(client, rows[0]?.now ?? new Date());
+    await client.query("select pg_notify($1, '')", [KEYS_CHANNEL]);
+    await client.query("commit");
+    client.release();
+    return result;
+  } catch (error) {
+    // The connection goes, and with it whatever was begun.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** Within {@link inKeyTransaction}. */
+export async function insertKey(
+  db: Queryable,
+  key: Pick<StoredKey, "id" | "env"> & KeyColumns,
+): Promise<StoredKey> {
+  const { rows } = await db.query<KeyRow>(
+    `insert into api_keys (id, env, label, secret_hash, previous_hash, previous_until, expires_at, disabled_at,
+                           revoked_at, terms, version)
+     select $1, $10, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(version), 0) + 1 from api_keys returning *`,
+    [key.id, ...parametersOf(key), key.env],
+  );
+  return only(rows);
+}
+
+/** Within {@link inKeyTransaction}. */
+export async function updateKey(db: Queryable, id: string, columns: KeyColumns): Promise<StoredKey> {
+  const { rows } = await db.query<KeyRow>(
+    `update api_keys set label = $2, secret_hash = $3, previous_hash = $4, previous_until = $5, expires_at = $6,
+       disabled_at = $7, revoked_at = $8, terms = $9, version = (select max(version) + 1 from api_keys)
+     where id = $1 returning *`,
+    [id, ...parametersOf(columns)],
+  );
+  return only(rows);
+}
+
+function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }: KeyColumns) {
+  const { expiresAt, disabledAt, revokedAt } = states;
+  const before = [previous ? toBuffer(previous.hash) : null, previous?.until ?? null];
+  const times = [expiresAt ?? null, disabledAt ?? null, revokedAt ?? null];
+  return [
+    label,
+    toBuffer(hash),
+    ...before,
+    ...times,
+    JSON.stringify(notUnderstood?.terms ?? termsToJson(terms)),
+  ];
+}
+
+function only(rows: readonly KeyRow[]): StoredKey {
+  if (rows[0] === undefined) throw new Error("the store did not take the key");
+  return keyOf(rows[0]);
+}

@@ -1,0 +1,54 @@
+import { byteaArray, prepared } from "../statements.js";
+import type { Store } from "../store.js";
+
+/** What is reserved or used of a day's caps. */
+export interface CapUse {
+  readonly transactions: bigint;
+  readonly gas: bigint;
+}
+
+/** What a key has used of today, by the database's clock. It is counted from when the key has a cap. */
+export interface DayUse {
+  readonly all: CapUse;
+  /** In the order in which the senders were asked for. */
+  readonly senders: readonly CapUse[];
+  /** When the day ends. */
+  readonly ends: Date;
+}
+
+/** @param senders 20 bytes each; those of the key's caps that are asked for. */
+export async function findDayUse(
+  { pool }: Pick<Store, "pool">,
+  keyId: string,
+  senders: readonly Uint8Array[] = [],
+): Promise<DayUse> {
+  const { rows } = await pool.query<{ transactions: string; gas: string; ends: Date }>(
+    prepared(
+      `with today as (select (clock_timestamp() at time zone 'UTC')::date as day)
+       select coalesce(sum(u.transactions), 0) as transactions, coalesce(sum(u.gas), 0) as gas,
+              (t.day + 1)::timestamp at time zone 'UTC' as ends
+       from today t cross join unnest($2::bytea[]) with ordinality as s (sender, place)
+       left join lateral (
+         select transactions, gas from cap_usage where key_id = $1 and day = t.day and sender = s.sender
+         union all
+         select transactions, gas from cap_outcomes
+         where key_id = $1 and day = t.day and (s.sender = '' or sender = s.sender)
+       ) u on true
+       group by t.day, s.place order by s.place`,
+      [keyId, byteaArray([new Uint8Array(), ...senders])],
+    ),
+  );
+  const uses = rows.map(({ transactions, gas }) => ({
+    transactions: BigInt(transactions),
+    gas: BigInt(gas),
+  }));
+  const [all = { transactions: 0n, gas: 0n }, ...others] = uses;
+  return { all, senders: others, ends: rows[0]?.ends ?? new Date(0) };
+}
+
+/** Days that are over are of no use to anybody. */
+export async function forgetOldCaps({ pool }: Pick<Store, "pool">): Promise<void> {
+  const OLD = "day < (clock_timestamp() at time zone 'UTC')::date - 7";
+  await pool.query(`delete from cap_usage where ${OLD}`);
+  await pool.query(`delete from cap_outcomes where ${OLD}`);
+}

@@ -1,0 +1,16 @@
+import type { Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+
+/** Counts wrappers of somebody else under the lane's key; returns the count. */
+export async function countForeignUses(
+  { pool }: Store,
+  chain: number,
+  waiver: Uint8Array,
+  uses: number,
+): Promise<number> {
+  const { rows } = await pool.query<{ foreign_uses: number }>(
+    "update lanes set foreign_uses = foreign_uses + $3 where chain = $1 and waiver = $2 returning foreign_uses",
+    [chain, toBuffer(waiver), uses],
+  );
+  return rows[0]?.foreign_uses ?? 0;
+}

@@ -1,0 +1,95 @@
+import { prepared } from "../statements.js";
+import type { Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+import type { HeldLane } from "./heldLane.js";
+
+/** A submission that holds a waiver nonce and is not settled. */
+export interface InFlightSubmission {
+  readonly id: string;
+  readonly state: "signed" | "broadcast";
+  readonly signings: number;
+  readonly waiverNonce: bigint;
+  readonly wrapperRaw: Uint8Array;
+  readonly wrapperHash: Uint8Array;
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+}
+
+interface InFlightRow {
+  id: string;
+  signings: number;
+  state: "signed" | "broadcast";
+  waiver_nonce: string;
+  wrapper_raw: Buffer;
+  wrapper_hash: Buffer;
+  inner_hash: Buffer;
+  sender: Buffer;
+  sender_nonce: string;
+}
+
+/** Which of them: a state, or those last sent a while ago. */
+export interface InFlightFilter {
+  readonly state?: InFlightSubmission["state"];
+  readonly sentBeforeMs?: number;
+  readonly limit: number;
+}
+
+/** What the lane has signed or broadcast, in the order of its waiver nonces. */
+export async function findInFlight(
+  { pool }: Store,
+  lane: HeldLane,
+  filter: InFlightFilter,
+): Promise<InFlightSubmission[]> {
+  const { rows } = await pool.query<InFlightRow>(
+    prepared(
+      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
+       from unfinished
+       where chain = $1 and waiver = $2 and waiver_nonce is not null
+         and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
+         and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
+       order by waiver_nonce limit $5`,
+      [lane.chain, toBuffer(lane.waiver), filter.state ?? null, filter.sentBeforeMs ?? null, filter.limit],
+    ),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    state: row.state,
+    signings: row.signings,
+    waiverNonce: BigInt(row.waiver_nonce),
+    wrapperRaw: row.wrapper_raw,
+    wrapperHash: row.wrapper_hash,
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+  }));
+}
+
+/** A submission whose waiver nonce the chain has passed: what it takes to settle it. */
+export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "wrapperHash">;
+
+/** What the lane has signed or broadcast under the waiver nonces below this one, from the lowest on. */
+export async function findCandidatesBelow(
+  { pool }: Store,
+  lane: HeldLane,
+  waiverNonce: bigint,
+  limit: number,
+): Promise<SettlementCandidate[]> {
+  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw" | "wrapper_hash">>(
+    prepared(
+      `select id, signings, waiver_nonce, inner_hash, sender, sender_nonce from unfinished
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $3
+         and state in ('signed', 'broadcast')
+       order by waiver_nonce limit $4`,
+      [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
+    ),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    signings: row.signings,
+    waiverNonce: BigInt(row.waiver_nonce),
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+  }));
+}

@@ -1,0 +1,20 @@
+import type { Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+import type { LaneState } from "./laneStatus.js";
+
+/** Sets what a lane may do; false if the store has no such lane. */
+export async function setLaneState(
+  { pool }: Store,
+  chain: number,
+  waiver: Uint8Array,
+  state: LaneState,
+  reason?: string,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update lanes set state = $3::lane_state, reason = $4, broken_until = '-infinity',
+       foreign_uses = case when $3::lane_state = 'open' then 0 else foreign_uses end
+     where chain = $1 and waiver = $2`,
+    [chain, toBuffer(waiver), state, reason ?? null],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,35 @@
+import type { Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+import type { HeldLane } from "./heldLane.js";
+
+/** A submission that is in a block which may still go away. */
+export interface UnfinalizedSubmission {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+}
+
+/** What the lane has in blocks that are not final, from the lowest block on. */
+export async function findUnfinalized(
+  { pool }: Store,
+  lane: HeldLane,
+  limit: number,
+): Promise<UnfinalizedSubmission[]> {
+  const { rows } = await pool.query<{
+    id: string;
+    inner_hash: Buffer;
+    block_number: string;
+    block_hash: Buffer;
+  }>(
+    `select id, inner_hash, block_number, block_hash from unfinished
+     where chain = $1 and waiver = $2 and block_number is not null order by block_number limit $3`,
+    [lane.chain, toBuffer(lane.waiver), limit],
+  );
+  return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
+    id,
+    innerHash,
+    blockNumber: BigInt(block_number),
+    blockHash,
+  }));
+}

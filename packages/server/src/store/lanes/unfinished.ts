@@ -1,0 +1,48 @@
+import type { Store } from "../store.js";
+import { toBuffer } from "../submissionRow.js";
+import type { HeldLane } from "./heldLane.js";
+
+/** A submission that is not finished, as the sweep sees it. */
+export interface UnfinishedSubmission {
+  readonly id: string;
+  readonly state: "queued" | "signed" | "broadcast";
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+  readonly signings: number;
+  readonly waiverNonce?: bigint;
+}
+
+interface ActiveRow {
+  id: string;
+  state: UnfinishedSubmission["state"];
+  inner_hash: Buffer;
+  sender: Buffer;
+  sender_nonce: string;
+  signings: number;
+  waiver_nonce: string | null;
+}
+
+/** What a lane has not finished, by id from `after` on. */
+export async function findUnfinished(
+  { pool }: Store,
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  after: string,
+  limit: number,
+): Promise<UnfinishedSubmission[]> {
+  const { rows } = await pool.query<ActiveRow>(
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from unfinished
+     where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
+     order by id limit $4`,
+    [lane.chain, toBuffer(lane.waiver), after, limit],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    state: row.state,
+    innerHash: row.inner_hash,
+    sender: row.sender,
+    senderNonce: BigInt(row.sender_nonce),
+    signings: row.signings,
+    ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
+  }));
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { v7 as uuidv7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import type { SubmissionState } from "../../model/submission.js";
+import { accept } from "../accept/accept.js";
+import type { Statement } from "../database.js";
+import type { HeldLane } from "../lanes/heldLane.js";
+import type { Store } from "../store.js";
+import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./listSubmissions.js";
+
+const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "included", "failed"];
+
+let store: Store;
+let lane: HeldLane;
+let filter: ListFilter;
+useTestStore("shared", async (opened) => {
+  store = opened;
+  lane = await laneIn(store);
+  filter = {
+    ...{ chain: lane.chain, keyId: "key", states: STATES, sender: undefined, innerHash: undefined },
+    ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 200 },
+  };
+});
+
+/** The ids on all pages, page by page. */
+async function pagesOf(asked: ListFilter, between: () => Promise<unknown> = async () => {}) {
+  const pages: string[][] = [];
+  let before: string | undefined = asked.before;
+  while (before !== undefined) {
+    const page = await listSubmissions(store, { ...asked, before });
+    pages.push(page.submissions.map(({ id }) => id));
+    before = page.next;
+    if (before !== undefined) await between();
+  }
+  return pages;
+}
+
+/** Rows that are over, straight into the table: `count` of them, the last one newest. */
+async function finished(count: number, { keyId = "key", sender = "busy" } = {}): Promise<void> {
+  await store.pool.query(
+    `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings,
+       block_number, block_hash, gas_used, reverted, error_reason, accepted_at)
+     select (lpad(to_hex(1600000000000 + i), 12, '0') || '7' || substr(md5($2 || i), 1, 3) || '8' ||
+              substr(md5(i || $3), 1, 15))::uuid,
+       $1, $2, s.state, sha256(int8send(i)), case when i % 2 = 0 then substr(sha256($3::bytea), 1, 20)
+         else substr(sha256($3::bytea || int8send(i)), 1, 20) end, i, sender, sender, 1,
+       case when s.state = 'included' then 1 end, case when s.state = 'included' then sender end,
+       case when s.state = 'included' then 1 end, case when s.state = 'included' then false end,
+       case when s.state = 'failed' then 'NODE_REFUSED' end, now()
+     from generate_series(1::bigint, $4) i, lateral (select substr(sha256('x'), 1, 20) as sender,
+       case when i % 100 = 1 then 'failed' else 'included' end::submission_state as state) s`,
+    [lane.chain, keyId, Buffer.from(sender).toString(), count],
+  );
+}
+
+describe("a list of submissions", () => {
+  it("has what each filter asks for, newest first, on pages of any size", async () => {
+    const rows: { id: string; state: SubmissionState; user: number; keyId: string; hash: Uint8Array }[] = [];
+    for (let i = 0; i < 40; i++) {
+      const user = 1 + (i % 3);
+      const state = STATES[i % 5] ?? "queued";
+      const applicant = { ...applicantOf(user, i), keyId: i % 7 === 0 ? "other" : "key" };
+      await submissionIn(state, store, lane, applicant, BigInt(i));
+      rows.push({ id: applicant.id, state, user, keyId: applicant.keyId, hash: applicant.innerHash });
+    }
+    // The one that failed was tried again.
+    const again = { ...applicantOf(2, 4), keyId: "key" };
+    await submissionIn("included", store, lane, again, 100n);
+    rows.push({ id: again.id, state: "included", user: 2, keyId: "key", hash: again.innerHash });
+    const own = rows.filter(({ keyId }) => keyId === "key").reverse();
+    const middle = own[Math.floor(own.length / 2)]?.id ?? "";
+    const questions: [Partial<ListFilter>, (row: (typeof own)[number]) => boolean][] = [
+      [{}, () => true],
+      ...STATES.map((state): (typeof questions)[number] => [
+        { states: [state] },
+        (row) => row.state === state,
+      ]),
+      [{ states: ["queued", "failed"] }, ({ state }) => state === "queued" || state === "failed"],
+      [{ sender: applicantOf(2).sender }, ({ user }) => user === 2],
+      [
+        { sender: applicantOf(2).sender, states: ["failed"] },
+        (row) => row.user === 2 && row.state === "failed",
+      ],
+      [{ innerHash: again.innerHash }, ({ hash }) => Buffer.from(hash).equals(again.innerHash)],
+      [{ innerHash: again.innerHash, sender: applicantOf(1).sender }, () => false],
+      [{ from: middle }, ({ id }) => id >= middle],
+      [{ before: middle, sender: applicantOf(1).sender }, ({ id, user }) => id < middle && user === 1],
+    ];
+    for (const [question, isAsked] of questions) {
+      const wanted = own.filter(isAsked).map(({ id }) => id);
+      for (const limit of [1, 3, 200]) {
+        const pages = await pagesOf({ ...filter, ...question, limit });
+        expect(pages.flat()).toEqual(wanted);
+        expect(pages.every((page) => page.length <= limit)).toBe(true);
+      }
+    }
+    expect((await pagesOf({ ...filter, keyId: "nobody" })).flat()).toEqual([]);
+    expect((await pagesOf({ ...filter, chain: lane.chain + 1 })).flat()).toEqual([]);
+  });
+
+  it("stays right while submissions come, move on and end between its pages", async () => {
+    const keyId = "moving";
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      const applicant = { ...applicantOf(4, i), keyId };
+      ids.push(await submissionIn("queued", store, lane, applicant));
+    }
+    let page = 0;
+    const pages = await pagesOf({ ...filter, keyId, limit: 3 }, async () => {
+      page++;
+      await accept(store, { chain: lane.chain, origin: randomUUID() }, [
+        { ...applicantOf(4, 20 + page), keyId },
+      ]);
+      for (const id of ids.filter((_, i) => i % 6 === page - 1)) await STEPS.failed(store, lane, id);
+    });
+    expect(page).toBe(6);
+    expect(pages.flat()).toEqual(ids.reverse());
+  });
+
+  it("finds a busy sender's among the key's, part by part", async () => {
+    const keyId = "busy";
+    await finished(8_000, { keyId });
+    const sender = (await store.pool.query<{ it: Buffer }>("select substr(sha256('busy'), 1, 20) as it"))
+      .rows[0]?.it;
+    const all = await store.pool.query<{ id: string }>(
+      "select id from finished where key_id = 'busy' and sender = $1 order by id desc",
+      [sender],
+    );
+    for (const asked of [{}, { states: ["included"] as const }]) {
+      const pages = await pagesOf({ ...filter, keyId, sender, limit: 200, ...asked });
+      expect(pages.flat()).toEqual(all.rows.map(({ id }) => id));
+    }
+    expect((await pagesOf({ ...filter, sender })).flat()).toEqual([]);
+  });
+
+  it("touches few pages of the disk, of however many, whatever is asked", async () => {
+    const keyId = "large";
+    await finished(30_000, { keyId, sender: "large" });
+    await store.pool.query("analyze finished");
+    const { rows } = await store.pool.query("select pg_relation_size('finished') / 8192 as pages");
+    expect(Number(rows[0]?.pages)).toBeGreaterThan(1_000);
+    const one = { innerHash: bytes(32, 7) };
+    const questions: Partial<ListFilter>[] = [
+      ...[{}, { keyId }, { keyId, states: ["failed"] as const }, { keyId: "nobody" }, one, { keyId, ...one }],
+      ...[
+        { keyId, sender: bytes(20, 7) },
+        { keyId, from: firstIdAt(new Date(1_600_000_000_100)), limit: 1 },
+      ],
+      { keyId, before: firstIdAt(new Date(1_600_000_000_100)) },
+    ];
+    for (const question of questions) {
+      expect(await blocksOf({ ...filter, limit: 50, ...question }), JSON.stringify(question)).toBeLessThan(
+        400,
+      );
+    }
+  });
+});
+
+/** Blocks of 8 kB that the database looks at for a page. */
+async function blocksOf(asked: ListFilter): Promise<number> {
+  let blocks = 0;
+  const query = async (statement: Statement | string, values?: readonly unknown[]) => {
+    const { text, values: inside = values } = typeof statement === "string" ? { text: statement } : statement;
+    const explain = `explain (analyze, buffers, format json) ${text}`;
+    const { rows } = await store.pool.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+      explain,
+      inside,
+    );
+    const plan = rows[0]?.["QUERY PLAN"][0].Plan;
+    blocks += (plan?.["Shared Hit Blocks"] ?? 0) + (plan?.["Shared Read Blocks"] ?? 0);
+    return await store.pool.query(text, inside);
+  };
+  await listSubmissions({ ...store, pool: { query } as unknown as Store["pool"] }, asked);
+  return blocks;
+}
+
+describe("the first id of a moment", () => {
+  it("is between those made before and those made then", () => {
+    const time = new Date("2030-06-30T12:00:00Z");
+    const id = uuidv7({ msecs: time.getTime() });
+    expect(firstIdAt(time) <= id && id < firstIdAt(new Date(time.getTime() + 1))).toBe(true);
+    expect(firstIdAt(new Date(-1))).toBe(LOWEST_ID);
+    expect(firstIdAt(new Date(8.64e15))).toBe(HIGHEST_ID);
+  });
+});

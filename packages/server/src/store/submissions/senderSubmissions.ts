@@ -1,0 +1,49 @@
+import type { SubmissionState } from "../../model/submission.js";
+import { byteaArray, prepared } from "../statements.js";
+import type { Store } from "../store.js";
+
+/** A submission that holds, or has used, a nonce of its sender. */
+export interface SenderSubmission {
+  /** 20 bytes. */
+  readonly sender: Uint8Array;
+  readonly nonce: bigint;
+  readonly innerHash: Uint8Array;
+  readonly state: Exclude<SubmissionState, "failed">;
+}
+
+/**
+ * Everything that these senders have under way, of whichever API key; and what is over and holds one of the nonces
+ * asked for.
+ */
+export async function findSenderSubmissions(
+  { pool }: Store,
+  chain: number,
+  asked: readonly { readonly sender: Uint8Array; readonly nonce: bigint }[],
+): Promise<SenderSubmission[]> {
+  if (asked.length === 0) return [];
+  const { rows } = await pool.query<SenderSubmissionRow>(
+    prepared(
+      `select u.sender, u.sender_nonce, u.inner_hash, u.state
+       from (select distinct sender from unnest($2::bytea[]) as s (sender)) a
+       join unfinished u on u.chain = $1 and u.sender = a.sender
+       union all
+       select f.sender, f.sender_nonce, f.inner_hash, f.state
+       from unnest($2::bytea[], $3::numeric[]) as a (sender, nonce)
+       join finished f on f.chain = $1 and f.sender = a.sender and f.sender_nonce = a.nonce and f.state = 'included'`,
+      [chain, byteaArray(asked.map(({ sender }) => sender)), asked.map(({ nonce }) => nonce.toString())],
+    ),
+  );
+  return rows.map((row) => ({
+    sender: row.sender,
+    nonce: BigInt(row.sender_nonce),
+    innerHash: row.inner_hash,
+    state: row.state,
+  }));
+}
+
+interface SenderSubmissionRow {
+  sender: Buffer;
+  sender_nonce: string;
+  inner_hash: Buffer;
+  state: SenderSubmission["state"];
+}

@@ -1,0 +1,49 @@
+import type { ChangedSubmission } from "../lanes/heldLane.js";
+import type { Store } from "../store.js";
+import { FAILED_COLUMNS, finishStatement } from "./finishStatement.js";
+
+/** A submission that has been queued for longer than `maxQueueMs`. */
+export interface OverdueSubmission {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  /** It was accepted at or after `since`. */
+  readonly recent: boolean;
+}
+
+/** Finds the submissions that have been queued for longer than `maxQueueMs`, the oldest first, at most `limit`. */
+export async function findOverdueQueued(
+  { pool }: Store,
+  chain: number,
+  { maxQueueMs, since, limit }: { readonly maxQueueMs: number; readonly since: Date; readonly limit: number },
+): Promise<OverdueSubmission[]> {
+  const { rows } = await pool.query<{ id: string; inner_hash: Buffer; recent: boolean }>(
+    `select id, inner_hash, accepted_at >= $3 as recent from unfinished
+     where chain = $1 and waiver_nonce is null and state = 'queued' and accepted_at < now() - $2::float8 * interval '1 millisecond'
+     order by accepted_at limit $4`,
+    [chain, maxQueueMs, since, limit],
+  );
+  return rows.map(({ id, inner_hash: innerHash, recent }) => ({ id, innerHash, recent }));
+}
+
+/**
+ * queued → failed: gives up submissions that were never broadcast, with the reason `NOT_BROADCAST`.
+ * @returns those that were still queued.
+ */
+export async function expireQueued(
+  { pool }: Store,
+  ids: readonly string[],
+  maxQueueMs: number,
+): Promise<(ChangedSubmission & { message: string })[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await pool.query<ChangedSubmission & { message: string }>(EXPIRED, [ids, maxQueueMs]);
+  return rows;
+}
+
+const EXPIRED = `with given as (select $2::float8 as max_queue_ms)${finishStatement(
+  "using given where s.id = any($1::uuid[]) and s.state = 'queued' returning s.*, given.max_queue_ms",
+  {
+    ...FAILED_COLUMNS,
+    error_reason: "'NOT_BROADCAST'",
+    error_message: "'it waited for a broadcast longer than ' || max_queue_ms::text || ' ms and was given up'",
+  },
+)}`;

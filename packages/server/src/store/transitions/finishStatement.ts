@@ -1,0 +1,50 @@
+/** The columns of `finished`, each with the expression that fills it from the row of `unfinished`. */
+const OUTCOME_COLUMNS = {
+  id: "id",
+  chain: "chain",
+  key_id: "key_id",
+  state: "state",
+  inner_hash: "inner_hash",
+  sender: "sender",
+  sender_nonce: "sender_nonce",
+  target: "target",
+  selector: "selector",
+  waiver: "waiver",
+  waiver_nonce: "waiver_nonce",
+  signings: "signings",
+  wrapper_hash: "wrapper_hash",
+  block_number: "block_number",
+  block_hash: "block_hash",
+  gas_used: "gas_used",
+  reverted: "reverted",
+  error_reason: "null",
+  error_message: "null",
+  accepted_at: "accepted_at",
+  signed_at: "signed_at",
+  broadcast_at: "broadcast_at",
+  included_at: "included_at",
+} as const;
+
+type Column = keyof typeof OUTCOME_COLUMNS;
+
+/** The columns that every failed submission sets: its waiver nonce is free again, and no wrapper carries it. */
+export const FAILED_COLUMNS = {
+  state: "'failed'",
+  waiver_nonce: "null",
+  wrapper_hash: "null",
+} as const satisfies Partial<Record<Column, string>>;
+
+/**
+ * Moves submissions from `unfinished` to `finished`. It is the rest of a statement that begins with `with x as (…)`,
+ * and returns `id, origin`, and the stored `error_message` as `message`.
+ * @param taken follows `delete from unfinished s`: the condition, and `returning s.*` with what the outcome needs.
+ * @param outcome the columns that differ from the row, as expressions on what was returned.
+ */
+export function finishStatement(taken: string, outcome: Partial<Record<Column, string>>): string {
+  const columns: Record<Column, string> = { ...OUTCOME_COLUMNS, ...outcome };
+  const state = `(${columns.state})::submission_state`;
+  return `, gone as (delete from unfinished s ${taken}), kept as (
+    insert into finished (${Object.keys(columns).join(", ")})
+    select ${Object.values({ ...columns, state }).join(", ")} from gone
+  ) select id, origin, ${columns.error_message} as message from gone`;
+}

@@ -1,0 +1,40 @@
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import { byteaArray } from "../statements.js";
+import type { Store } from "../store.js";
+
+/** A wrapper that a node has taken. Its submission may carry another wrapper by now; then nothing changes. */
+export interface BroadcastWrapper {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly wrapperHash: Uint8Array;
+}
+
+/**
+ * The step signed → broadcast as an `update`.
+ * @param ids the number of the parameter with the submissions' ids; the wrappers' hashes are in the next parameter.
+ */
+export const broadcastUpdate = (
+  ids: number,
+) => `update unfinished s set state = 'broadcast', broadcast_at = now()
+  from unnest($${ids}::uuid[], $${ids + 1}::bytea[]) as b (submission, hash)
+  where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
+  returning s.id, s.origin, s.state`;
+
+/**
+ * signed → broadcast: a node has taken the wrappers. A submission that is broadcast already gets a new `broadcast_at`.
+ * @returns the submissions that are broadcast now.
+ * @throws {@link LeaseLostError}
+ */
+export function saveBroadcast(
+  store: Store,
+  lane: HeldLane,
+  broadcast: readonly BroadcastWrapper[],
+): Promise<ChangedSubmission[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    broadcast.map((b) => b.id),
+    ` ${broadcastUpdate(5)}`,
+    [byteaArray(broadcast.map((b) => b.wrapperHash))],
+  );
+}

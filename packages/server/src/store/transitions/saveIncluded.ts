@@ -1,0 +1,70 @@
+import type { Inclusion } from "../../model/submission.js";
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import { byteaArray } from "../statements.js";
+import type { Store } from "../store.js";
+import { finishStatement } from "./finishStatement.js";
+import { withdrawing } from "./withdrawStatement.js";
+
+export type IncludedSubmission = Inclusion & {
+  readonly id: string;
+  /** Another wrapper than the stored one carried the InnerTx; the waiver nonce of the stored one is free again. */
+  readonly foreign: boolean;
+};
+
+/**
+ * queued, signed or broadcast → included: the InnerTx is in a block.
+ * @param final no reorg can take the block away any more; the rows move to `finished`.
+ * @throws {@link LeaseLostError}
+ */
+export function saveIncluded(
+  store: Store,
+  lane: HeldLane,
+  included: readonly IncludedSubmission[],
+  final: boolean,
+): Promise<ChangedSubmission[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    included.map((i) => i.id),
+    final ? INCLUDED_FINALLY : INCLUDED,
+    [
+      included.map((i) => i.blockNumber.toString()),
+      byteaArray(included.map((i) => i.blockHash)),
+      included.map((i) => i.gasUsed.toString()),
+      included.map((i) => i.reverted),
+      included.map((i) => i.foreign),
+    ],
+  );
+}
+
+const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
+  as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
+const IS_UNSETTLED = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
+
+/** Records the stored wrappers of the submissions that another wrapper carried. */
+const WITHDRAW_FOREIGN = withdrawing(
+  "select submission from unnest($5::uuid[], $10::boolean[]) as n (submission, other_wrapper) where other_wrapper",
+);
+
+const INCLUDED = `${WITHDRAW_FOREIGN} update unfinished s
+  set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas, reverted = n.has_reverted,
+      broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
+      waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
+      wrapper_hash = case when not n.other_wrapper then wrapper_hash end,
+      wrapper_raw = case when not n.other_wrapper then wrapper_raw end
+  from ${INCLUSIONS} where ${IS_UNSETTLED} returning id, origin`;
+
+const INCLUDED_FINALLY = `${WITHDRAW_FOREIGN}${finishStatement(
+  `using ${INCLUSIONS} where ${IS_UNSETTLED} returning s.*, n.*`,
+  {
+    state: "'included'",
+    waiver_nonce: "case when not other_wrapper then waiver_nonce end",
+    wrapper_hash: "case when not other_wrapper then wrapper_hash end",
+    block_number: "number",
+    block_hash: "hash",
+    gas_used: "gas",
+    reverted: "has_reverted",
+    broadcast_at: "coalesce(broadcast_at, now())",
+    included_at: "now()",
+  },
+)}`;

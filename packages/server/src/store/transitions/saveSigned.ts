@@ -1,0 +1,53 @@
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import { byteaArray } from "../statements.js";
+import type { Store } from "../store.js";
+import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBroadcast.js";
+
+/** A queued submission with the waiver nonce that it gets, and its signed WrapperTx. */
+export interface SignedSubmission {
+  readonly id: string;
+  readonly waiverNonce: bigint;
+  readonly wrapperHash: Uint8Array;
+  readonly wrapperRaw: Uint8Array;
+}
+
+/** The submissions that took each of the two steps. */
+export interface SavedSigned {
+  readonly signed: readonly ChangedSubmission[];
+  readonly broadcast: readonly ChangedSubmission[];
+}
+
+/**
+ * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. The same statement takes
+ * the step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does.
+ * @throws {@link LeaseLostError}
+ */
+export async function saveSigned(
+  store: Store,
+  lane: HeldLane,
+  signed: readonly SignedSubmission[],
+  broadcast: readonly BroadcastWrapper[] = [],
+): Promise<SavedSigned> {
+  if (signed.length === 0) return { signed: [], broadcast: await saveBroadcast(store, lane, broadcast) };
+  const moved: (ChangedSubmission & { readonly state: string })[] = await writeAsOwner(
+    store,
+    lane,
+    signed.map((s) => s.id),
+    `, broadcast as (${broadcastUpdate(9)}), signed as (
+       update unfinished s
+       set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
+           signed_at = now(), signings = signings + 1
+       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
+       where s.id = n.submission and s.state = 'queued' and ${LEASE_IS_HELD} returning s.id, s.origin, s.state
+     ) select * from signed union all select * from broadcast`,
+    [
+      signed.map((s) => s.waiverNonce.toString()),
+      byteaArray(signed.map((s) => s.wrapperHash)),
+      byteaArray(signed.map((s) => s.wrapperRaw)),
+      broadcast.map((b) => b.id),
+      byteaArray(broadcast.map((b) => b.wrapperHash)),
+    ],
+  );
+  const of = (state: string) => moved.filter((one) => one.state === state);
+  return { signed: of("signed"), broadcast: of("broadcast") };
+}
