@@ -25,11 +25,11 @@ describe("readImports", () => {
     const files = {
       "src/index.ts": 'export * from "./a/one.js";\nexport type { Two } from "./a/two.js";\n',
       "src/a/one.ts":
-        'import type { Two } from "../../two.js";\nimport "../b/three.js";\nimport { x } from "other";\n',
+        'import type { Two } from "./two.js";\nimport "../b/three.js";\nimport { x } from "other";\n',
       "src/a/two.ts":
         'type Four = import("../b/four.js").Four;\nconst late = await import("../b/three.js");\n',
-      "src/b/three.ts": 'import { \n  a, \n  b, \n } from "../../four.js";\n',
-      "src/b/four.ts": ' * import { x } from "../../three.js";\n// import "./three.js";\n',
+      "src/b/three.ts": 'import {\n  a,\n  b,\n} from "./four.js";\n',
+      "src/b/four.ts": ' * import { x } from "./three.js";\n// import "./three.js";\n',
     };
     expect(asObject(readImports(write(files)))).toEqual({
       "index.ts": ["a/one.ts", "a/two.ts"],
