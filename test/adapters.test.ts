@@ -1,4 +1,4 @@
-// What wallets do with the service: the adapters for viem and ethers, and the way without a service.
+// The adapters for viem and ethers against a real service, and the self-hosted library without a service.
 import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { broadcast, hashOf, wrap } from "@gas-waiver/client/self-hosted";
 import { gasWaiverActions } from "@gas-waiver/client/viem";
@@ -13,9 +13,8 @@ import {
   type WalletClient,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useDevService } from "./support/devService.js";
 import {
   API_KEY,
   account,
@@ -30,23 +29,13 @@ import {
 const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
 const RECIPIENT = account(9).address as Hex;
 
-let program: Program;
+const started = useDevService();
 let url: string;
 let rpcUrl: string;
 let chain: JsonRpcProvider;
-
-beforeAll(async () => {
-  program = Program.gasWaiver([
-    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
-    ...["--block-time", "100", "--no-demo"],
-  ]);
-  ({ url, rpcUrl } = await program.ready());
-  chain = connect(rpcUrl);
+beforeAll(() => {
+  ({ url, rpcUrl, chain } = started());
   chain.pollingInterval = 50;
-});
-afterAll(async () => {
-  chain?.destroy();
-  await program?.end();
 });
 
 describe("viem", () => {
@@ -65,7 +54,7 @@ describe("viem", () => {
   const transfer = (amount: bigint) =>
     ({ address: TOKEN, abi: parseAbi(ABI), functionName: "transfer", args: [RECIPIENT, amount] }) as const;
 
-  it("calls contracts without gas, several at once with consecutive nonces", async () => {
+  it("sends several contract calls at once with consecutive nonces, without gas", async () => {
     const client = clientOf(0);
     const before = await tokensOf(chain, RECIPIENT);
     const hashes = await Promise.all([1n, 2n, 3n].map((n) => client.writeGaslessContract(transfer(n))));
@@ -89,7 +78,7 @@ describe("viem", () => {
     expect(await client.getTransaction({ hash })).toMatchObject({ nonce: 0 });
   });
 
-  it("says that a call would revert, as viem does, and sends nothing", async () => {
+  it("throws viem's error for a call that would revert, and sends nothing", async () => {
     const client = clientOf(2);
     const error = await client.writeGaslessContract(transfer(10n ** 60n)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "ContractFunctionExecutionError", functionName: "transfer" });
@@ -111,7 +100,7 @@ describe("ethers", () => {
   const transfer = (contract: Contract, amount: bigint) =>
     contract.getFunction("transfer").send(RECIPIENT, amount);
 
-  it("calls contracts as any signer does, several at once, and waits for them", async () => {
+  it("sends several contract calls at once, and waits for their receipts", async () => {
     const signer = signerOf(3);
     const contract = new Contract(TOKEN, ABI).connect(signer) as Contract;
     const before = await tokensOf(chain, RECIPIENT);
@@ -125,7 +114,7 @@ describe("ethers", () => {
     expect(await tokensOf(chain, RECIPIENT)).toBe(before + 6n);
   });
 
-  it("keeps the nonces of a signer that is connected again in one sequence", async () => {
+  it("keeps one sequence of nonces across `connect`", async () => {
     const signer = signerOf(4);
     const call = { to: TOKEN, data: transferData(RECIPIENT, 1n) };
     const [first, second] = await Promise.all([
@@ -136,14 +125,14 @@ describe("ethers", () => {
     await Promise.all([first.wait(), second.wait()]);
   });
 
-  it("fills a transaction in as the service takes it", async () => {
+  it("populates a transaction as the service accepts it", async () => {
     const filled = await signerOf(5).populateTransaction({ to: TOKEN, data: transferData(RECIPIENT, 1n) });
     expect(filled).toMatchObject({ type: 0, gasPrice: 0n, chainId: 2201n, nonce: 0 });
     expect(BigInt(filled.gasLimit ?? 0)).toBeGreaterThan(21_000n);
     expect(await signerOf(5).signTransaction(filled)).toMatch(/^0x/);
   });
 
-  it("says why the service or the chain refuses, and what is missing", async () => {
+  it("throws typed errors for refusals of the service and of the chain, and for a missing provider", async () => {
     const elsewhere = { to: account(20).address, gasLimit: 50_000 };
     const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED" };
     await expect(signerOf(5).sendTransaction(elsewhere)).rejects.toMatchObject(refusal);
@@ -154,13 +143,13 @@ describe("ethers", () => {
     await expect(signerOf(5).sendTransaction({ data: "0x00" })).rejects.toThrow("creation");
   });
 
-  it("signs messages as the signer in it", async () => {
+  it("signs messages with the signer that it wraps", async () => {
     expect(await signerOf(5).signMessage("hello")).toBe(await account(5).signMessage("hello"));
   });
 });
 
 describe("without the service", () => {
-  it("a holder of a waiver key wraps and broadcasts what a user has signed", async () => {
+  it("the holder of a waiver key wraps and broadcasts a signed InnerTx", async () => {
     const inner = await account(6).signTransaction(transferOf(RECIPIENT, 5n, 0));
     const waiver = account(11);
     const nonce = await chain.getTransactionCount(waiver.address);

@@ -2,35 +2,21 @@ import { createDevnet, devnetAccount } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import { afterEach, expect, it } from "vitest";
 import { type Anvil, startAnvil } from "../bench/devnet/anvil.mjs";
+import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
 
-// anvil is another node altogether, written in another language over another EVM. It knows of no waivers, so
-// the two are compared on transactions that everybody knows: their money, nonces and gas.
+// Compares the devnet with anvil, a node in another language with another EVM. anvil knows no waivers, so this test
+// compares the balances, nonces and receipts of ordinary transactions.
 
-/** The devnet's funded account and its validators, whom anvil funds as well. */
+/** The devnet's accounts with a balance, which anvil funds as well. */
 const PAYERS = [13, 20, 21, 22, 23];
 const COUNT = 300;
 const GWEI = 10n ** 9n;
-/** Raises slot 0 and logs it. */
+/** Increments slot 0 and logs its value. */
 const COUNTER = "0x6013600c60003960136000f36000546001018060005560005260206000a000";
 const REVERTS = "0x6005600c60003960056000f360006000fd";
 
-type Call = (method: string, ...params: unknown[]) => Promise<unknown>;
-
 let anvil: Anvil | undefined;
 afterEach(() => anvil?.close());
-
-function callOf(url: string): Call {
-  return async (method, ...params) => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    });
-    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
-    if (error) throw new Error(`${method}: ${error.message}`);
-    return result;
-  };
-}
 
 const recipient = (i: number): Hex => `0x${(0xab_0000 + (i % 17)).toString(16).padStart(40, "0")}`;
 
@@ -71,7 +57,7 @@ function deployments(): Hex[] {
   });
 }
 
-async function sendAll(call: Call, raws: readonly Hex[]): Promise<Hex[]> {
+async function sendAll(call: RpcCall, raws: readonly Hex[]): Promise<Hex[]> {
   const hashes: Hex[] = [];
   for (const raw of raws) hashes.push((await call("eth_sendRawTransaction", raw)) as Hex);
   await call("evm_mine");
@@ -86,7 +72,7 @@ interface ReceiptJson {
   readonly contractAddress: Hex | null;
 }
 
-async function receipts(call: Call, hashes: readonly Hex[]) {
+async function receipts(call: RpcCall, hashes: readonly Hex[]) {
   const all = await Promise.all(hashes.map((hash) => call("eth_getTransactionReceipt", hash)));
   return (all as ReceiptJson[]).map(({ status, gasUsed, effectiveGasPrice, logsBloom, contractAddress }) => {
     return { status, gasUsed, effectiveGasPrice, logsBloom, contractAddress };
@@ -96,14 +82,15 @@ async function receipts(call: Call, hashes: readonly Hex[]) {
 it("agrees with anvil on the balances, nonces and receipts of the same transactions", async () => {
   anvil = await startAnvil();
   const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
-  const ours: Call = (method, ...params) => devnet.request({ method, params });
-  const theirs = callOf(anvil.url);
-  // Genesis gives other amounts, and fees go to other proposers: what is compared is what each account lost or got.
+  const ours: RpcCall = <T>(method: string, ...params: readonly unknown[]) =>
+    devnet.request({ method, params }) as Promise<T>;
+  const theirs = rpcOf(anvil.url);
+  // The two have other balances at genesis and pay fees to other proposers, so this compares the changes of balances.
   const accounts = [
     ...PAYERS.map((i) => devnetAccount(i).address),
     ...Array.from({ length: 17 }, (_, i) => recipient(i)),
   ];
-  const look = async (call: Call) => ({
+  const accountsOf = async (call: RpcCall) => ({
     balances: await Promise.all(
       accounts.map(async (a) => BigInt((await call("eth_getBalance", a, "latest")) as Hex)),
     ),
@@ -116,25 +103,25 @@ it("agrees with anvil on the balances, nonces and receipts of the same transacti
     expect(await receipts(theirs, hashes)).toEqual(shown);
     return shown;
   };
-  const [ourStart, theirStart] = [await look(ours), await look(theirs)];
+  const [ourStart, theirStart] = [await accountsOf(ours), await accountsOf(theirs)];
   const contracts = (await both(deployments())).map(({ contractAddress }) => contractAddress ?? "0x");
   const shown = await both(transactions(contracts));
   expect(new Set(shown.map(({ status }) => status))).toEqual(new Set(["0x0", "0x1"]));
 
-  const [ourEnd, theirEnd] = [await look(ours), await look(theirs)];
+  const [ourEnd, theirEnd] = [await accountsOf(ours), await accountsOf(theirs)];
   expect(ourEnd.nonces).toEqual(theirEnd.nonces);
   const fees = await feesOf(ours, [1, 2]);
   accounts.forEach((account, i) => {
-    const got = (end: typeof ourEnd, start: typeof ourEnd) =>
+    const change = (end: typeof ourEnd, start: typeof ourEnd) =>
       (end.balances[i] ?? 0n) - (start.balances[i] ?? 0n);
     const earned = fees.get(account.toLowerCase()) ?? 0n;
-    expect([account, got(ourEnd, ourStart) - earned]).toEqual([account, got(theirEnd, theirStart)]);
+    expect([account, change(ourEnd, ourStart) - earned]).toEqual([account, change(theirEnd, theirStart)]);
   });
   await devnet.close();
 });
 
-/** What the proposers of these blocks were paid. */
-async function feesOf(call: Call, blocks: readonly number[]): Promise<Map<string, bigint>> {
+/** The fees of these blocks, by proposer. */
+async function feesOf(call: RpcCall, blocks: readonly number[]): Promise<Map<string, bigint>> {
   const fees = new Map<string, bigint>();
   for (const number of blocks) {
     const tag = `0x${number.toString(16)}`;

@@ -2,38 +2,27 @@ import { createDevnet, type Devnet, devnetAccount } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Anvil, startAnvil } from "../bench/devnet/anvil.mjs";
+import { BYTECODE, wordOf } from "../packages/devnet/test/support/bytecode.js";
+import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
 
-// What explorers and wallets read of calls, beside what anvil says of the same: traces, overrides, access lists.
-
-type Call = (method: string, ...params: unknown[]) => Promise<unknown>;
+// Compares traces, state overrides and access lists of the devnet with anvil's.
 
 const PAYER = devnetAccount(13);
-const CODES = {
-  recorder: "0x335f55326001553460025500",
-  destroyer: "0x33ff",
-  creator: "0x6360015ff35f526004601c5ff0805f555f5fa100",
-  reverter: "0x63deadbeef5f526004601cfd",
-  burner: "0x5b5f56",
-  forwarder: "0x5f5f5f5f345f355af15f5260205ff3",
-  asker: "0x5f5f5f5f5f355afa505f5f5f5f5f355af45000",
-  logger: "0x5f355f525f3560205fa100",
-} as const satisfies Record<string, Hex>;
-const NAMES = Object.keys(CODES) as (keyof typeof CODES)[];
-const at = (name: keyof typeof CODES): Hex =>
+const NAMES = Object.keys(BYTECODE) as (keyof typeof BYTECODE)[];
+const at = (name: keyof typeof BYTECODE): Hex =>
   `0x${(0xc0de_0000 + NAMES.indexOf(name)).toString(16).padStart(40, "0")}`;
-const word = (value: Hex) => hexToBytes(`0x${BigInt(value).toString(16).padStart(64, "0")}`);
 
 let anvil: Anvil;
 let devnet: Devnet;
-let nodes: Call[];
+let nodes: RpcCall[];
 beforeEach(async () => {
   anvil = await startAnvil();
   devnet = await createDevnet({ blockTimeMs: 0, automine: false });
   const { url } = await devnet.listen({ port: 0 });
-  nodes = [callOf(url), callOf(anvil.url)];
+  nodes = [rpcOf(url), rpcOf(anvil.url)];
   for (const call of nodes) {
     await call("anvil_setBalance", PAYER.address, "0x3635c9adc5dea00000");
-    for (const name of NAMES) await call("anvil_setCode", at(name), CODES[name]);
+    for (const name of NAMES) await call("anvil_setCode", at(name), BYTECODE[name]);
   }
 });
 afterEach(async () => {
@@ -41,20 +30,7 @@ afterEach(async () => {
   await anvil.close();
 });
 
-function callOf(url: string): Call {
-  return async (method, ...params) => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    });
-    const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
-    if (error) throw new Error(`${method}: ${error.message}`);
-    return result;
-  };
-}
-
-/** The same question to both. */
+/** Calls the method of both nodes. */
 async function both(
   method: string,
   ...params: unknown[]
@@ -64,8 +40,8 @@ async function both(
 }
 
 const CALLS: readonly (readonly [
-  name: keyof typeof CODES,
-  argument?: keyof typeof CODES | undefined,
+  name: keyof typeof BYTECODE,
+  argument?: keyof typeof BYTECODE | undefined,
   value?: bigint,
 ])[] = [
   ["recorder", undefined, 7n],
@@ -82,7 +58,7 @@ const CALLS: readonly (readonly [
   ["burner"],
 ];
 
-/** The asker's first call of the recorder fails, and whether its slot counts as touched is a matter of taste. */
+/** Calls that succeed. Omits the asker's call of the recorder, where the nodes disagree about a touched slot. */
 function succeeds([name, argument]: (typeof CALLS)[number]): boolean {
   return name !== "reverter" && name !== "burner" && !(name === "asker" && argument === "recorder");
 }
@@ -94,7 +70,7 @@ interface Frame {
   readonly [member: string]: unknown;
 }
 
-/** What both have to agree on: everything but the words for what went wrong. */
+/** A frame without the texts of its errors, which may differ. */
 function comparable({ error, calls, revertReason: _reason, logs, ...frame }: Frame): object {
   return {
     ...frame,
@@ -106,7 +82,7 @@ function comparable({ error, calls, revertReason: _reason, logs, ...frame }: Fra
   };
 }
 
-it("traces by the callTracer tell the same of the same transactions", async () => {
+it("agrees with anvil on the callTracer's traces", async () => {
   const hashes: Hex[] = [];
   for (const [i, [name, argument, value = 0n]] of CALLS.entries()) {
     const { raw } = signTransaction(
@@ -118,13 +94,13 @@ it("traces by the callTracer tell the same of the same transactions", async () =
         gasLimit: 200_000n,
         to: hexToBytes(at(name)),
         value,
-        data: argument === undefined ? new Uint8Array(0) : word(at(argument)),
+        data: argument === undefined ? new Uint8Array(0) : wordOf(at(argument)),
       },
       hexToBytes(PAYER.privateKey),
     );
     const [hash] = await both("eth_sendRawTransaction", bytesToHex(raw));
     hashes.push(hash as Hex);
-    // Each in a block of its own: what anvil says the outermost call used is what its block has used so far.
+    // One transaction a block: anvil reports the gas of the outermost call as the sum of its block so far.
     await both("evm_mine");
   }
   for (const [i, hash] of hashes.entries()) {
@@ -132,21 +108,21 @@ it("traces by the callTracer tell the same of the same transactions", async () =
       tracer: "callTracer",
       tracerConfig: { withLog: true },
     });
-    // As in geth, the outermost gas is the transaction's limit; anvil leaves out the intrinsic gas.
+    // The outermost gas is the transaction's limit, as in geth; anvil subtracts the intrinsic gas.
     const gas = (ours as Frame).gas;
     expect(comparable(ours as Frame), CALLS[i]?.join(" ")).toEqual(comparable({ ...(theirs as Frame), gas }));
   }
 });
 
-it("calls with overrides, and access lists, give the same", async () => {
+it("agrees with anvil on calls with overrides and on access lists", async () => {
   const from = PAYER.address;
   const somewhere: Hex = `0x${"77".repeat(20)}`;
-  const key = bytesToHex(word("0x0"));
+  const key = bytesToHex(wordOf("0x0"));
   const overrides = {
     [somewhere]: {
       code: "0x475f525f5460205260405ff3",
       balance: "0x9",
-      stateDiff: { [key]: bytesToHex(word("0x5")) },
+      stateDiff: { [key]: bytesToHex(wordOf("0x5")) },
     },
   };
   const [ours, theirs] = await both("eth_call", { from, to: somewhere }, "latest", overrides);
@@ -155,7 +131,7 @@ it("calls with overrides, and access lists, give the same", async () => {
     const request = {
       from,
       to: at(name),
-      data: argument === undefined ? "0x" : bytesToHex(word(at(argument))),
+      data: argument === undefined ? "0x" : bytesToHex(wordOf(at(argument))),
     };
     const lists = await both("eth_createAccessList", request, "latest");
     const [own, other] = lists.map(

@@ -1,4 +1,4 @@
-// The dry run against a real chain, with the SDK: what is refused, and what each call would do.
+// Dry runs with the SDK against a real chain: refusals, and the simulated outcome of each call.
 import { AbiCoder, concat, id, type TransactionLike, toBeHex, toUtf8Bytes, ZeroAddress } from "ethers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { registryService } from "./support/registryService.js";
@@ -9,7 +9,7 @@ const RECIPIENT = account(9).address;
 const selectorOf = (signature: string) => id(signature).slice(0, 10);
 const coder = AbiCoder.defaultAbiCoder();
 
-/** Contracts that revert with what they are told to, by address. */
+/** The revert data of some contracts, by address. */
 const REVERTS = {
   "0x00000000000000000000000000000000c0de0001": concat([
     selectorOf("Error(string)"),
@@ -22,7 +22,7 @@ const REVERTS = {
   "0x00000000000000000000000000000000c0de0003": "0x",
 } as const;
 const [TEXT = "", PANIC = "", EMPTY = ""] = Object.keys(REVERTS);
-/** Jumps in a circle until its gas is gone. */
+/** A contract that loops until its gas is used up. */
 const BURNER = "0x00000000000000000000000000000000c0de0004";
 
 const started = registryService([10]);
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const service = started();
   for (const [address, data] of Object.entries(REVERTS)) {
     const length = toBeHex((data.length - 2) / 2, 1);
-    // Copies what stands behind the code to memory, and reverts with it.
+    // The code copies the data behind it to memory, and reverts with it.
     const code = concat(["0x60", length, "0x600a5f3960", length, "0x5ffd", data]);
     await service.rpc("anvil_setCode", address, code);
   }
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 describe("a simulated check", () => {
-  it("says of each call by itself whether it reverts, and why", async () => {
+  it("says of each call whether it reverts, and why", async () => {
     const { client } = started();
     const transactions = await Promise.all([
       sign(0, callOf(TOKEN)),
@@ -52,7 +52,7 @@ describe("a simulated check", () => {
       sign(3, callOf(EMPTY)),
       sign(4, callOf(TOKEN, { data: transferData(RECIPIENT, 10n ** 30n) })),
       sign(5, callOf(BURNER)),
-      // To nobody's code: it does nothing, and does it well.
+      // A call of an address without code succeeds.
       sign(6, callOf(RECIPIENT, { type: 1, accessList: [{ address: ZeroAddress, storageKeys: [] }] })),
     ]);
     const lines = await client.check(transactions, { simulate: true });
@@ -74,7 +74,7 @@ describe("a simulated check", () => {
     ]);
   });
 
-  it("gives a call its own gas limit, and says what a transaction with it would do", async () => {
+  it("simulates with the transaction's own gas limit, and agrees with its execution", async () => {
     const { client } = started();
     const [enough, less] = [60_000, 30_000].map((gasLimit) => sign(0, callOf(TOKEN, { gasLimit })));
     for (const [signed, simulation] of [
@@ -90,7 +90,7 @@ describe("a simulated check", () => {
     expect(lines).toMatchObject([{ success: false, error: { reason: "REVERTED" } }]);
   });
 
-  it("runs nothing that would not be taken, and nothing unless it is asked to", async () => {
+  it("simulates no transaction that it refuses, and none unless the request asks for it", async () => {
     const { client } = started();
     const poor = await sign(7, callOf(TEXT, { value: 1n }));
     const good = await sign(8, callOf(TEXT));
@@ -101,7 +101,7 @@ describe("a simulated check", () => {
     expect(second).toEqual({ index: 0, success: true, txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
   });
 
-  it("shows a text of a contract without what would harm a terminal", async () => {
+  it("removes control characters from a contract's error text", async () => {
     const service = started();
     const data = concat([selectorOf("Error(string)"), coder.encode(["string"], ["a\u001b[2J\nb"])]);
     const length = toBeHex((data.length - 2) / 2, 1);

@@ -1,4 +1,4 @@
-// Accepted is accepted: the service is killed, without a chance to tidy up, at the points where it hurts most.
+// SIGKILL of the service between accepting a transaction and hearing of its broadcast.
 import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import type { Verdict } from "./support/nodeProxy.js";
@@ -9,63 +9,66 @@ import { account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-const world = proxiedChain();
+const started = proxiedChain();
 
 /** Resolves when the account's next nonce is this one. */
 async function nonceReaches(address: string, nonce: number): Promise<void> {
-  const { devnet, chain } = world();
+  const { devnet, chain } = started();
   await new Promise<void>((resolve, reject) => {
-    const look = () =>
+    const check = () =>
       chain.getTransactionCount(address).then((next) => {
         if (next < nonce) return;
         stop();
         resolve();
       }, reject);
-    const stop = devnet.onBlock(() => void look());
-    void look();
+    const stop = devnet.onBlock(() => void check());
+    void check();
   });
 }
 
 describe.each([
-  { when: "before the node has seen the wrapper", verdict: "dropRequest", user: 0 },
-  { when: "after the node has taken it and before its answer", verdict: "dropResponse", user: 1 },
-] satisfies { when: string; verdict: Verdict; user: number }[])("killed $when", ({ verdict, user }) => {
-  it("completes each submission exactly once after a restart, by itself", async () => {
-    const { proxy, chain } = world();
-    const dataDir = freshFolder();
-    const sender = account(user);
-    const recipient = account(7).address;
-    const waiver = account(10).address;
-    const tokensBefore = await tokensOf(chain, recipient);
-    const wrappersBefore = await chain.getTransactionCount(waiver);
-    const batch = await Promise.all(
-      [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
-    );
+  { when: "before the node receives the wrapper", verdict: "dropRequest", user: 0 },
+  { when: "after the node accepts the wrapper and before its answer", verdict: "dropResponse", user: 1 },
+] satisfies { when: string; verdict: Verdict; user: number }[])(
+  "a service that is killed $when",
+  ({ verdict, user }) => {
+    it("completes each submission exactly once after a restart", async () => {
+      const { proxy, chain } = started();
+      const dataDir = freshFolder();
+      const sender = account(user);
+      const recipient = account(7).address;
+      const waiver = account(10).address;
+      const tokensBefore = await tokensOf(chain, recipient);
+      const wrappersBefore = await chain.getTransactionCount(waiver);
+      const batch = await Promise.all(
+        [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
+      );
 
-    proxy.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
-    const first = startService({ rpcUrl: proxy.url, dataDir });
-    const answer = post((await first.ready()).url, batch).then(
-      (response) => response.text(),
-      () => "broken off",
-    );
-    await proxy.dropped();
-    expect(await first.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
-    await answer;
+      proxy.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
+      const first = startService({ rpcUrl: proxy.url, dataDir });
+      const answer = post((await first.ready()).url, batch).then(
+        (response) => response.text(),
+        () => "no answer",
+      );
+      await proxy.dropped();
+      expect(await first.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
+      await answer;
 
-    proxy.decide = () => "pass";
-    const second = startService({ rpcUrl: proxy.url, dataDir });
-    const { url } = await second.ready();
-    expect(second.stdout).toMatch(/^3 earlier submission/m);
-    await nonceReaches(sender.address, 3);
-    expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 15n);
-    expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 3);
+      proxy.decide = () => "pass";
+      const second = startService({ rpcUrl: proxy.url, dataDir });
+      const { url } = await second.ready();
+      expect(second.stdout).toMatch(/^3 earlier submission/m);
+      await nonceReaches(sender.address, 3);
+      expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 15n);
+      expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 3);
 
-    // The same transactions again are the same submissions, and a new one goes its way.
-    const next = await sender.signTransaction(transferOf(recipient, 5n, 3));
-    const lines = await submit(url, [...batch, next], { query: "?wait=included" });
-    expect(lines.map(({ success }) => success)).toEqual([true, true, true, true]);
-    expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 20n);
-    expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 4);
-    expect(await second.end()).toEqual({ status: 0, signal: null });
-  });
-});
+      // The same transactions are the same submissions; a new one is included.
+      const next = await sender.signTransaction(transferOf(recipient, 5n, 3));
+      const lines = await submit(url, [...batch, next], { query: "?wait=included" });
+      expect(lines.map(({ success }) => success)).toEqual([true, true, true, true]);
+      expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 20n);
+      expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 4);
+      expect(await second.end()).toEqual({ status: 0, signal: null });
+    });
+  },
+);

@@ -1,9 +1,9 @@
-// The first promise: one command, then ethers and fetch alone. Nothing of ours is imported here.
+// The promise of the README: one command, then ethers and fetch alone. This file imports no package of the repository.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freshFolder } from "./support/freshFolder.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useDevService } from "./support/devService.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
 import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
@@ -11,26 +11,16 @@ import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
+const started = useDevService([]);
 let program: Program;
 let url: string;
 let chain: JsonRpcProvider;
-
-beforeAll(async () => {
-  program = Program.gasWaiver([
-    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
-    ...["--block-time", "100"],
-  ]);
-  const ready = await program.ready();
-  url = ready.url;
-  chain = connect(ready.rpcUrl);
-});
-afterAll(async () => {
-  chain?.destroy();
-  await program?.end();
+beforeAll(() => {
+  ({ program, url, chain } = started());
 });
 
 describe("gas-waiver dev", () => {
-  it("has explained a gasless transfer before it was ready", async () => {
+  it("prints the steps of a gasless transfer before it is ready", async () => {
     const story = program.stdout;
     const hashes = [...new Set(story.match(/0x[0-9a-f]{64}\b/g))];
     expect(hashes).toHaveLength(2);
@@ -46,13 +36,13 @@ describe("gas-waiver dev", () => {
     expect(program.stderr).toBe("");
   });
 
-  it("is alive without a key", async () => {
+  it("answers the health route without a key", async () => {
     const response = await fetch(`${url}/v1/health`);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ status: "ok", chainId: 2201 });
   });
 
-  it("carries a transfer of a user without native balance, as the user, for nothing", async () => {
+  it("includes the transfer of a user without native balance, from the user, at gas price 0", async () => {
     const user = account(3);
     const recipient = account(4).address;
     const before = await tokensOf(chain, recipient);
@@ -79,7 +69,7 @@ describe("gas-waiver dev", () => {
     expect(await chain.getTransactionCount(user.address)).toBe(1);
   });
 
-  it("leaves the chain closed to the same user without the service", async () => {
+  it("has a chain that refuses the same transaction without the service", async () => {
     const signed = await account(5).signTransaction(transferOf(account(4).address, 7n, 0));
     await expect(chain.broadcastTransaction(signed)).rejects.toThrow(/price/i);
     expect(await chain.getTransactionCount(account(5).address)).toBe(0);
@@ -92,7 +82,7 @@ describe("gas-waiver dev", () => {
     expect(example.stdout).toMatch(/index: 0,.*success: true/s);
   });
 
-  it("takes the command of the README as it stands", async () => {
+  it("accepts the transaction of the README's command as it stands", async () => {
     const [, transaction = ""] = readme.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
     expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
   });

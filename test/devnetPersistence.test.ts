@@ -1,36 +1,22 @@
-// A chain in a folder outlives its process: killed at any moment under load, it has every block that anybody
-// was told of, and goes on from there.
+// A devnet with --state-dir, killed at random moments under load: a restart has every announced block, and goes on from it.
 import { keccak256, type TransactionLike } from "ethers";
 import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
+import { rpcOf } from "./support/jsonRpc.js";
 import { Program } from "./support/program.js";
+import { SeededRandom } from "./support/seededRandom.js";
 import { submit } from "./support/submit.js";
 import { account, CHAIN_ID, connect, MARKER, tokensOf, transferOf } from "./support/user.js";
 
 const KILLS = 20;
 const SEED = 20_260_101;
 
-/** The same numbers for the same seed (a linear congruential generator). */
-function luck(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 const startChain = (folder: string) =>
   Program.gasWaiver(["devnet", "--port", "0", "--block-time", "0", "--state-dir", folder]);
 
 const urlOf = async (program: Program) => (await program.ready()).url;
 
-async function rpc<T>(url: string, method: string, ...params: unknown[]): Promise<T> {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const response = await fetch(url, { method: "POST", body });
-  const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
-  if (error) throw new Error(`${method}: ${error.message}`);
-  return result;
-}
+const rpc = <T>(url: string, method: string, ...params: unknown[]) => rpcOf(url)<T>(method, ...params);
 
 interface Block {
   readonly number: string;
@@ -39,14 +25,14 @@ interface Block {
   readonly transactions: string[];
 }
 
-/** All that clients were told, and by which block. */
+/** The blocks and inclusions that the node has announced to clients. */
 class Announced {
   readonly blocks = new Map<number, string>();
   /** The block's hash by the transaction's. */
   readonly transactions = new Map<string, string>();
 }
 
-/** A wrapper of one waiver for one user, or a transfer that pays for itself. */
+/** Signs the next wrapper of a waiver, or the next transfer that pays for its gas. */
 async function signNext(url: string, lane: number): Promise<string> {
   const next = async (i: number) =>
     Number(await rpc(url, "eth_getTransactionCount", account(i).address, "pending"));
@@ -61,7 +47,7 @@ async function signNext(url: string, lane: number): Promise<string> {
   return waiver.signTransaction({ ...wrapper, nonce: await next(10 + lane) });
 }
 
-/** Sends and remembers what it is told, until the node is gone. */
+/** Sends transactions and records the announcements, until the node is killed. */
 async function load(url: string, lane: number, told: Announced, progress: () => void): Promise<void> {
   try {
     for (;;) {
@@ -75,7 +61,7 @@ async function load(url: string, lane: number, told: Announced, progress: () => 
       progress();
     }
   } catch (error) {
-    // The process was killed: what was under way breaks off.
+    // The process was killed in the middle of a call.
     if (!(error instanceof TypeError) && !(error instanceof SyntaxError)) throw error;
   }
 }
@@ -90,7 +76,7 @@ async function blocksTo(url: string, head: number): Promise<Block[]> {
   return ((await response.json()) as { result: Block }[]).map(({ result }) => result);
 }
 
-/** Every block is there, each on top of the one before, and what was told is true. */
+/** Checks that the chain has every announced block and inclusion. @returns the number of its head. */
 async function assertKept(url: string, told: Announced): Promise<number> {
   const head = Number(await rpc<string>(url, "eth_blockNumber"));
   let parent: Block | undefined;
@@ -112,15 +98,15 @@ describe("a chain in a folder", () => {
   }, async () => {
     const folder = freshFolder();
     const told = new Announced();
-    const below = luck(SEED);
+    const random = new SeededRandom(SEED);
     for (let kill = 0; kill < KILLS; kill++) {
       const program = startChain(folder);
       const url = await urlOf(program);
       await assertKept(url, told);
-      let rounds = 3 + below(12);
+      let rounds = random.between(3, 14);
       const enough = new Promise<void>((resolve) => {
         const progress = () => {
-          if (--rounds === 0) setTimeout(resolve, below(25));
+          if (--rounds === 0) setTimeout(resolve, random.between(0, 24));
         };
         void Promise.all([0, 1, 2].map((lane) => load(url, lane, told, progress))).then(() => resolve());
       });
@@ -132,7 +118,7 @@ describe("a chain in a folder", () => {
     const last = startChain(folder);
     const url = await urlOf(last);
     const head = await assertKept(url, told);
-    // The state is the one of those blocks, and it goes on.
+    // The state agrees with the blocks, and the chain goes on.
     const chain = connect(url);
     const used = await Promise.all([0, 1].map((i) => chain.getTransactionCount(account(i).address)));
     const received = await tokensOf(chain, account(7).address);
@@ -145,7 +131,7 @@ describe("a chain in a folder", () => {
     expect(last.stderr).toBe("");
   });
 
-  it("belongs to one process at a time, and says so", async () => {
+  it("belongs to one process at a time", async () => {
     const folder = freshFolder();
     const first = startChain(folder);
     await first.ready();
@@ -159,7 +145,7 @@ describe("a chain in a folder", () => {
     expect(await third.end()).toEqual({ status: 0, signal: null });
   });
 
-  it("serves the service's earlier submissions after both were started again", {
+  it("has the service's earlier submissions after a restart of both", {
     timeout: 60_000,
   }, async () => {
     const [stateDir, dataDir] = [freshFolder(), freshFolder()];

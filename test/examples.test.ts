@@ -1,4 +1,4 @@
-// The examples as their readers run them, against one `gas-waiver dev`.
+// Runs the examples as their readers do, against one `gas-waiver dev`.
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,9 +6,10 @@ import { promisify } from "node:util";
 import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser } from "../packages/server/test/support/browser.js";
+import { useDevService } from "./support/devService.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, root } from "./support/program.js";
-import { account, connect, tokensOf } from "./support/user.js";
+import { account, tokensOf } from "./support/user.js";
 
 const run = promisify(execFile);
 const ALICE = account(2).address;
@@ -20,42 +21,30 @@ const [
   },
 ] = EXAMPLES.SubmitRequest as readonly [{ transactions: readonly string[] }];
 
-let program: Program;
+const started = useDevService();
 let env: Record<string, string>;
-let rpcUrl: string;
-
-beforeAll(async () => {
-  program = Program.gasWaiver([
-    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
-    ...["--block-time", "100", "--no-demo"],
-  ]);
-  const ready = await program.ready();
-  rpcUrl = ready.rpcUrl;
-  env = { GAS_WAIVER_URL: ready.url, RPC_URL: rpcUrl };
+beforeAll(() => {
+  const { url, rpcUrl } = started();
+  env = { GAS_WAIVER_URL: url, RPC_URL: rpcUrl };
 });
-afterAll(() => program?.end());
 
-/** What the example prints. */
+/** Runs an example. @returns its standard output. */
 async function outputOf(command: string, file: string): Promise<string> {
   const { PATH = "" } = process.env;
   const { stdout } = await run(command, [join("examples", file)], { cwd: root, env: { PATH, ...env } });
   return stdout;
 }
 
-/** The test tokens that the work moves to the account. */
+/** The test tokens that an account gains while `work` runs. */
 async function gainOf(owner: string, work: () => Promise<unknown>): Promise<bigint> {
-  const chain = connect(rpcUrl);
-  try {
-    const before = await tokensOf(chain, owner);
-    await work();
-    return (await tokensOf(chain, owner)) - before;
-  } finally {
-    chain.destroy();
-  }
+  const { chain } = started();
+  const before = await tokensOf(chain, owner);
+  await work();
+  return (await tokensOf(chain, owner)) - before;
 }
 
 describe("the examples", () => {
-  it("are these", () => {
+  it("are all in this test", () => {
     expect(readdirSync(join(root, "examples")).sort()).toEqual([
       ...["README.md", "browser-server.mjs", "browser.html", "curl.sh"],
       ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs", "websocket.mjs"],
@@ -95,7 +84,7 @@ describe("the examples", () => {
     expect(gain).toBe(3n * 10n ** 18n);
   });
 
-  it("submit with curl and ask what became of it", async () => {
+  it("submit with curl and read the record", async () => {
     const [line = "", record = ""] = (await outputOf("sh", "curl.sh")).split("\n");
     expect(JSON.parse(line)).toMatchObject({ index: 0, success: true });
     expect(JSON.parse(record)).toMatchObject({ id: JSON.parse(line).id, state: "included" });
@@ -117,7 +106,7 @@ describe("the samples of the reference", () => {
     id = JSON.parse(line).id;
   });
 
-  // The WebSocket's asks for a program that is not everywhere.
+  // The WebSocket's sample needs a program that not every machine has.
   it.each(routes.filter(([name]) => name !== "socket"))("%s: runs with curl", async (_, { curl }) => {
     expect(
       await shell(`set -e; ${curl.replace("curl ", "curl --fail --silent --show-error ")}`),
@@ -140,7 +129,7 @@ describe("the samples of the reference", () => {
   });
 });
 
-describe("the browser's example", () => {
+describe("the browser example", () => {
   let server: Program;
   let page: string;
   beforeAll(async () => {
@@ -149,7 +138,7 @@ describe("the browser's example", () => {
   });
   afterAll(() => server?.end());
 
-  it("has a server that hands out the page and its modules, and nothing else", async () => {
+  it("has a server that serves the page, its modules and no other file", async () => {
     const html = readFileSync(join(root, "examples", "browser.html"), "utf8");
     expect(await (await fetch(page)).text()).toBe(html);
     for (const [, module = ""] of html.matchAll(/": "(\/[^"]+)"/g)) {
@@ -161,7 +150,7 @@ describe("the browser's example", () => {
     expect(await (await fetch(`${page}/v1/health`)).json()).toMatchObject({ status: "ok" });
   });
 
-  it("could do without it: dev, whose key is public, lets in the pages of this machine, and no others", async () => {
+  it("needs that server for other sites: `gas-waiver dev` allows pages of this machine alone", async () => {
     const allowed = await Promise.all(
       [page, "http://elsewhere.example"].map(async (origin) => {
         const headers = { origin, "access-control-request-method": "POST" };
@@ -171,7 +160,7 @@ describe("the browser's example", () => {
     expect(allowed).toEqual([204, 405]);
   });
 
-  it("refuses what another page's address would have it forward", async () => {
+  it("refuses to forward requests of another origin", async () => {
     const foreign = { origin: "http://elsewhere.example" };
     const answer = await fetch(`${page}/v1/submit`, { method: "POST", headers: foreign, body: "{}" });
     expect(answer.status).toBe(403);

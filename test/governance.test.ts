@@ -1,4 +1,4 @@
-// docs/governance.sh, as it stands, against a real chain and a real service; and the document beside it.
+// Runs docs/governance.sh against a real chain and a real service, and compares it with docs/governance.md.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,12 +12,12 @@ const text = readFileSync(script, "utf8");
 const document = readFileSync(join(root, "docs", "governance.md"), "utf8");
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 
-describe("what the walk-through sends", () => {
+describe("the transactions of the walk-through", () => {
   const constants = [...text.matchAll(/^(transfer|approval|reading)_of_(\d)=(0x[0-9a-f]+)$/gm)];
   const methods = { transfer: "0xa9059cbb", approval: "0x095ea7b3", reading: token.getFunction("balanceOf") };
 
   it.each(constants.map(([, what = "", who = "", bytes = ""]) => ({ what, who, bytes })))(
-    "$what of user $who is what its name says",
+    "$what of user $who agree with their names",
     ({ what, who, bytes }) => {
       const tx = Transaction.from(bytes);
       expect(tx).toMatchObject({ from: account(Number(who)).address, to: TOKEN, nonce: 0, gasPrice: 0n });
@@ -53,17 +53,17 @@ describe.skipIf(!hasBash)("the walk-through of governance", () => {
   });
 
   const waiver = account(12).address;
-  /** The lines of the service in a step. */
+  /** The service's result lines in a step. */
   const linesOf = (step: number) =>
     [...(steps[step - 1] ?? "").matchAll(/^\{"index":0.*$/gm)].map(([line]) => JSON.parse(line));
 
-  it("has seven steps, which the document tells in the same words", () => {
+  it("has seven steps, under the headings of the document", () => {
     expect(steps).toHaveLength(7);
     for (const [heading = ""] of text.matchAll(/(?<=^step ")\d\. [^"]+/gm))
       expect(document).toContain(heading);
   });
 
-  it("begins without the waiver, whose lines end with the time-out and whose log says why", () => {
+  it("begins without the waiver: lines end with TIMEOUT, and the log has the reason", () => {
     expect(steps[0]).not.toContain(waiver);
     expect(linesOf(2)).toMatchObject([
       { success: false, error: { code: "TIMEOUT", reason: "NOT_BROADCAST" } },
@@ -71,40 +71,40 @@ describe.skipIf(!hasBash)("the walk-through of governance", () => {
     expect(steps[1]).toContain(`${waiver.toLowerCase()} is not a registered waiver`);
   });
 
-  it("registers it by three of four votes; what had timed out goes out by itself", () => {
+  it("registers the waiver by three of four votes; the earlier submission is then included", () => {
     expect(steps[2]?.match(/^ {2}status .*$/gm)).toEqual([
       ...Array(3).fill("  status    open"),
       "  status    carried",
     ]);
     const lines = linesOf(3);
     expect(lines.slice(-2)).toMatchObject([{ success: true }, { success: true }]);
-    // The same transaction is the same submission, however often it is sent (D18).
+    // Repeated requests with one transaction give the same submission (D18).
     const ids = lines.slice(0, -1).map(({ id }) => id);
     expect(new Set(ids)).toEqual(new Set(linesOf(2).map(({ id }) => id)));
     expect(steps[2]).toMatch(/^\{"id":.*"state":"included"/m);
   });
 
-  it("shows the service refuse by its own policy", () => {
+  it("shows a refusal by the service's own policy", () => {
     expect(linesOf(4)).toMatchObject([
       { error: { code: "VALIDATION_FAILED", reason: "SELECTOR_NOT_ALLOWED" } },
     ]);
   });
 
-  it("narrows it: the chain refuses what the service still accepts, and names the check", () => {
+  it("narrows the waiver's targets: the chain refuses a call that the service accepts, and names the failed check", () => {
     const [transfer, approval] = linesOf(5);
     expect(transfer.error).toMatchObject({ code: "BROADCAST_FAILED", reason: "NODE_REFUSED" });
     expect(transfer.error.message).toContain("target and selector: selector 0xa9059cbb");
     expect(approval).toMatchObject({ success: true });
   });
 
-  it("revokes it, and leaves the registry as it was", () => {
+  it("revokes the waiver, and leaves the registry as it was", () => {
     expect(linesOf(6)).toMatchObject([{ error: { code: "TIMEOUT", reason: "NOT_BROADCAST" } }]);
     expect(steps[5]).toContain(`${waiver.toLowerCase()} is not a registered waiver`);
     expect(steps[6]).not.toContain(waiver);
     expect(steps[6]).toContain("No open proposals.");
   });
 
-  it("leaves nothing running", () => {
+  it("leaves no process running", () => {
     const [, folder = "nowhere"] = steps[0]?.match(/data in (\S+)\/dev/) ?? [];
     expect(processesWith(folder)).toEqual([]);
   });

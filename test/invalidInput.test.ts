@@ -1,4 +1,4 @@
-// What the service is asked to do and must refuse, over the public API; after each, a good request works.
+// Requests that the service must refuse, over the public API. After each test a valid request succeeds.
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import {
   encodeRlp,
@@ -20,7 +20,7 @@ import { account, connect, MARKER, token, transferOf } from "./support/user.js";
 const SENDS = "eth_sendRawTransaction";
 
 let devnet: Devnet;
-let gate: NodeProxy;
+let proxy: NodeProxy;
 let chain: JsonRpcProvider;
 let service: Program;
 let url: string;
@@ -28,7 +28,7 @@ let url: string;
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const node = await devnet.listen({ port: 0 });
-  gate = await NodeProxy.inFrontOf(node.url);
+  proxy = await NodeProxy.inFrontOf(node.url);
   chain = connect(node.url);
   const flags = [
     "--nonce-gap-timeout",
@@ -40,23 +40,23 @@ beforeAll(async () => {
     "--rate-burst",
     "10000",
   ];
-  service = startService({ rpcUrl: gate.url, dataDir: freshFolder(), flags });
+  service = startService({ rpcUrl: proxy.url, dataDir: freshFolder(), flags });
   url = (await service.ready()).url;
 });
 afterAll(async () => {
   chain?.destroy();
   await service?.end();
-  await gate?.close();
+  await proxy?.close();
   await devnet?.close();
 });
 
-const good = account(0);
+const validSender = account(0);
 const recipient = account(1).address;
 
 afterEach(async () => {
-  gate.decide = () => "pass";
-  const nonce = await chain.getTransactionCount(good.address);
-  const signed = await good.signTransaction(transferOf(recipient, 1n, nonce));
+  proxy.decide = () => "pass";
+  const nonce = await chain.getTransactionCount(validSender.address);
+  const signed = await validSender.signTransaction(transferOf(recipient, 1n, nonce));
   expect(await submit(url, [signed], { query: "?wait=included" })).toMatchObject([
     { index: 0, success: true },
   ]);
@@ -64,7 +64,7 @@ afterEach(async () => {
 
 const anything = `0x${"00".repeat(10)}`;
 
-describe("a request refused whole", () => {
+describe("a request refused as a whole", () => {
   const body = JSON.stringify({ transactions: [anything] });
   it.each<[string, Request, number, string, string]>([
     ["malformed JSON", { body: '{"transactions":[' }, 400, "INVALID_REQUEST", "MALFORMED_JSON"],
@@ -139,7 +139,7 @@ describe("a request refused whole", () => {
 const user = account(2);
 const sign = (overrides: TransactionLike) => user.signTransaction(transferOf(recipient, 1n, 0, overrides));
 
-/** The same transaction with the other signature that the curve allows, which EIP-2 forbids. */
+/** A transaction with the high-s form of its signature, which EIP-2 forbids. */
 async function withHighS(): Promise<string> {
   const tx = Transaction.from(await sign({}));
   const { r, s, yParity } = tx.signature ?? Signature.from();
@@ -193,8 +193,8 @@ describe("a transaction against the rules", () => {
     expect(await chain.getTransactionCount(user.address)).toBe(0);
   });
 
-  it("a nonce that is used", async () => {
-    const used = await good.signTransaction(transferOf(recipient, 2n, 0));
+  it("a used nonce", async () => {
+    const used = await validSender.signTransaction(transferOf(recipient, 2n, 0));
     const [line] = await submit(url, [used]);
     expect(line).toMatchObject({
       success: false,
@@ -202,7 +202,7 @@ describe("a transaction against the rules", () => {
     });
   });
 
-  it("does not keep the good ones of its batch from their way", async () => {
+  it("does not affect the valid ones of its batch", async () => {
     const other = account(3);
     const signed = await other.signTransaction(transferOf(recipient, 1n, 0));
     const lines = await submit(url, ["0x123", signed, await sign({ gasPrice: 1 })], {
@@ -213,34 +213,34 @@ describe("a transaction against the rules", () => {
   });
 });
 
-describe("a node in trouble", () => {
-  it("that answers with an error refuses that transaction, which can be sent again later", async () => {
+describe("a failing node", () => {
+  it("that answers with an error fails the transaction, which can be submitted again", async () => {
     const signed = await account(4).signTransaction(transferOf(recipient, 1n, 0));
-    gate.decide = (call) => (call.includes(SENDS) ? refusalOf(call) : "pass");
+    proxy.decide = (call) => (call.includes(SENDS) ? refusalOf(call) : "pass");
     const [refused] = await submit(url, [signed]);
     expect(refused).toMatchObject({
       success: false,
       error: { code: "BROADCAST_FAILED", reason: "NODE_REFUSED" },
     });
-    gate.decide = () => "pass";
+    proxy.decide = () => "pass";
     const [taken] = await submit(url, [signed], { query: "?wait=included" });
     expect(taken).toMatchObject({ success: true });
   });
 
-  it("that goes away after the acceptance ends the waiting, never the work", async () => {
+  it("that goes away after the acceptance ends the waiting with TIMEOUT, and the submission goes on", async () => {
     const sender = account(5);
     const signed = await sender.signTransaction(transferOf(recipient, 1n, 0));
-    gate.decide = (call) => (call.includes(SENDS) ? "reset" : "pass");
+    proxy.decide = (call) => (call.includes(SENDS) ? "reset" : "pass");
     const [late] = await submit(url, [signed]);
     expect(late).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
-    gate.decide = () => "pass";
+    proxy.decide = () => "pass";
     const [same] = await submit(url, [signed], { query: "?wait=included" });
     expect(same).toMatchObject({ id: late?.id, success: true });
     expect(await chain.getTransactionCount(sender.address)).toBe(1);
   });
 });
 
-/** A node that refuses every call of a batch, or the one call, for a reason of its own. */
+/** The answer of a node that refuses every call of a batch, or the single call. */
 function refusalOf(call: string): { status: number; body: string } {
   const refuse = ({ id }: { id: unknown }) => ({
     jsonrpc: "2.0",

@@ -1,4 +1,4 @@
-// API keys as an operator has them: `gas-waiver keys …` beside two replicas on one database.
+// The commands `gas-waiver keys …` beside two replicas on one database.
 import { once } from "node:events";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
   postgres = await new TestPostgres().start();
   databaseUrl = await postgres.createDatabase();
-  // Without a key of their configuration, and one after the other: the first makes the schema.
+  // The replicas have no keys of their configuration. They start in turn, because the first creates the schema.
   const adminToken = `tests:${ADMIN_TOKEN}`;
   const flags = ["--admin-port", "0"];
   const one = startService({ rpcUrl, databaseUrl, apiKeys: "", adminToken, flags });
@@ -41,7 +41,7 @@ afterAll(async () => {
   await devnet?.close();
 });
 
-/** Runs `gas-waiver keys …` and tells how it ended. */
+/** Runs `gas-waiver keys …` to its end. */
 async function keys(...args: string[]) {
   const program = Program.gasWaiver(["keys", ...args], { DATABASE_URL: databaseUrl });
   const { status } = await program.ended;
@@ -65,7 +65,7 @@ const transfer = (user: number, nonce = 0) =>
   account(user).signTransaction(transferOf(account(7).address, 1n, nonce));
 
 describe("gas-waiver keys, beside two replicas", () => {
-  it("create shows a key once, and it submits on both", async () => {
+  it("create prints a key once, and both replicas accept it", async () => {
     const { status, out } = await keys("create", "--label", "a shop", "--max-batch-size", "5");
     expect(status).toBe(0);
     const [key = "", note, ...lines] = out.trimEnd().split("\n");
@@ -101,7 +101,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     const since = performance.now();
     const codes = (await Promise.all(closed.map(({ closing }) => closing))).map(([code]) => code);
     expect(codes).toEqual([1008, 1008]);
-    // And what a busy machine adds.
+    // It takes 1 s on an idle machine.
     expect(performance.now() - since).toBeLessThan(5_000);
     for (const url of urls) {
       const answer = await fetch(`${url}/v1/ready`, { headers: bearer(key) });
@@ -110,7 +110,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     }
   });
 
-  it("update, rotate, disable, enable and audit do what they say, for people and for programs", async () => {
+  it("update, rotate, disable, enable and audit work, with output for people and for programs", async () => {
     const { key, record } = await json<{ key: string; record: KeyJson }>("create", "--label", "k");
     const at = ["--key", record.id];
     expect(await json("update", ...at, "--label", "renamed", "--daily-gas", "9000000")).toMatchObject({
@@ -132,7 +132,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     for (const secret of [key, rotated.key]) expect(audit.out).not.toContain(secret.slice(-48));
   });
 
-  it("see what the admin API of a replica does, under the name of its token", async () => {
+  it("audit shows changes by the admin API, with the name of its token", async () => {
     const created = await fetch(adminUrl, {
       method: "POST",
       headers: { ...bearer(ADMIN_TOKEN), "content-type": "application/json" },
@@ -145,7 +145,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     expect((await fetch(adminUrl)).status).toBe(401);
   });
 
-  it("say in a sentence what is wrong, and never repeat a secret", async () => {
+  it("explain errors in one sentence, and never print a secret", async () => {
     const unknown = await keys("show", "--key", "0".repeat(16));
     expect(unknown).toEqual({
       status: 1,

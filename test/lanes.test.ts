@@ -1,4 +1,4 @@
-// An operator's view of the lanes: `gas-waiver lanes …` beside a running service, keys read again, metrics.
+// The commands `gas-waiver lanes …` beside a running service; new waiver keys at SIGHUP; metrics.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => devnet?.close());
 
-/** Runs `gas-waiver lanes …` and tells how it ended. */
+/** Runs `gas-waiver lanes …` to its end. */
 async function lanes(...args: string[]) {
   const program = Program.gasWaiver(["lanes", ...args]);
   const { status } = await program.ended;
@@ -43,7 +43,7 @@ async function list(dataDir: string): Promise<LaneJson[]> {
 const transfer = (user: number, nonce = 0) =>
   account(user).signTransaction(transferOf(account(7).address, 1n, nonce));
 
-describe("gas-waiver lanes, beside a service that runs", () => {
+describe("gas-waiver lanes, beside a running service", () => {
   const dataDir = freshFolder();
   const at = ["--data-dir", dataDir];
   let service: Program;
@@ -54,7 +54,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
     expect(line).toMatchObject({ success: true });
   });
 
-  it("list says what each lane does, for people and for programs", async () => {
+  it("list shows each lane, for people and for programs", async () => {
     const { status, out } = await lanes("list", ...at);
     expect(status).toBe(0);
     expect(out).toMatch(
@@ -65,7 +65,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
     ]);
   });
 
-  it("doctor finds nothing where store and chain agree, and wants a node", async () => {
+  it("doctor finds nothing if store and chain agree, and needs a node", async () => {
     const { status, out } = await lanes("doctor", ...at, "--rpc-url", rpcUrl);
     expect(status).toBe(0);
     expect(out).toContain(
@@ -81,7 +81,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
     expect(nobody.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
   });
 
-  it("stop, open and drain change what a lane may do; list says why", async () => {
+  it("stop, open and drain change a lane's state; list shows the reason", async () => {
     expect(await lanes("stop", "--waiver", first, ...at)).toMatchObject({
       status: 0,
       out: `${first} is stopped\n`,
@@ -98,7 +98,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
     expect(line).toMatchObject({ success: true });
   });
 
-  it("refuse a lane that the service has not, and what is no address", async () => {
+  it("refuse an unknown waiver, and a text that is no address", async () => {
     const unknown = await lanes("stop", "--waiver", second, ...at);
     expect(unknown).toEqual({
       status: 1,
@@ -110,7 +110,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
     expect(wrong.err).toContain("is not an address");
   });
 
-  it("say in one sentence that no service runs on a folder", async () => {
+  it("explain in one sentence that no service runs on a folder", async () => {
     const { status, err } = await lanes("list", "--data-dir", freshFolder());
     expect(status).toBe(1);
     expect(err).toMatch(/^gas-waiver: [^\n]+\n$/);
@@ -118,7 +118,7 @@ describe("gas-waiver lanes, beside a service that runs", () => {
 });
 
 describe("a service on SIGHUP", () => {
-  it("reads its waiver keys again: new lanes work, lanes of keys that are gone are worked by nobody", async () => {
+  it("reads its waiver keys again: lanes of new keys work, lanes of removed keys have no owner", async () => {
     const dataDir = freshFolder();
     const keyFile = join(freshFolder(), "keys");
     const write = (...keys: string[]) => writeFileSync(keyFile, `${keys.join("\n")}\n`);

@@ -1,4 +1,4 @@
-// What may be sent, by the governance of a real chain: two waivers, each with a policy of its own.
+// A service that follows the registry of a real chain, with two waivers whose policies differ.
 import { id, Transaction, type TransactionLike, Wallet } from "ethers";
 import { describe, expect, it } from "vitest";
 import { type RegistryService, registryService } from "./support/registryService.js";
@@ -29,7 +29,7 @@ async function outcomes(service: RegistryService, ...transactions: Promise<strin
   return lines;
 }
 
-/** Who carried the transaction: the wrapper stands directly before it in its block (D10). */
+/** The waiver that carried a transaction. The wrapper stands directly before it in its block (D10). */
 async function waiverOf(service: RegistryService, raw: string): Promise<string> {
   const { hash } = Transaction.from(raw);
   const { blockHash } = await service.rpc<{ blockHash: string }>("eth_getTransactionReceipt", hash);
@@ -46,7 +46,7 @@ const selectorsOf = (targets: readonly { selectors?: readonly string[] }[]) =>
   targets.flatMap(({ selectors }) => selectors ?? []).join();
 
 describe("a service that follows the governance of its chain", () => {
-  it("is told by the SDK what it may send: what genesis gave the waivers", async () => {
+  it("reports the policy of genesis through the SDK", async () => {
     const policy = await started().until(({ waivers }) => waivers.every(({ usable }) => usable));
     const token = { address: TOKEN.toLowerCase(), selectors: ["0x095ea7b3", "0x23b872dd", "0xa9059cbb"] };
     const waivers = [FIRST, SECOND].map((address) => address.toLowerCase()).sort();
@@ -56,7 +56,7 @@ describe("a service that follows the governance of its chain", () => {
     );
   });
 
-  it("refuses what a narrower policy excludes with the block that carries it, and sends nothing of it", async () => {
+  it("refuses calls that a narrower policy excludes from its block on, and sends nothing", async () => {
     const service = started();
     await service.update(SECOND, [APPROVALS]);
     await service.update(FIRST, [APPROVALS]);
@@ -67,7 +67,7 @@ describe("a service that follows the governance of its chain", () => {
     expect(await outcomes(service, approval(0))).toEqual(["included"]);
   });
 
-  it("gives a transaction to a waiver that permits it, where their policies differ", async () => {
+  it("gives each transaction to a waiver that permits it", async () => {
     const service = started();
     await service.update(SECOND, [TRANSFERS]);
     await service.until(({ allowedTargets }) => selectorsOf(allowedTargets) === `${APPROVE},${TRANSFER}`);
@@ -85,7 +85,7 @@ describe("a service that follows the governance of its chain", () => {
     expect(carriers).toEqual([FIRST, SECOND, FIRST, SECOND].map((waiver) => waiver.toLowerCase()));
   });
 
-  it("carries many senders' mixed transactions, from many requests at once, each once and by who may", async () => {
+  it("carries mixed transactions of many senders in many requests, each once and by a waiver that permits it", async () => {
     const service = started();
     const wallets = ["a", "b", "c", "d"].map((name) => new Wallet(id(name)));
     const signed = await Promise.all(
@@ -97,7 +97,7 @@ describe("a service that follows the governance of its chain", () => {
         }),
       ),
     );
-    // Every fourth in a request of its own: no request has two in a row.
+    // Each request has every fourth transaction, so that no request has two consecutive nonces.
     const requests = [3, 1, 0, 2].map((k) => signed.filter((_, i) => i % 4 === k).reverse());
     const answers = await Promise.all(
       requests.map((raws) => outcomes(service, ...raws.map(async (raw) => raw))),
@@ -109,7 +109,7 @@ describe("a service that follows the governance of its chain", () => {
     }
   });
 
-  it("tells of a waiver that was revoked, refuses what it alone could carry, and takes it back when it is there again", async () => {
+  it("reports a revoked waiver, refuses calls that only it could carry, and accepts them once it is registered again", async () => {
     const service = started();
     await service.revoke(SECOND);
     const address = SECOND.toLowerCase();
@@ -124,7 +124,7 @@ describe("a service that follows the governance of its chain", () => {
     expect(await outcomes(service, transfer(7))).toEqual(["included"]);
   });
 
-  it("refuses everything when no waiver is left, and says so", async () => {
+  it("refuses everything with WAIVER_NOT_REGISTERED when no waiver is left", async () => {
     const service = started();
     await service.revoke(SECOND);
     await service.revoke(FIRST);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, processesWith } from "./support/program.js";
 
-/** What a signal may take, start-up included. */
+/** Time that the end may take after a signal, also during the start. */
 const END_WITHIN_MS = 5_000;
 
 const dev = (dataDir: string, ...flags: string[]) =>
@@ -12,10 +12,10 @@ const dev = (dataDir: string, ...flags: string[]) =>
 
 describe("a signal", () => {
   it.each([
-    ["when the chain runs and the database is being made", "SIGTERM", /^chain /, []],
+    ["while the database is being created", "SIGTERM", /^chain /, []],
     ["during the demonstration", "SIGINT", /^A gasless transfer/, []],
     ["when ready", "SIGTERM", /^ready/, []],
-    ["when ready without demonstration", "SIGINT", /^ready/, ["--no-demo"]],
+    ["when ready, without a demonstration", "SIGINT", /^ready/, ["--no-demo"]],
   ] as const)("%s ends everything with status 0 and leaves no process", async (_, name, line, flags) => {
     const dataDir = freshFolder();
     const program = dev(dataDir, ...flags);
@@ -36,9 +36,9 @@ describe("a signal", () => {
   });
 });
 
-describe("a start that cannot be", () => {
+describe("a start that fails", () => {
   it.each([["--port"], ["--rpc-port"]])(
-    "says in one sentence that the port of %s is in use",
+    "explains in one sentence that the port of %s is in use",
     async (flag) => {
       const other = createServer();
       await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -54,7 +54,7 @@ describe("a start that cannot be", () => {
     },
   );
 
-  it("says in one sentence that the data folder is in use", async () => {
+  it("explains in one sentence that the data folder is in use", async () => {
     const dataDir = freshFolder();
     const first = dev(dataDir, "--no-demo");
     await first.ready();
@@ -65,7 +65,7 @@ describe("a start that cannot be", () => {
     expect(await first.end()).toEqual({ status: 0, signal: null });
   });
 
-  it("says that settings are wrong with status 2", async () => {
+  it("reports wrong settings with status 2", async () => {
     const program = dev(freshFolder(), "--prot", "1", "--block-time", "soon");
     expect(await program.ended).toEqual({ status: 2, signal: null });
     expect(program.stderr).toContain("--prot");
@@ -74,7 +74,7 @@ describe("a start that cannot be", () => {
 });
 
 describe("a second start on the same data folder", () => {
-  it("finds the earlier submissions, and its new chain does not confuse it", async () => {
+  it("finds the earlier submissions, and adopts its new chain", async () => {
     const dataDir = freshFolder();
     for (const found of [0, 1, 2]) {
       const program = dev(dataDir, "--block-time", "100");

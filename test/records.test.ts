@@ -1,22 +1,16 @@
-// The client's way through what the service remembers: requests by their names, submissions by their ids and in lists.
+// The records of the service, through the client: replayed requests, submissions by id, and lists of submissions.
 import { createWaiverClient, type ResultLine, type WaiverClient } from "@gas-waiver/client";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
+import { beforeAll, expect, it } from "vitest";
+import { useDevService } from "./support/devService.js";
 import { API_KEY, account, transferOf } from "./support/user.js";
 
-let program: Program;
+const started = useDevService();
 let client: WaiverClient;
-beforeAll(async () => {
-  program = Program.gasWaiver([
-    ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
-    ...["--block-time", "100", "--no-demo"],
-  ]);
-  client = createWaiverClient({ url: (await program.ready()).url, apiKey: API_KEY });
+beforeAll(() => {
+  client = createWaiverClient({ url: started().url, apiKey: API_KEY });
 });
-afterAll(() => program?.end());
 
-it("replays a named request, and finds its submissions again", async () => {
+it("replays a request by its Idempotency-Key, and finds its submissions by id and in lists", async () => {
   const sender = account(1);
   const signed = await Promise.all(
     [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(account(7).address, 1n, nonce))),

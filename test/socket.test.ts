@@ -1,4 +1,4 @@
-// The WebSocket of the real service, by the SDK through its end and restart, and by a client that is not ours.
+// The WebSocket of a real service: the SDK across a restart of the service, and a client without the SDK.
 import { once } from "node:events";
 import { connect as connectService } from "@gas-waiver/client";
 import { describe, expect, it } from "vitest";
@@ -10,14 +10,14 @@ import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
 
 const SENDS = "eth_sendRawTransaction";
 
-const world = proxiedChain();
+const started = proxiedChain();
 
 describe.each([
   { how: "killed", signal: "SIGKILL", user: 0 },
   { how: "shut down", signal: "SIGTERM", user: 1 },
-] as const)("a service that is $how while an iteration waits, and starts again", ({ signal, user }) => {
-  it("gives every line to the same iteration, and each transaction runs once", async () => {
-    const { proxy, chain } = world();
+] as const)("a service that is $how while a client waits, and starts again", ({ signal, user }) => {
+  it("gives every line to the same iteration, and executes each transaction once", async () => {
+    const { proxy, chain } = started();
     const dataDir = freshFolder();
     const sender = account(user);
     const recipient = account(7).address;
@@ -51,9 +51,9 @@ describe.each([
   });
 });
 
-describe("a WebSocket client that knows nothing but the protocol", () => {
-  it("submits, watches, and is told goodbye", async () => {
-    const { proxy, chain } = world();
+describe("a WebSocket client without the SDK", () => {
+  it("submits, watches, and receives close code 1012 at the end of the service", async () => {
+    const { proxy, chain } = started();
     proxy.decide = () => "pass";
     const service = startService({ rpcUrl: proxy.url, dataDir: freshFolder() });
     const { url } = await service.ready();

@@ -8,7 +8,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** An empty folder that is removed with the test file. */
+/** Creates an empty folder, and removes it after the file's tests. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "gas-waiver-test-"));
   folders.push(folder);

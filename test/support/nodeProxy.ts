@@ -1,25 +1,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What stands between the service and the chain's node decides about each call of it. */
+/** The proxy's decision about one call. */
 export type Verdict =
-  /** The call reaches the node and its answer comes back. */
+  /** The node receives the call, and its answer is passed on. */
   | "pass"
-  /** The call never reaches the node, and nobody answers. */
+  /** The node does not receive the call, and no answer comes. */
   | "dropRequest"
-  /** The call reaches the node, and nobody answers. */
+  /** The node receives the call, and its answer is lost. */
   | "dropResponse"
-  /** As if nothing were listening: the connection breaks. */
+  /** The connection is reset, and the node does not receive the call. */
   | "reset"
   /** The node answers with an error of its own. */
   | { readonly status: number; readonly body: string };
 
-/** The chain's node as the service sees it, with a test in between that decides what gets through. */
+/** An HTTP proxy between the service and the chain's node. A test decides about each call. */
 export class NodeProxy {
   #decide: (call: string) => Verdict = () => "pass";
   readonly #server: Server;
   readonly #node: string;
-  #stops = 0;
+  #drops = 0;
   #waiting: (() => void) | undefined;
 
   private constructor(node: string) {
@@ -28,24 +28,24 @@ export class NodeProxy {
   }
 
   static async inFrontOf(node: string): Promise<NodeProxy> {
-    const gate = new NodeProxy(node);
-    await new Promise<void>((resolve) => gate.#server.listen(0, "127.0.0.1", resolve));
-    return gate;
+    const proxy = new NodeProxy(node);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
   }
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From now on this decides, by the text of a call. */
+  /** Decides about all later calls, by the text of their request. */
   set decide(decide: (call: string) => Verdict) {
     this.#decide = decide;
-    this.#stops = 0;
+    this.#drops = 0;
   }
 
-  /** Resolves when a call has been held or swallowed; at once if that has been since the last decision. */
+  /** Resolves when a request or a response is dropped; at once if one was since `decide` was set. */
   async dropped(): Promise<void> {
-    if (this.#stops > 0) return;
+    if (this.#drops > 0) return;
     await new Promise<void>((resolve) => {
       this.#waiting = resolve;
     });
@@ -66,7 +66,7 @@ export class NodeProxy {
     } else if (typeof verdict === "object") {
       response.writeHead(verdict.status, { "content-type": "application/json" }).end(verdict.body);
     } else if (verdict === "dropRequest") {
-      this.#stop();
+      this.#drop();
     } else {
       const answer = await fetch(this.#node, {
         method: "POST",
@@ -74,13 +74,13 @@ export class NodeProxy {
         body: call,
       });
       const body = await answer.text();
-      if (verdict === "dropResponse") this.#stop();
+      if (verdict === "dropResponse") this.#drop();
       else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
     }
   }
 
-  #stop(): void {
-    this.#stops += 1;
+  #drop(): void {
+    this.#drops += 1;
     this.#waiting?.();
   }
 }

@@ -4,18 +4,18 @@ import { afterAll, beforeAll } from "vitest";
 import { NodeProxy } from "./nodeProxy.js";
 import { connect } from "./user.js";
 
-/** A chain for the tests of a file, a gate in front of it for the service, and a client of its own. */
+/** A chain for the tests of a file, a proxy in front of it for the service, and the test's own connection. */
 export interface ProxiedChain {
   readonly devnet: Devnet;
   readonly proxy: NodeProxy;
   readonly chain: JsonRpcProvider;
 }
 
-/** Starts them before the file's tests and ends them after; what it returns is filled in by then. */
+/** Starts a chain with a proxy before the file's tests and ends both after them. The returned function gives them. */
 export function proxiedChain(): () => ProxiedChain {
   let started: Partial<ProxiedChain> = {};
   beforeAll(async () => {
-    // A block whenever there is something to run: no test waits for a clock.
+    // A block time of 0 makes a block for each transaction, so that no test waits for a clock.
     const devnet = await createDevnet({ blockTimeMs: 0 });
     started = { devnet };
     const { url } = await devnet.listen({ port: 0 });

@@ -1,4 +1,4 @@
-// A chain with its registry, and a service that follows it: both in this process, the store a real PostgreSQL.
+// A chain with its registry, and a service that follows it, both in this process on a real PostgreSQL.
 import { createWaiverClient, type KeyPolicy, type WaiverClient } from "@gas-waiver/client";
 import { createDevnet, type Devnet, WaiverRegistry } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
@@ -11,7 +11,7 @@ import { API_KEY, account, CHAIN_ID } from "./user.js";
 export const REGISTRY = "0x000000000000000000000000000000000000f334";
 const registry = new Interface(WaiverRegistry.abi as unknown as string[]);
 
-/** One entry of a policy, as people write it. */
+/** One entry of a policy. */
 export interface Target {
   readonly address: string;
   readonly selectors?: readonly string[];
@@ -32,7 +32,7 @@ export class RegistryService {
     return this.devnet.request({ method, params }) as Promise<T>;
   }
 
-  /** Three of four validators carry a proposal; the last vote is in the latest block. */
+  /** Makes a proposal and carries it with three of four votes. The last vote is in the latest block. */
   async decide(method: string, ...args: unknown[]): Promise<void> {
     const [proposer = "", ...others] = [20, 21, 22].map((i) => account(i).address);
     await this.#send(proposer, registry.encodeFunctionData(method, args));
@@ -46,18 +46,18 @@ export class RegistryService {
   }
 
   register(waiver: string, targets: readonly Target[]): Promise<void> {
-    return this.decide("proposeRegister", waiver, targets.map(asContractHasIt));
+    return this.decide("proposeRegister", waiver, targets.map(toContractTarget));
   }
 
   update(waiver: string, targets: readonly Target[]): Promise<void> {
-    return this.decide("proposeUpdate", waiver, targets.map(asContractHasIt));
+    return this.decide("proposeUpdate", waiver, targets.map(toContractTarget));
   }
 
   revoke(waiver: string): Promise<void> {
     return this.decide("proposeRevoke", waiver);
   }
 
-  /** Resolves with the policy that the service tells when it is as wanted: it reads the chain by itself. */
+  /** Resolves with the service's policy once the condition holds. The service follows the chain with a delay. */
   async until(holds: (policy: KeyPolicy) => boolean): Promise<KeyPolicy> {
     for (;;) {
       const policy = await this.client.policy();
@@ -72,7 +72,7 @@ export class RegistryService {
   }
 }
 
-function asContractHasIt({ address, selectors }: Target) {
+function toContractTarget({ address, selectors }: Target) {
   const anyTarget = address === "*";
   return {
     target: anyTarget ? `0x${"00".repeat(20)}` : address,
@@ -82,7 +82,7 @@ function asContractHasIt({ address, selectors }: Target) {
   };
 }
 
-/** Starts both before the file's tests and ends them after; what it returns is filled in by then. */
+/** Starts chain and service before the file's tests and ends both after them. The returned function gives the service. */
 export function registryService(waivers: readonly number[], changes: Partial<ServerOptions> = {}) {
   let service: RegistryService | undefined;
   const ends: (() => Promise<unknown>)[] = [];

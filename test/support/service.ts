@@ -4,24 +4,24 @@ import { freshFolder } from "./freshFolder.js";
 import { Program } from "./program.js";
 import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
 
-/** How `gas-waiver serve` is called for a service on the devnet's rules. */
+/** Options of `gas-waiver serve` for a service on the devnet. */
 export interface ServiceOptions {
   readonly rpcUrl: string;
-  /** Where it keeps its database, unless `databaseUrl` names another. */
+  /** The folder of its embedded database, unless `databaseUrl` names another database. */
   readonly dataDir?: string;
   readonly databaseUrl?: string;
-  /** The API keys of its configuration: one, unless told otherwise. */
+  /** The API keys of its configuration; {@link API_KEY} by default. */
   readonly apiKeys?: string;
   /** The token of its admin API. */
   readonly adminToken?: string;
-  /** Any that is free by default. */
+  /** Any free port by default. */
   readonly port?: string;
   readonly flags?: readonly string[];
-  /** A file of waiver keys; without it the service has the first waiver's. */
+  /** A file of waiver keys. Without it the service has the key of the first waiver. */
   readonly keyFile?: string;
 }
 
-/** What the devnet's waivers may send: the test token's transfer, transferFrom and approve. */
+/** Writes a policy file with the targets of the devnet's waivers: the test token's transfer, transferFrom and approve. */
 function policyFile(): string {
   const file = join(freshFolder(), "policy.json");
   const selectors = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
@@ -29,7 +29,7 @@ function policyFile(): string {
   return file;
 }
 
-/** The service in a process of its own, apart from the chain. */
+/** Starts the service in a process of its own. */
 export function startService(options: ServiceOptions): Program {
   const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile } = options;
   const { apiKeys = API_KEY, adminToken = "" } = options;

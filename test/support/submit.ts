@@ -1,4 +1,4 @@
-// The service's HTTP interface with fetch alone.
+// A client of the submit route with fetch alone.
 import { API_KEY } from "./user.js";
 
 export interface Line {
@@ -10,7 +10,7 @@ export interface Line {
 }
 
 export interface Request {
-  /** In place of `{ transactions }`, sent as it is. */
+  /** The request's body, instead of `{ transactions }`. */
   readonly body?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export function post(
   });
 }
 
-/** Submits and reads every line of the answer, split on newlines as the protocol has it. */
+/** Submits transactions and reads all lines of the answer. */
 export async function submit(
   url: string,
   transactions: readonly unknown[],

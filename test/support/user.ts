@@ -1,7 +1,8 @@
-// A user of the chain with ethers alone: nothing here is ours, so that what passes works for anybody.
+// A user of the chain with ethers alone. It imports no package of the repository, so that the tests show what any user
+// can do.
 import { HDNodeWallet, Interface, JsonRpcProvider, Mnemonic, type TransactionLike } from "ethers";
 
-/** The fixed points of the devnet, as its documentation has them. */
+/** The constants of the devnet, from its documentation. */
 export const CHAIN_ID = 2201;
 export const TOKEN = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
 export const MARKER = "0x000000000000000000000000000000000000f333";
@@ -23,7 +24,7 @@ export function account(i: number): HDNodeWallet {
 export const transferData = (to: string, amount: bigint) =>
   token.encodeFunctionData("transfer", [to, amount]);
 
-/** A gasless transfer of test tokens; anything of it can be overridden. */
+/** A gasless transfer of test tokens. The overrides replace any of its fields. */
 export function transferOf(
   to: string,
   amount: bigint,
@@ -34,7 +35,7 @@ export function transferOf(
   return { type: 0, chainId: CHAIN_ID, nonce, gasPrice: 0, gasLimit: 100_000, to: TOKEN, data, ...overrides };
 }
 
-/** A connection that makes each call at once and does not cache. */
+/** A connection without batches and without a cache. */
 export function connect(rpcUrl: string): JsonRpcProvider {
   return new JsonRpcProvider(rpcUrl, CHAIN_ID, { staticNetwork: true, batchMaxCount: 1, cacheTimeout: -1 });
 }
