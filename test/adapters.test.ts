@@ -15,16 +15,7 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
-import {
-  API_KEY,
-  account,
-  CHAIN_ID,
-  connect,
-  TOKEN,
-  tokensOf,
-  transferData,
-  transferOf,
-} from "./support/user.js";
+import { API_KEY, account, CHAIN_ID, TOKEN, tokensOf, transferData, transferOf } from "./support/user.js";
 
 const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
 const RECIPIENT = account(9).address as Hex;

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
-import { account, connect, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
+import { account, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";
