@@ -52,7 +52,7 @@ export interface WaiverClient {
    * @example
    * ```ts
    * const [line] = await client.check([signedTransaction], { simulate: true });
-   * if (line && !line.accepted) console.log(line.error.reason);
+   * if (line && !line.success) console.log(line.error.reason);
    * ```
    */
   check(transactions: readonly string[], options?: CheckOptions): Promise<CheckLine[]>;
@@ -62,7 +62,7 @@ export interface WaiverClient {
    * @throws {@link WaiverClientError}, or the reason of an aborted signal.
    * @example
    * ```ts
-   * const { targets, limits } = await client.policy();
+   * const { allowedTargets, limits } = await client.policy();
    * ```
    */
   policy(options?: PolicyOptions): Promise<KeyPolicy>;

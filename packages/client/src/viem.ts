@@ -83,6 +83,8 @@ export type GasWaiverActions = {
    * @throws WaiverClientError; viem's `ContractFunctionExecutionError` for a call that reverts.
    * @example
    * ```ts
+   * import { parseAbi } from "viem";
+   *
    * const hash = await walletClient.writeGaslessContract({
    *   address: tokenAddress,
    *   abi: parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]),

@@ -24,8 +24,10 @@ export async function useNativeCrypto(): Promise<Crypto["name"]> {
  * pure JavaScript. Undefined where either is not installed or does not load.
  * @example
  * ```ts
+ * import { javascriptCrypto } from "@gas-waiver/protocol";
+ *
  * const native = await loadNativeCrypto();
- * const hash = (native ?? javascriptCrypto).keccak256(bytes);
+ * const hash = (native ?? javascriptCrypto).keccak256(new Uint8Array(0));
  * ```
  */
 export async function loadNativeCrypto(): Promise<Crypto | undefined> {

@@ -17,7 +17,7 @@ export interface PolicyOptions {
  * @example
  * ```ts
  * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
- * const { chainId, targets } = await policy(connection);
+ * const { chainId, allowedTargets } = await policy(connection);
  * ```
  */
 export function policy(
