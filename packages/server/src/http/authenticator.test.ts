@@ -16,7 +16,7 @@ function refusal(authorization: string | undefined): ProtocolError {
   throw new Error("it was accepted");
 }
 
-describe("the caller", () => {
+describe("the authenticator: a caller", () => {
   it("has an id that depends on the key alone and reveals nothing of it", () => {
     const [first, other] = KEYS.map((key) => authenticate(`Bearer ${key}`).keyId);
     expect(first).not.toBe(other);
@@ -31,14 +31,14 @@ describe("the caller", () => {
   });
 
   it.each([undefined, "", "Bearer", "Bearer ", `Basic ${KEYS[0]}`, KEYS[0], `Bearer ${KEYS[0]} ${KEYS[1]}`])(
-    "without a bearer key (%j) is refused with MISSING_KEY",
+    "is refused with MISSING_KEY for the header %j",
     (authorization) => {
       expect(refusal(authorization)).toMatchObject({ code: "UNAUTHORIZED", reason: "MISSING_KEY" });
     },
   );
 
   it.each([KEYS[0].slice(0, -1), `${KEYS[0]}x`, KEYS[0].toUpperCase(), "x".repeat(10_000)])(
-    "with another key is refused with UNKNOWN_KEY, and the answer does not repeat it",
+    "is refused with UNKNOWN_KEY for another key, and the message does not repeat the key",
     (key) => {
       const error = refusal(`Bearer ${key}`);
       expect(error).toMatchObject({ code: "UNAUTHORIZED", reason: "UNKNOWN_KEY" });

@@ -1,4 +1,4 @@
-// Requests that a client sends without waiting for the answers before (RFC 9112, 9.3.2).
+// Pipelining: a client sends requests without waiting for the responses before (RFC 9112, 9.3.2).
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** Something that a test waits for. */
+/** A promise that the test resolves. */
 function signal<T = void>() {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((done) => {
@@ -23,8 +23,8 @@ function signal<T = void>() {
 }
 
 /**
- * A listener with a path `/slow` that answers two lines, the second when it is told to, `/read` that reads a body, and
- * `/large` that answers without an end.
+ * Starts a listener with three paths: `/slow` answers two lines, the second when the test says so; `/read` reads a body;
+ * `/large` answers without end.
  */
 async function start() {
   const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
@@ -68,7 +68,7 @@ async function start() {
   return { app, bodyMemory, socket, first, second, read, left };
 }
 
-/** Everything that comes until the connection's end. */
+/** @returns all text that arrives until the connection ends. */
 async function allOf(socket: Socket): Promise<string> {
   let text = "";
   for await (const part of socket.setEncoding("utf8")) text += part;
@@ -78,8 +78,8 @@ async function allOf(socket: Socket): Promise<string> {
 const SLOW = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
 const head = (...lines: string[]) => [...lines, "Host: x", "", ""].join("\r\n");
 
-describe("a client that leaves while an answer waits behind another", () => {
-  it("gives back what the body held", async () => {
+describe("a client that leaves while a response waits behind another one", () => {
+  it("frees the memory of its body", async () => {
     const { bodyMemory, socket, read } = await start();
     const body = JSON.stringify({ more: "x".repeat(50_000) });
     socket.write(
@@ -92,7 +92,7 @@ describe("a client that leaves while an answer waits behind another", () => {
     expect(bodyMemory.reservedBytes).toBe(0);
   });
 
-  it("is not waited for by an answer that found no room", async () => {
+  it("ends a response that waits for room to write", async () => {
     const { socket, read, left } = await start();
     socket.write(`${SLOW}${head("GET /large HTTP/1.1")}`);
     await read.promise;
@@ -101,8 +101,8 @@ describe("a client that leaves while an answer waits behind another", () => {
   });
 });
 
-describe("what is no request", () => {
-  const broken = ({ server }: FastifyInstance) =>
+describe("bytes that are no HTTP request", () => {
+  const malformed = ({ server }: FastifyInstance) =>
     new Promise((resolve) => server.once("clientError", resolve));
   const chunked = (rest: string) =>
     `${head("POST /read HTTP/1.1", "Content-Type: application/json", "Transfer-Encoding: chunked")}${rest}`;
@@ -110,27 +110,27 @@ describe("what is no request", () => {
   it.each([
     ["garbage", "GARBAGE\r\n\r\n"],
     ["a body that breaks off", chunked("zz\r\n")],
-  ])("behind a good one, %s: ends the connection when the good one is answered", async (_, bytes) => {
+  ])("after a good request, %s: end the connection when the good request is answered", async (_, bytes) => {
     const { app, socket, first, second } = await start();
-    const heard = broken(app);
+    const detected = malformed(app);
     socket.write(SLOW);
     await first.promise;
     socket.write(bytes);
-    await heard;
+    await detected;
     second.resolve();
     const [before, ...behind] = (await allOf(socket)).split("\r\n\r\n");
     expect(before).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(behind).toEqual(["4\r\none\n\r\n4\r\ntwo\n\r\n0", ""]);
   });
 
-  it("in the same packet as a good one: the good one is answered", async () => {
+  it("in the same packet as a good request: the good request is answered", async () => {
     const { socket, second } = await start();
     second.resolve();
     socket.write(`${SLOW}GARBAGE\r\n\r\n`);
     expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*two\n\r\n0\r\n\r\n$/);
   });
 
-  it("but a body that breaks off: 400", async () => {
+  it("in a body, with nothing else on the connection: 400", async () => {
     const { socket } = await start();
     socket.write(chunked("zz\r\n"));
     expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*MALFORMED_HTTP[\s\S]*\}$/);

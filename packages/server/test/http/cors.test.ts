@@ -1,4 +1,4 @@
-// Pages of other origins, as a browser meets the service.
+// CORS: pages of other origins, in requests and in a real browser.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,13 +21,16 @@ function corsFields(headers: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(headers).filter((name) => name.startsWith("access-control-"));
 }
 
-describe("an entry of the list of origins", () => {
-  it.each(["https://app.example.com", "http://localhost:5173", "loopback", "*"])("is %s", (entry) => {
-    expect(isOrigin(entry)).toBe(true);
-  });
+describe("corsOrigins", () => {
+  it.each(["https://app.example.com", "http://localhost:5173", "loopback", "*"])(
+    "may contain %s",
+    (entry) => {
+      expect(isOrigin(entry)).toBe(true);
+    },
+  );
 
   it.each(["https://app.example.com/", "https://a.example/x", "app.example.com", "null", "ftp://a.example"])(
-    "is not %s",
+    "may not contain %s",
     (entry) => {
       expect(isOrigin(entry)).toBe(false);
     },
@@ -41,15 +44,15 @@ describe("an entry of the list of origins", () => {
     ["http://localhost.example.com", false],
     ["http://127.0.0.1.example.com", false],
     ["null", false],
-  ])("loopback, for a page of %s: %s", (origin, allowed) => {
+  ])("with loopback allows a page of %s: %s", (origin, allowed) => {
     expect(isAllowedOrigin(origin, ["loopback"])).toBe(allowed);
   });
 });
 
-describe("a service without origins", () => {
+describe("a service without corsOrigins", () => {
   const shared = services.shared();
 
-  it("says nothing of them, and takes no OPTIONS", async () => {
+  it("sends no CORS fields, and refuses OPTIONS", async () => {
     const preflight = await shared().call("OPTIONS", "/v1/submit", undefined, PREFLIGHT);
     expect(preflight.status).toBe(405);
     const answered = await shared().post(BATCH, { headers: { origin: PAGE } });
@@ -57,7 +60,7 @@ describe("a service without origins", () => {
   });
 });
 
-describe("a service with origins", () => {
+describe("a service with corsOrigins", () => {
   const shared = services.shared({ corsOrigins: [PAGE, "loopback"] });
 
   it("answers a preflight without a key, with the methods of the path", async () => {
@@ -73,16 +76,16 @@ describe("a service with origins", () => {
   });
 
   it.each([
-    ["of another origin", "/v1/submit", { ...PREFLIGHT, origin: "https://evil.example" }, 405],
-    ["of a path that is not there", "/v1/nothing", PREFLIGHT, 404],
-    ["that is none", "/v1/submit", { origin: PAGE }, 405],
+    ["from another origin", "/v1/submit", { ...PREFLIGHT, origin: "https://evil.example" }, 405],
+    ["of an unknown path", "/v1/nothing", PREFLIGHT, 404],
+    ["without its method field", "/v1/submit", { origin: PAGE }, 405],
   ])("refuses a preflight %s", async (_, path, headers, status) => {
     const reply = await shared().call("OPTIONS", path, undefined, headers);
     expect(reply.status).toBe(status);
     expect(reply.headers["access-control-allow-methods"]).toBeUndefined();
   });
 
-  it("lets its pages read answers and refusals alike, and what the headers say", async () => {
+  it("lets its pages read responses, refusals and their header fields", async () => {
     const good = await shared().post(BATCH, { headers: { origin: PAGE } });
     const bad = await shared().call("GET", "/v1/ready", undefined, { origin: PAGE });
     const nowhere = await shared().call("GET", "/nowhere", undefined, { origin: PAGE });
@@ -94,7 +97,7 @@ describe("a service with origins", () => {
     expect(good.headers.vary).toBe("Origin, accept-encoding");
   });
 
-  it("tells others nothing, and caches that they are others", async () => {
+  it("sends no CORS fields to other origins, and lets caches tell them apart", async () => {
     const { headers, status } = await shared().post(BATCH, { headers: { origin: "https://evil.example" } });
     expect(status).toBe(200);
     expect(corsFields(headers)).toEqual([]);
@@ -103,7 +106,7 @@ describe("a service with origins", () => {
 });
 
 describe("a service for all origins", () => {
-  it("says so, and needs no key for the preflight", async () => {
+  it("allows every origin, and needs no key for the preflight", async () => {
     const service = await services.start({ corsOrigins: ["*"] });
     const origin = "https://anything.example";
     const preflight = await service.call("OPTIONS", "/v1/ready", undefined, { ...PREFLIGHT, origin });
@@ -120,7 +123,7 @@ describe.skipIf(!hasBrowser)("a real browser", () => {
   let browser: Browser;
   const pages = createServer((_request, response) => response.end("<!doctype html><title>page</title>"));
   beforeAll(async () => {
-    // That switches off what is looked at here.
+    // Leaves out the launch flag that would switch CORS off.
     browser = await launchBrowser(["--disable-web-security"]);
     await once(pages.listen(0, "127.0.0.1"), "listening");
   });
@@ -129,7 +132,7 @@ describe.skipIf(!hasBrowser)("a real browser", () => {
     pages.close();
   });
 
-  it("submits from a page of another origin where that is allowed, and nowhere else", async () => {
+  it("submits from a page of an allowed origin, and from no other", async () => {
     const tab = await browser.newPage();
     await tab.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}`);
     const send = (url: string) =>

@@ -1,4 +1,4 @@
-// The running service against what it says of itself: every route, every status, every frame.
+// The running service against its OpenAPI and AsyncAPI descriptions: every route, every status, every frame.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -60,7 +60,7 @@ const UPGRADE = [
   `Authorization: Bearer ${API_KEY}`,
 ];
 
-/** Uses up the key's rate, and asks for more. */
+/** Sends until the key's rate is used up. */
 const tooMany =
   (send: typeof post): Drive =>
   async (service) => {
@@ -71,7 +71,7 @@ const tooMany =
     }
   };
 
-/** Two requests that differ, under one name. */
+/** Sends two different requests under one idempotency key. */
 const reused: Drive = async (service) => {
   await post(batch(1), { "idempotency-key": "a" })(service);
   return await post(batch(2), { "idempotency-key": "a" })(service);
@@ -87,8 +87,8 @@ const listOf: Drive = async (service) => {
   return await get("/v1/submissions?limit=1")(service);
 };
 
-/** How a service that is well comes to each status of each route; the compiler asks for a new route's. */
-const WELL: Readonly<Record<RouteName, Drives>> = {
+/** The request for each status of each route, of a service in order. A route without an entry does not compile. */
+const HEALTHY: Readonly<Record<RouteName, Drives>> = {
   submit: {
     200: (service) =>
       post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
@@ -126,7 +126,7 @@ const WELL: Readonly<Record<RouteName, Drives>> = {
   docs: { 200: get("/docs", {}) },
 };
 
-/** The same for a service whose store is away. */
+/** The same for a service without its store. */
 const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
   submit: { 503: post(batch(1)) },
   submission: { 503: get(UNKNOWN) },
@@ -134,23 +134,23 @@ const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
   ready: { 503: get("/v1/ready") },
 };
 
-/** The same for a service that has not heard yet what may be sent, because the node is away. */
+/** The same for a service that does not know its policies yet, because the node is away. */
 const CHAIN_AWAY: Partial<Record<RouteName, Drives>> = {
   submit: { 503: post(batch(1)) },
   check: { 503: postCheck(batch(1)) },
   policy: { 503: get("/v1/policy") },
 };
 
-/** The same for a service that is at fault: its tables are gone. */
-const AT_FAULT: Partial<Record<RouteName, Drives>> = { submission: { 500: get(UNKNOWN) } };
+/** The same for a service that fails, because its tables are gone. */
+const FAILING: Partial<Record<RouteName, Drives>> = { submission: { 500: get(UNKNOWN) } };
 
-/** The same for a service that shuts down; the request is one of a connection that is open already. */
-const ENDING: Partial<Record<RouteName, Record<number, (service: TestService) => Promise<Reply>>>> = {
-  socket: { 503: whileEnding },
+/** The same for a service that shuts down, for requests on a connection that is open already. */
+const CLOSING: Partial<Record<RouteName, Record<number, (service: TestService) => Promise<Reply>>>> = {
+  socket: { 503: whileClosing },
 };
 
-/** A request whose head is begun before the service ends, and finished when it takes no more connections. */
-async function whileEnding(service: TestService): Promise<Reply> {
+/** Begins a request before the shutdown, and finishes it when the service accepts no more connections. */
+async function whileClosing(service: TestService): Promise<Reply> {
   const { port, hostname } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   const arrived = new Promise<void>((resolve) => socket.once("data", () => resolve()));
@@ -183,17 +183,17 @@ beforeAll(async () => {
   description = new Description(openApi, asyncApi);
 });
 
-/** What drives any other route drives these as well: the same code answers before a route is chosen, or after it threw. */
+/** The statuses that need no request for each route, because the same code answers them for all routes. */
 const COMMON = new Set(OF_ANY_REQUEST.map(statusOf));
 
-function undriven(name: RouteName): number[] {
-  const driven = [WELL, STORE_AWAY, CHAIN_AWAY, AT_FAULT, ENDING].flatMap((drives) =>
+function untested(name: RouteName): number[] {
+  const tested = [HEALTHY, STORE_AWAY, CHAIN_AWAY, FAILING, CLOSING].flatMap((drives) =>
     Object.keys(drives[name] ?? {}),
   );
   const own = new Set(ROUTE_DESCRIPTIONS[name].refusals.map(statusOf));
   return description
     .statusesOf(name)
-    .filter((status) => !driven.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
+    .filter((status) => !tested.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
 }
 
 const cases = (drives: Partial<Record<RouteName, Drives>>) =>
@@ -201,7 +201,7 @@ const cases = (drives: Partial<Record<RouteName, Drives>>) =>
     Object.entries(byStatus).map(([status, drive]) => [name, Number(status), drive] as const),
   );
 
-/** The page is no part of the versioned interface, and so not of the document. */
+/** The page at /docs is outside the versioned interface, and therefore not in the description. */
 function expectAsDescribed(name: RouteName, reply: Reply): void {
   if (name !== "docs") expect(description.problemsOf(name, reply)).toEqual([]);
 }
@@ -214,19 +214,22 @@ async function expectEach(drives: Partial<Record<RouteName, Drives>>, service: T
   }
 }
 
-describe("a service that is well", () => {
-  it.each(cases(WELL))("%s: %i", async (name, status, drive) => {
+describe("a service in order", () => {
+  it.each(cases(HEALTHY))("answers %s: %i as described", async (name, status, drive) => {
     await expectEach({ [name]: { [status]: drive } }, shared());
   });
 
-  it.each(Object.keys(ROUTES) as RouteName[])("%s: every status that is described was driven", (name) => {
-    expect(name === "docs" ? [] : undriven(name)).toEqual([]);
-  });
+  it.each(Object.keys(ROUTES) as RouteName[])(
+    "%s: every described status has a request in this test",
+    (name) => {
+      expect(name === "docs" ? [] : untested(name)).toEqual([]);
+    },
+  );
 
   it.each<[Reason, string, string]>([
     ["NO_SUCH_PATH", "GET", "/v1/nothing"],
     ["NO_SUCH_METHOD", "DELETE", "/v1/submit"],
-  ])("where no route is: %s", async (reason, method, path) => {
+  ])("answers a path without a route as described: %s", async (reason, method, path) => {
     expect(OF_NO_ROUTE).toContain(reason);
     const reply = await shared().call(method, path);
     expect(reply.status).toBe(statusOf(reason));
@@ -237,7 +240,7 @@ describe("a service that is well", () => {
   it.each([
     ["MALFORMED_HTTP", "SSH-2.0-client\r\n\r\n"],
     ["HEAD_TOO_LARGE", `GET /v1/health HTTP/1.1\r\nA: ${"a".repeat(20_000)}\r\n\r\n`],
-  ] as const)("what is no request: %s", async (reason, bytes) => {
+  ] as const)("answers bytes that are no request as described: %s", async (reason, bytes) => {
     expectAsDescribed("health", await expectReason(await answerTo(shared(), bytes), reason));
   });
 });
@@ -245,7 +248,7 @@ describe("a service that is well", () => {
 describe("a service whose store is away", () => {
   const service = services.shared();
   beforeAll(async () => {
-    // It has begun its work.
+    // Waits until the lanes have started.
     await service().until("select from lanes where owner is not null");
     await services.postgres.halt();
   });
@@ -268,25 +271,25 @@ describe("a service whose node is away", () => {
   });
 });
 
-describe("a service at fault", () => {
+describe("a service that fails", () => {
   it("answers as described", async () => {
     const service = await services.start();
-    // It has begun its work.
+    // Waits until the lanes have started.
     await service.until("select from lanes where owner is not null");
     await service.query("drop schema public cascade");
-    await expectEach(AT_FAULT, service);
+    await expectEach(FAILING, service);
   });
 });
 
-describe("a service that ends", () => {
+describe("a service that shuts down", () => {
   it("answers as described", async () => {
-    await expectEach(ENDING, await services.start());
+    await expectEach(CLOSING, await services.start());
   });
 });
 
 describe("a request that does not arrive in time", () => {
   it("is answered as described", async () => {
-    // The service gives it a minute: the same answer behind a server that is less patient.
+    // The service waits for a minute. A server with a shorter time-out uses the same handler here.
     const times = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
     const server = createServer(times).on("clientError", answerMalformedRequest).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -308,7 +311,7 @@ function anythingIn(names: readonly string[]) {
 }
 
 describe("the WebSocket", () => {
-  it("has frames as described, all of them", async () => {
+  it("sends all described frames and no others", async () => {
     const service = await services.start({ maxBodyBytes: 10_000 });
     const client = await TestSocket.open(service);
     const received: Frame[] = [];
@@ -327,11 +330,11 @@ describe("the WebSocket", () => {
     expect([...new Set(names)].sort()).toEqual(["done", "error", "line"]);
   });
 
-  it("has close codes as described, all of them", async () => {
+  it("closes with all described codes and no others", async () => {
     const service = await services.start({ maxBodyBytes: 10_000, maxHeldBytes: 65_536 });
     const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
     const { key, record } = await admin.create("tests", { label: "to be revoked" });
-    // The notice of the new key is on its way.
+    // Waits for the notification of the new key.
     const mayEnter: Drive = get("/v1/ready", { authorization: `Bearer ${key}` });
     while ((await mayEnter(service)).status === 401);
     const [revoked, large, waiting] = await Promise.all(
@@ -343,7 +346,7 @@ describe("the WebSocket", () => {
     await admin.close();
     large?.send({ id: 1, transactions: [`0x${"00".repeat(10_000)}`] });
     codes.push(await large?.closed);
-    // Frames that are not whole yet, as many as find no room.
+    // Opens more unfinished messages than there is memory for.
     const parts = await Promise.all([1, 2, 3, 4].map(() => TestSocket.open(service)));
     for (const { socket } of parts) socket.send("x".repeat(9_000), { fin: false });
     codes.push(await Promise.race(parts.map(({ closed }) => closed)));

@@ -1,4 +1,4 @@
-// The WebSocket as a client meets it (D23).
+// The WebSocket (D23), through a running service.
 import { connect } from "node:net";
 import { CLOSE_CODES } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { hashOf, innerOf } from "../support/user.js";
 const services = testServices();
 const reasonOf = (frame: Frame | undefined) => (frame?.error as Frame | undefined)?.reason;
 
-/** The whole answer to bytes on a connection that the service closes or that says no more than one answer. */
+/** @returns the whole response to bytes on a connection of their own. */
 async function answerTo(service: TestService, head: string[], body = ""): Promise<string> {
   const { port, hostname } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -35,7 +35,7 @@ const HANDSHAKE = [
 describe("requests over one WebSocket", () => {
   const shared = services.shared();
 
-  it("give result lines with the request in front, then done", async () => {
+  it("get their result lines with the request's id, then done", async () => {
     const client = await TestSocket.open(shared());
     client.send({ id: "a", transactions: [innerOf(1), "0x"] });
     const frames = await client.answers();
@@ -52,7 +52,7 @@ describe("requests over one WebSocket", () => {
     client.socket.close();
   });
 
-  it("may be many at once, and each is answered under its own id", async () => {
+  it("may be in flight together, each answered under its own id", async () => {
     const client = await TestSocket.open(shared());
     for (let id = 1; id <= 20; id++) client.send({ id, transactions: [innerOf(100 + id)] });
     const hashes = new Map<unknown, unknown>();
@@ -81,7 +81,7 @@ describe("requests over one WebSocket", () => {
     ["watched numbers", { id: 7, watch: [1] }, 7, "MALFORMED_BODY"],
     ["depth", `{"id":7,"transactions":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 7, "MALFORMED_BODY"],
     ["members of the prototype", '{"id":7,"__proto__":{"transactions":["0x"]}}', 7, "MALFORMED_BODY"],
-  ])("%s: an error frame, and the connection stays", async (_, frame, request, reason) => {
+  ])("%s: get an error frame, and the connection stays open", async (_, frame, request, reason) => {
     const client = await TestSocket.open(shared());
     client.send(frame);
     const answer = await client.next();
@@ -91,7 +91,7 @@ describe("requests over one WebSocket", () => {
     client.socket.close();
   });
 
-  it("a binary frame is refused, and the connection stays", async () => {
+  it("in a binary frame are refused, and the connection stays open", async () => {
     const client = await TestSocket.open(shared());
     client.socket.send(Buffer.from('{"id":1,"transactions":["0x"]}'));
     const answer = await client.next();
@@ -103,7 +103,7 @@ describe("requests over one WebSocket", () => {
 });
 
 describe("watch", () => {
-  it("gives the lines of earlier submissions of this key, and an error in the place of any other id", async () => {
+  it("gives the lines of this key's earlier submissions, and an error in place of any other id", async () => {
     const service = await services.start();
     const [own] = await service.submit([innerOf(1)]);
     const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
@@ -122,7 +122,7 @@ describe("watch", () => {
     client.socket.close();
   });
 
-  it("waits for a block where that is asked for", async () => {
+  it("waits for inclusion if the request says so", async () => {
     const service = await services.start({}, { automine: false });
     const [line] = await service.submit([innerOf(1)]);
     const client = await TestSocket.open(service);
@@ -138,7 +138,7 @@ describe("watch", () => {
 });
 
 describe("limits of a WebSocket", () => {
-  it("requests under way: the one too many is refused, and taken when there is room", async () => {
+  it("requests in flight: one too many is refused, and accepted when there is room", async () => {
     const service = await services.start({ maxSocketRequests: 2 }, { automine: false });
     const client = await TestSocket.open(service);
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });
@@ -154,7 +154,7 @@ describe("limits of a WebSocket", () => {
     client.socket.close();
   });
 
-  it("an id that is in use is refused without a name, and the request that has it goes on", async () => {
+  it("an id in use is refused with a null id, and the request that has the id goes on", async () => {
     const service = await services.start({}, { automine: false });
     const client = await TestSocket.open(service);
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });
@@ -180,7 +180,7 @@ describe("limits of a WebSocket", () => {
     client.socket.close();
   });
 
-  it("a frame larger than a body may be: 1009, in one piece or in fragments", async () => {
+  it("a frame larger than maxBodyBytes: 1009, in one piece or in fragments", async () => {
     const service = await services.start({ maxBodyBytes: 2_048 });
     const whole = await TestSocket.open(service);
     whole.send("x".repeat(2_049));
@@ -197,7 +197,7 @@ describe("the handshake", () => {
   it.each([
     ["no key", [], 401, "MISSING_KEY"],
     ["a bad key", ["Authorization: Bearer gw_test_bad_secret"], 401, "UNKNOWN_KEY"],
-  ])("with %s: the error of D21 before any upgrade", async (_, fields, status, reason) => {
+  ])("with %s: an HTTP error (D21) instead of the upgrade", async (_, fields, status, reason) => {
     const answer = await answerTo(shared(), ["GET /v1/submit HTTP/1.1", "Host: x", ...HANDSHAKE, ...fields]);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toMatch(/www-authenticate: Bearer/i);
@@ -216,14 +216,14 @@ describe("the handshake", () => {
     expect(answer).toContain('"reason":"UPGRADE_REQUIRED"');
   });
 
-  it("of another path or method: as without the upgrade", async () => {
+  it("of another path or method: answered as a plain request", async () => {
     const other = await answerTo(shared(), ["GET /v1/other HTTP/1.1", "Host: x", ...HANDSHAKE]);
     expect(other).toMatch(/^HTTP\/1.1 404 /);
     const health = await answerTo(shared(), ["GET /v1/health HTTP/1.1", "Host: x", ...HANDSHAKE]);
     expect(health).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it("a POST that offers HTTP/2 is answered as any other", async () => {
+  it("a POST that offers HTTP/2 is answered like any other", async () => {
     const body = JSON.stringify({ transactions: [innerOf(50)] });
     const answer = await answerTo(
       shared(),
@@ -239,13 +239,13 @@ describe("the handshake", () => {
   });
 });
 
-describe("the end of the service", () => {
-  it("answers the lines that wait, then closes with 1012; what comes meanwhile is refused", async () => {
+describe("the shutdown of the service", () => {
+  it("answers open lines, then closes with 1012, and refuses requests that come in the meantime", async () => {
     const service = await services.start({ shutdownMs: 20_000 }, { automine: false });
     const client = await TestSocket.open(service);
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });
     await service.until("select 1 from submissions where state = 'broadcast'");
-    // The end takes until the node has answered.
+    // The shutdown lasts until the node has answered.
     let answer: () => void = () => {};
     const after = new Promise<void>((resolve) => {
       answer = resolve;
@@ -276,13 +276,13 @@ describe("the end of the service", () => {
     client.socket.pause();
     await service.server.close();
     client.socket.resume();
-    // The goodbye was sent, and arrives late.
+    // The close frame was sent, and arrives late.
     expect([CLOSE_CODES.serviceRestart, 1006]).toContain(await client.closed);
   });
 });
 
-describe("a client that goes away", () => {
-  it("cancels nothing", async () => {
+describe("a client that leaves", () => {
+  it("cancels no submission", async () => {
     const service = await services.start({}, { automine: false });
     const client = await TestSocket.open(service);
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });

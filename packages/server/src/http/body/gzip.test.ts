@@ -10,8 +10,8 @@ import { acceptsGzip, gzipChunks } from "./gzip.js";
 const services = testServices();
 const GZIP = { "accept-encoding": "gzip" };
 
-describe("gzip on the stream of results", () => {
-  it("comes only where it is asked for, and is the same lines", async () => {
+describe("gzip of result lines", () => {
+  it("is used only for clients that ask for it, and has the same lines", async () => {
     const service = await services.start();
     const body = JSON.stringify({ transactions: [innerOf(1)] });
     const plain = await service.post(body);
@@ -22,7 +22,7 @@ describe("gzip on the stream of results", () => {
     expect(gunzipSync(Buffer.concat(await compressed.toArray())).toString()).toBe(plain.text);
   });
 
-  it("gives a line while the next one is still waited for", async () => {
+  it("delivers a line while the next one is not known yet", async () => {
     const service = await services.start();
     const nodeAnswer = deferred();
     service.node.onSends({ kind: "later", after: nodeAnswer.promise });
@@ -38,7 +38,7 @@ describe("gzip on the stream of results", () => {
     expect((await lines.next()).done).toBe(true);
   });
 
-  it("gives a refusal as it is", async () => {
+  it("is not used for refusals", async () => {
     const service = await services.start();
     const reply = await service.post("{}", { headers: GZIP });
     expect(reply.status).toBe(400);
@@ -47,8 +47,8 @@ describe("gzip on the stream of results", () => {
   });
 });
 
-describe("gzipEach", () => {
-  it("makes one gzip stream of any chunks, whole after each", async () => {
+describe("gzipChunks", () => {
+  it("makes one gzip stream of any chunks, which can be decoded up to each chunk", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 3_000 })), async (chunks) => {
         const plain = chunks.map((chunk) => Buffer.from(chunk));
@@ -65,7 +65,7 @@ describe("gzipEach", () => {
   });
 });
 
-describe("asksForGzip", () => {
+describe("acceptsGzip", () => {
   it.each(["gzip", "deflate, gzip;q=0.5, br", "GZIP ; q=1", "x-gzip"])("is true for %s", (value) => {
     expect(acceptsGzip(value)).toBe(true);
   });

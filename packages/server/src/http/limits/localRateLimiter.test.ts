@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLocalRateLimiter, RateExceededError } from "./localRateLimiter.js";
 
-/** A limiter of 10 a second and 20 at once, on a clock of our own. */
+/** Creates a limiter of 10 a second and a burst of 20 by default, on a clock that the test moves. */
 function limiterAt(rate = 10, rateBurst = 20) {
   const clock = { ms: 1_000 };
   const all = createLocalRateLimiter(() => clock.ms);
@@ -24,13 +24,13 @@ function limiterAt(rate = 10, rateBurst = 20) {
 }
 
 describe("the rate limit of a key (D22)", () => {
-  it("lets a burst through at once, and then no more", () => {
+  it("passes a burst at once, and then nothing more", () => {
     const { limiter, refusal } = limiterAt();
     expect(limiter.take("key", 20)).toEqual({ remaining: 0, resetSeconds: 2 });
     expect(refusal(1)).toMatchObject({ reason: "RATE_EXCEEDED", retryAfterSeconds: 1 });
   });
 
-  it("then gives one back every interval", () => {
+  it("then passes one transaction in each interval", () => {
     const { clock, limiter, refusal } = limiterAt();
     limiter.take("key", 20);
     for (let i = 0; i < 50; i++) {
@@ -41,21 +41,21 @@ describe("the rate limit of a key (D22)", () => {
     }
   });
 
-  it("is whole again after a pause, and no more than whole", () => {
+  it("is full again after a pause, and never more than full", () => {
     const { clock, limiter } = limiterAt();
     limiter.take("key", 20);
     clock.ms += 3_600_000;
     expect(limiter.take("key", 0)).toEqual({ remaining: 20, resetSeconds: 0 });
   });
 
-  it("refuses a batch larger than what is left whole, and counts nothing", () => {
+  it("refuses a batch with too few tokens whole, and takes none", () => {
     const { limiter, refusal } = limiterAt();
     limiter.take("key", 15);
     expect(refusal(6)).toMatchObject({ state: { remaining: 5 } });
     expect(limiter.take("key", 5)).toMatchObject({ remaining: 0 });
   });
 
-  it("holds each key to its own rate, also when it changes", () => {
+  it("applies the key's own rate, and changes of it at once", () => {
     const limiter = createLocalRateLimiter(() => 0);
     const slow = { keyId: "slow", limits: { ratePerSecond: 1, rateBurst: 2 } };
     const fast = { keyId: "fast", limits: { ratePerSecond: 100, rateBurst: 500 } };
@@ -63,17 +63,17 @@ describe("the rate limit of a key (D22)", () => {
     expect(limiter.take(fast, 400)).toEqual({ remaining: 100, resetSeconds: 4 });
     expect(() => limiter.take(slow, 1)).toThrow(RateExceededError);
     const raised = { ...slow, limits: { ratePerSecond: 10, rateBurst: 50 } };
-    // Two are used, whatever they would have cost.
+    // Two tokens are used, under any limits.
     expect(limiter.take(raised, 30)).toEqual({ remaining: 18, resetSeconds: 4 });
   });
 
-  it("does not count one key for another", () => {
+  it("counts each key by itself", () => {
     const { limiter, refusal } = limiterAt();
     limiter.take("key", 20);
     expect(refusal(20, "other")).toBeUndefined();
   });
 
-  it("says after how many whole seconds the same request passes, and not a second more", () => {
+  it("gives the exact number of whole seconds after which the same request passes", () => {
     const request = fc.record({
       rate: fc.integer({ min: 1, max: 500 }),
       burst: fc.integer({ min: 1, max: 500 }),
@@ -94,7 +94,7 @@ describe("the rate limit of a key (D22)", () => {
     );
   });
 
-  it("never lets more through than burst plus rate times time", () => {
+  it("never passes more than burst plus rate times time", () => {
     const steps = fc.array(fc.record({ pauseMs: fc.nat(400), count: fc.integer({ min: 1, max: 20 }) }));
     fc.assert(
       fc.property(steps, (all) => {
@@ -110,7 +110,7 @@ describe("the rate limit of a key (D22)", () => {
     );
   });
 
-  it("takes back what was refused for another reason", () => {
+  it("refunds tokens of requests that are refused for another reason", () => {
     const { limiter } = limiterAt(10, 5);
     limiter.take("key", 5);
     limiter.giveBack("key", 5);

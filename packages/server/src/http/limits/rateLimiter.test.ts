@@ -23,7 +23,7 @@ const keyWith = (ratePerSecond: number, rateBurst: number) => ({
   limits: { ratePerSecond, rateBurst },
 });
 
-/** What the limiter says: `undefined` if they pass. */
+/** @returns the limiter's refusal; `undefined` if the transactions pass. */
 async function refusal(limiter: RateLimiter, caller: ReturnType<typeof keyWith>, count: number) {
   try {
     await limiter.take(caller, count);
@@ -34,11 +34,11 @@ async function refusal(limiter: RateLimiter, caller: ReturnType<typeof keyWith>,
   }
 }
 
-/** A token store in memory, on the clock of a test, that counts what it is asked. */
+/** Creates a token store in memory, on a clock that the test moves. It counts its calls. */
 function tokenStoreAt(clock: { ms: number }) {
   let available: number | undefined;
   let at = clock.ms;
-  let questions = 0;
+  let queries = 0;
   const grow = ({ ratePerSecond, rateBurst }: { ratePerSecond: number; rateBurst: number }) => {
     const grown = (available ?? rateBurst) + ((clock.ms - at) * ratePerSecond) / 1_000;
     at = clock.ms;
@@ -46,7 +46,7 @@ function tokenStoreAt(clock: { ms: number }) {
   };
   const tokenStore: TokenStore = {
     async take({ limits, needs, more }) {
-      questions++;
+      queries++;
       let left = grow(limits);
       const granted = needs.map((need) => {
         if (need > left + 1e-6) return false;
@@ -61,7 +61,7 @@ function tokenStoreAt(clock: { ms: number }) {
       available = (available ?? 0) + count;
     },
   };
-  return { tokenStore, questions: () => questions };
+  return { tokenStore, queries: () => queries };
 }
 
 describe("a key's rate over replicas", () => {
@@ -69,7 +69,7 @@ describe("a key's rate over replicas", () => {
     ["one by one", 1],
     ["in small batches", 3],
     ["in large batches", 60],
-  ])("holds within a tenth, %s, however the requests are spread", async (_, count) => {
+  ])("holds within a tenth for requests sent %s, however they are spread over replicas", async (_, count) => {
     for (const shares of [[1], [1, 1], [9, 1], [1, 1, 1]]) {
       vi.useFakeTimers({ toFake: ["setInterval"] });
       const clock = { ms: 0 };
@@ -81,7 +81,7 @@ describe("a key's rate over replicas", () => {
       const seconds = 30;
       for (let step = 0; step < (seconds * 1_000) / stepMs; step++) {
         for (const [i, share] of shares.entries()) {
-          // Three times the rate is offered.
+          // The clients send three times the rate.
           const offered = (3 * 100 * stepMs * share) / 1_000 / shares.reduce((a, b) => a + b);
           for (let n = 0; n < Math.max(1, offered / count); n++) {
             const limiter = replicas[i] as RateLimiter;
@@ -98,14 +98,14 @@ describe("a key's rate over replicas", () => {
     }
   });
 
-  it("is not held back by what another replica took in advance and left", async () => {
+  it("gets back the tokens that another replica took in advance and left idle", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const clock = { ms: 0 };
     const { tokenStore } = tokenStoreAt(clock);
     const caller = keyWith(1, 1_000);
     const [first, second] = [replica(tokenStore, () => clock.ms), replica(tokenStore, () => clock.ms)];
     expect(await refusal(first, caller, 1)).toBeUndefined();
-    // The first has 50 in hand.
+    // The first replica has prefetched 50 tokens.
     expect(await refusal(second, caller, 999)).toMatchObject({ state: { remaining: 949 } });
     clock.ms += 1_000;
     await vi.advanceTimersByTimeAsync(1_000);
@@ -113,30 +113,30 @@ describe("a key's rate over replicas", () => {
     expect(await refusal(second, caller, 999)).toBeUndefined();
   });
 
-  it("costs few questions, and none while it is used up or if it is out of reach", async () => {
+  it("needs few queries, and none while it is used up or for an unlimited rate", async () => {
     const clock = { ms: 0 };
-    const { tokenStore, questions } = tokenStoreAt(clock);
+    const { tokenStore, queries } = tokenStoreAt(clock);
     const limiter = replica(tokenStore, () => clock.ms);
     const caller = keyWith(100, 200);
     for (let i = 0; i < 200; i++) expect(await refusal(limiter, caller, 1)).toBeUndefined();
-    expect(questions()).toBeLessThanOrEqual(20);
-    const before = questions();
+    expect(queries()).toBeLessThanOrEqual(20);
+    const before = queries();
     for (let i = 0; i < 1_000; i++) expect(await refusal(limiter, caller, 1)).toBeDefined();
-    expect(questions()).toBe(before);
+    expect(queries()).toBe(before);
     for (let i = 0; i < 1_000; i++) await limiter.take(keyWith(100_000, 100_000), 1);
-    expect(questions()).toBe(before);
+    expect(queries()).toBe(before);
   });
 
-  it("is asked for once by all who wait at the same time", async () => {
+  it("needs one query for all requests that wait at the same time", async () => {
     const clock = { ms: 0 };
-    const { tokenStore, questions } = tokenStoreAt(clock);
+    const { tokenStore, queries } = tokenStoreAt(clock);
     const limiter = replica(tokenStore, () => clock.ms);
     const all = await Promise.all(Array.from({ length: 250 }, () => refusal(limiter, keyWith(100, 200), 1)));
     expect(all.filter((one) => one === undefined)).toHaveLength(200);
-    expect(questions()).toBeLessThanOrEqual(3);
+    expect(queries()).toBeLessThanOrEqual(3);
   });
 
-  it("tells what is left and when a request would pass, by what all replicas have used", async () => {
+  it("reports remaining tokens and times by the use of all replicas", async () => {
     const clock = { ms: 0 };
     const { tokenStore } = tokenStoreAt(clock);
     const caller = keyWith(10, 20);
@@ -149,7 +149,7 @@ describe("a key's rate over replicas", () => {
     expect(await refusal(first, caller, 8)).toBeUndefined();
   });
 
-  it("gets back what was refused for another reason, and no more than that", async () => {
+  it("is refunded for requests that are refused for another reason", async () => {
     const clock = { ms: 0 };
     const { tokenStore } = tokenStoreAt(clock);
     const limiter = replica(tokenStore, () => clock.ms);
@@ -160,7 +160,7 @@ describe("a key's rate over replicas", () => {
     expect(await refusal(limiter, keyWith(10, 20), 1)).toBeDefined();
   });
 
-  it("is each replica's own while the tokenStore does not answer", async () => {
+  it("falls back to a limit for each replica while the token store does not answer", async () => {
     const fail = () => Promise.reject(new Error("the store is away"));
     const limiter = replica({ take: fail, giveBack: fail }, () => 0);
     for (let i = 0; i < 4; i++) (await limiter.take(keyWith(10, 20), 5)).refund();
@@ -178,10 +178,10 @@ describe("the token store in PostgreSQL", () => {
     for (const limiter of limiters.splice(0)) await limiter.close();
   });
 
-  it("lets two replicas have together what one would have, and not a tenth less", async () => {
-    // However long the tokenStore takes, nobody decides alone.
+  it("gives two replicas together as many tokens as one would get, less a tenth at most", async () => {
+    // The replicas never decide alone, however long the token store takes.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
-    // A token in a hundred seconds: what is counted is the burst.
+    // At a token in a hundred seconds, only the burst counts.
     const caller = keyWith(0.01, 1_000);
     const replicas = [replica(createTokenStore(store)), replica(createTokenStore(store))];
     const spend = async (limiter: RateLimiter) => {
@@ -195,7 +195,7 @@ describe("the token store in PostgreSQL", () => {
       }
       return passed;
     };
-    // Each has a connection and some tokens: neither is done before the other begins.
+    // Each replica opens its connection and gets some tokens, so that none finishes before the other begins.
     for (const limiter of replicas) await limiter.take(caller, 1);
     const [first = 0, second = 0] = await Promise.all(replicas.map(spend));
     expect(2 + first + second).toBeLessThanOrEqual(1_000);
@@ -203,7 +203,7 @@ describe("the token store in PostgreSQL", () => {
     expect(Math.min(first, second)).toBeGreaterThanOrEqual(50);
   });
 
-  it("goes by the database's clock, and takes back what is not used", async () => {
+  it("follows the database's clock, and takes unused tokens back", async () => {
     const tokenStore = createTokenStore(store);
     const limits = { ratePerSecond: 0.01, rateBurst: 100 };
     const ask = (needs: number[], more = 0) => tokenStore.take({ keyId: "key", limits, needs, more });
@@ -211,7 +211,7 @@ describe("the token store in PostgreSQL", () => {
     expect(await ask([6])).toMatchObject({ granted: [false] });
     await tokenStore.giveBack("key", 5);
     expect(await ask([10])).toMatchObject({ granted: [true] });
-    // 30 tokens later.
+    // 30 tokens have come back since.
     await store.pool.query("update key_rates set at = at - interval '3000 seconds'");
     expect(await ask([31, 30], 5)).toMatchObject({ granted: [false, true], extra: 0 });
     await store.pool.query("update key_rates set at = at - interval '1 year'");

@@ -17,7 +17,7 @@ async function recordOf(service: TestService, id: string, headers = GOOD_HEADERS
 }
 
 describe("GET /v1/submissions/{id} (D15, D17)", () => {
-  it("tells what became of a submission, with its certainty", async () => {
+  it("answers the record in each state, with the certainty and the times", async () => {
     const service = await services.start({}, { automine: false });
     await service.node.close();
     const lines = service.submit([innerOf(1)]);
@@ -58,7 +58,7 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect([...times].sort()).toEqual(times);
   });
 
-  it("tells why it failed", async () => {
+  it("has the reason of a failure", async () => {
     const service = await services.start();
     service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
     const [line] = await service.submit([innerOf(1)]);
@@ -72,7 +72,7 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect(body).not.toHaveProperty("finalAt");
   });
 
-  it("is also for another key that has sent the same transaction: it has got that id (D18)", async () => {
+  it("answers another key that has sent the same transaction, and so has the same id (D18)", async () => {
     const service = await services.start();
     const [first] = await service.submit([innerOf(1)]);
     const id = first?.id ?? "";
@@ -85,7 +85,7 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect(parseSubmissionPage(JSON.parse(list.text)).submissions).toEqual([]);
   });
 
-  it("is 404 for what is not there, what was never accepted, and what is another key's", async () => {
+  it("answers 404 for unknown ids, refused transactions, and submissions of another key", async () => {
     const service = await services.start();
     const [good, bad] = await service.submit([innerOf(1), "0x"]);
     const strange = ["01890a5d-ac96-774b-bcce-b302099a8057", "x", "%00", bad?.id ?? ""];
@@ -111,7 +111,7 @@ async function listOf(service: TestService, query = "", headers = GOOD_HEADERS) 
 }
 
 describe("GET /v1/submissions", () => {
-  it("lists a key's own submissions, newest first, in pages, as their records are", async () => {
+  it("lists the records of a key's own submissions, newest first, in pages", async () => {
     const service = await services.start();
     const batch = [0, 1, 2].map((nonce) => innerOf(1, nonce));
     const lines = await service.submit([...batch, innerOf(2), "0x"], { query: "?wait=included" });
@@ -131,7 +131,7 @@ describe("GET /v1/submissions", () => {
     expect((await listOf(service, `?limit=3&cursor=${first.next}`, OTHER_HEADERS)).submissions).toEqual([]);
   });
 
-  it("takes filters, alone and together", async () => {
+  it("filters, by one condition or several", async () => {
     const service = await services.start();
     service.node.chain.refused.set(hashOf(innerOf(2)), "TARGET_NOT_ALLOWED");
     const before = new Date().toISOString();
@@ -148,7 +148,7 @@ describe("GET /v1/submissions", () => {
     expect(await found(`?to=${before}`)).toEqual([]);
   });
 
-  it("is compressed where that is asked for", async () => {
+  it("is compressed for clients that ask for it", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], { query: "?wait=included" });
     const headers = { ...GOOD_HEADERS, "accept-encoding": "gzip" };
@@ -158,7 +158,7 @@ describe("GET /v1/submissions", () => {
     expect(JSON.parse(text)).toEqual(await listOf(service));
   });
 
-  it("refuses what it does not understand, and who has no key", async () => {
+  it("refuses a malformed query, a missing key, and other methods", async () => {
     const service = await services.start();
     for (const query of ["?sender=0x12", "?cursor=AAAA", "?cursor=____________________", "?Limit=1"]) {
       const reply = await service.call("GET", `/v1/submissions${query}`, undefined, GOOD_HEADERS);

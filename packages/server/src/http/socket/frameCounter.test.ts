@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FrameCounter } from "./frameCounter.js";
 
-/** A text frame of so many bytes, masked as clients send it. */
+/** Makes a text frame of so many bytes, masked as clients send it. */
 function frameOf(length: number, isMasked = true): Buffer {
   const mask = isMasked ? 0x80 : 0;
   const size = Buffer.alloc(length < 126 ? 1 : length < 65_536 ? 3 : 9);
@@ -15,7 +15,7 @@ const LENGTHS = [0, 1, 125, 126, 127, 65_535, 65_536, 0, 0, 3];
 const bytes = Buffer.concat(LENGTHS.map((length, i) => frameOf(length, i % 3 !== 0)));
 
 describe("the frames of a WebSocket", () => {
-  it.each([1, 2, 3, 7, 100, 65_536, bytes.length])("are counted in pieces of %d bytes", (size) => {
+  it.each([1, 2, 3, 7, 100, 65_536, bytes.length])("are counted in chunks of %d bytes", (size) => {
     const heads = new FrameCounter();
     let counted = 0;
     for (let at = 0; at < bytes.length; at += size) counted += heads.count(bytes.subarray(at, at + size));

@@ -1,4 +1,4 @@
-// The WebSocket in front of an intake that a test makes up.
+// The WebSocket, with a made-up intake.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
@@ -74,18 +74,18 @@ async function* none(): AsyncGenerator<ResultLine> {}
 
 const request = (id: number) => JSON.stringify({ id, transactions: ["0x"] });
 
-/** Goes to the service and back. */
+/** Waits until the service has answered a frame, and so has read all before it. */
 async function roundTrip(socket: WebSocket): Promise<void> {
-  socket.send(JSON.stringify({ id: "there and back", watch: [] }));
+  socket.send(JSON.stringify({ id: "round trip", watch: [] }));
   await once(socket, "message");
 }
 
 describe("a client that does not read", () => {
-  it("is paused: lines are not pulled for it, nothing is read from it, others are served, and it can go on", async () => {
+  it("is paused: its lines are not pulled and its frames not read, while others are served, until it reads again", async () => {
     let pulled = 0;
     let submitted = 0;
     const message = "x".repeat(100_000);
-    // Without an end: whoever pulled without sending would never come back.
+    // Endless: a loop that pulled without sending would never end.
     async function* endless(): AsyncGenerator<ResultLine> {
       for (let index = 0; ; index++) {
         pulled++;
@@ -104,7 +104,7 @@ describe("a client that does not read", () => {
       before = pulled;
       for (let i = 0; i < 100; i++) await roundTrip(other);
     }
-    // What two kernels hold, and no more: 100 kB a line.
+    // At 100 kB a line, only the buffers of the two sockets fill.
     expect(pulled).toBeLessThan(200);
     slow.send(request(2));
     for (let i = 0; i < 100; i++) await roundTrip(other);
@@ -122,7 +122,7 @@ describe("a client that does not read", () => {
     other.terminate();
   });
 
-  it("and goes away: its lines are no longer waited for", async () => {
+  it("ends its streams when it leaves", async () => {
     let left: () => void = () => {};
     const gone = new Promise<void>((resolve) => {
       left = resolve;
@@ -145,8 +145,8 @@ describe("a client that does not read", () => {
   });
 });
 
-describe("a peer", () => {
-  it("that answers no ping is dropped at the next one, and one that does stays", async () => {
+describe("a client", () => {
+  it("that answers no ping is dropped at the next ping, and one that answers stays", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     closers.push(async () => vi.useRealTimers());
     const { open } = await appWith(async () => none());
@@ -156,7 +156,7 @@ describe("a peer", () => {
       const pinged = once(alive, "ping");
       vi.advanceTimersByTime(60_000);
       await pinged;
-      // Behind its answer to the ping.
+      // The pong is sent before this frame.
       await roundTrip(alive);
     }
     dead.resume();
@@ -167,7 +167,7 @@ describe("a peer", () => {
 });
 
 describe("a key that is revoked", () => {
-  it("closes its connections with 1008, and no other's", async () => {
+  it("closes its own connections with 1008, and no others", async () => {
     const { open, revoke } = await appWith(async () => none());
     const [revoked, other] = [await open(), await open(KEYS[1])];
     await roundTrip(revoked);
@@ -179,8 +179,8 @@ describe("a key that is revoked", () => {
   });
 });
 
-describe("a client whose key was revoked, and who stays", () => {
-  it("gets no further line, is not listened to, and is cut off", async () => {
+describe("a client that does not read when its key is revoked", () => {
+  it("gets no further line, has no further frame read, and is cut off", async () => {
     let left: () => void = () => {};
     const gone = new Promise<void>((resolve) => (left = resolve));
     let submitted = 0;
@@ -201,7 +201,7 @@ describe("a client whose key was revoked, and who stays", () => {
     await roundTrip(client);
     const frames: string[] = [];
     client.on("message", (data) => frames.push(String(data)));
-    // It neither reads the goodbye nor says its own.
+    // The client neither reads the close frame nor sends its own.
     client.pause();
     revoke();
     await gone;
@@ -212,8 +212,8 @@ describe("a client whose key was revoked, and who stays", () => {
   });
 });
 
-describe("a fault in the service", () => {
-  it("is INTERNAL_ERROR for its request, without the cause, and the connection stays", async () => {
+describe("a failure in the service", () => {
+  it("answers INTERNAL_ERROR for its request, without the cause, and keeps the connection", async () => {
     const { open } = await appWith(async () => {
       throw new Error("a secret of the service");
     });
