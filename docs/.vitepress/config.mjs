@@ -1,4 +1,5 @@
 import { defineConfig } from "vitepress";
+import { decisionLinks } from "./decisionLinks.mjs";
 import { repositoryFiles } from "./repositoryFiles.mjs";
 import { sidebar } from "./sidebar.mjs";
 
@@ -13,7 +14,7 @@ export default defineConfig({
   srcExclude: ["**/README.md"],
   markdown: {
     theme: { light: "github-light", dark: "github-dark" },
-    config: (md) => md.use(repositoryFiles),
+    config: (md) => md.use(repositoryFiles).use(decisionLinks),
   },
   vite: { server: { host: "127.0.0.1" }, preview: { host: "127.0.0.1" } },
   themeConfig: {

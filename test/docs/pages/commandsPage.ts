@@ -36,7 +36,7 @@ export async function commandsPage(): Promise<string> {
   return page(
     "the commands and settings in packages/cli/src",
     "Commands",
-    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. In a checkout it is `npx gas-waiver`. Where a variable stands beside a flag, either sets the value, and the flag wins.",
+    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. In a checkout it is `npx gas-waiver`. Where a variable stands below a flag, either sets the value, and the flag wins.",
     table(
       ["command", "for"],
       commands.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, summary]),
@@ -60,24 +60,13 @@ function commandSection({ name, summary, command }: NamedCommand): string {
 }
 
 export function settingsTable(settings: readonly Setting<unknown>[]): string {
-  return table(["setting", "variable", "default", "meaning"], settings.map(settingRow));
+  return table(["setting", "default", "meaning"], settings.map(settingRow));
 }
 
-function settingRow({
-  flag,
-  placeholder,
-  env,
-  defaultValue,
-  defaultText = defaultValue,
-  required,
-  help,
-}: Setting<unknown>) {
-  const name =
-    flag === undefined ? "" : code(`--${flag}${placeholder === undefined ? "" : ` ${placeholder}`}`);
-  return [
-    name,
-    env === undefined ? "" : code(env),
-    required ? "required" : (defaultText ?? ""),
-    help.replaceAll("|", "\\|"),
-  ];
+/** A setting by its flag, and below it by its variable. */
+function settingRow(setting: Setting<unknown>): string[] {
+  const { flag, placeholder, env, defaultValue, defaultText = defaultValue, required, help } = setting;
+  const value = placeholder === undefined ? "" : ` ${placeholder}`;
+  const names = [...(flag === undefined ? [] : [`--${flag}${value}`]), ...(env === undefined ? [] : [env])];
+  return [names.map(code).join("<br>"), required ? "required" : (defaultText ?? ""), help];
 }

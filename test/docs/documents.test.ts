@@ -1,0 +1,84 @@
+// What holds for every document: links, commands and samples that can be checked without running them.
+import { existsSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sidebar } from "../../docs/.vitepress/sidebar.mjs";
+import { documentProblems, documents } from "../../scripts/documentLinks.mjs";
+import { root } from "../support/program.js";
+import { allBlocks, type CodeBlock } from "./codeBlocks.js";
+import { allCommands } from "./pages/commandsPage.js";
+
+const blocks = allBlocks();
+const placeOf = ({ file, line }: CodeBlock) => `${file}:${line}`;
+
+describe("the documents", () => {
+  it("link to files and headings that are there, on the site and in the repository", () => {
+    expect(documentProblems(root)).toEqual([]);
+  });
+
+  it("are all in the site's sidebar, once", () => {
+    const listed = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
+    const files = documents(root)
+      .filter((file) => file.startsWith("docs/"))
+      .map(
+        (file) =>
+          `/${relative("docs", file)
+            .replace(/\.md$/, "")
+            .replace(/^index$/, "")}`,
+      );
+    expect([...listed].sort()).toEqual(files.sort());
+  });
+
+  it("name their programs' language, so that the site can colour them", () => {
+    const known = ["", "http", "html", "ini", "js", "json", "sh", "solidity", "sql", "ts", "yaml"];
+    expect(blocks.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
+  });
+
+  it("have JSON that can be read, except where something is left out", () => {
+    for (const block of blocks.filter(({ language, text }) => language === "json" && !text.includes("…"))) {
+      const lines = block.text.trimEnd().split("\n");
+      const isLines = lines.every((line) => /^[{[].*[}\]]$|^".*"$/.test(line));
+      for (const value of isLines ? lines : [block.text]) {
+        expect(() => JSON.parse(value), placeOf(block)).not.toThrow();
+      }
+    }
+  });
+});
+
+describe("the commands of the documents", () => {
+  it("are commands, with flags that they have", async () => {
+    const commands = await allCommands();
+    const problems: string[] = [];
+    for (const block of blocks.filter(({ language }) => language === "sh")) {
+      const whole = block.text.replaceAll(/\\\n/g, " ").replaceAll(/ +#.*$/gm, "");
+      for (const [call = ""] of whole.matchAll(/(?:^|[\s;$(])gas-waiver [a-z][^;|&)\n]*/gm)) {
+        const words = call.trim();
+        const found = commands.filter(({ name }) => `${words} `.startsWith(`${name} `));
+        const command = found.at(0)?.command;
+        if (command === undefined) problems.push(`${placeOf(block)}: ${words}`);
+        const flags = Object.values(command?.settings ?? {}).map(({ flag }) => flag);
+        for (const [, flag] of words.matchAll(/ --([a-z-]+)/g)) {
+          if (flag !== "help" && !flags.includes(flag)) problems.push(`${placeOf(block)}: --${flag}`);
+        }
+      }
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("name scripts of npm that there are", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    for (const block of blocks.filter(({ language }) => language === "sh" || language === "")) {
+      for (const [, script = ""] of block.text.matchAll(/^npm run ([\w:-]+)/gm)) {
+        expect(Object.keys(scripts), placeOf(block)).toContain(script);
+      }
+    }
+  });
+
+  it("name files of the repository that are there", () => {
+    for (const block of blocks.filter(({ language }) => language === "sh")) {
+      const named = block.text.matchAll(/(?<![\w./-])((?:packages|examples|docs|test|scripts)\/[\w./-]+)/g);
+      for (const [, file = ""] of named)
+        expect(existsSync(join(root, file)), `${placeOf(block)}: ${file}`).toBe(true);
+    }
+  });
+});
