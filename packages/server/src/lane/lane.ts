@@ -11,6 +11,7 @@ import type { Lease } from "../store/lanes/lease.js";
 import { setBreaker } from "../store/lanes/setBreaker.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { findUnfinalized } from "../store/lanes/unfinalized.js";
+import { hasUnfinished } from "../store/lanes/unfinished.js";
 import { findAssignedNonces } from "../store/lanes/waiverNonces.js";
 import type { Store } from "../store/store.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
@@ -221,11 +222,8 @@ async function retireIfDone(
   { store, log, chainRef, options }: LaneDependencies,
 ): Promise<void> {
   if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
-  const { rows } = await store.pool.query(
-    "select from unfinished where chain = $1 and waiver = $2 and state <> 'included' limit 1",
-    [chainRef, held.waiver],
-  );
-  if (rows.length > 0 || (await findAssignedNonces(store, held)).length > 0) return;
+  if (await hasUnfinished(store, held)) return;
+  if ((await findAssignedNonces(store, held)).length > 0) return;
   await setLaneState(store, chainRef, held.waiver, "retired", "drained");
   log.info("the lane is drained and retired");
 }

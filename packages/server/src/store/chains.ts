@@ -1,23 +1,24 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { Queryable, Store } from "./store.js";
 import { toBuffer } from "./submissionRow.js";
+import { inLockedTransaction } from "./transaction.js";
 import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.js";
 
-/** What the node says it is. */
+/** The identity of a chain. */
 export interface ChainIdentity {
   readonly chainId: number;
   /** 32 bytes. */
   readonly genesisHash: Uint8Array;
 }
 
-/** A chain that the store has served. */
+/** A chain that the store knows. */
 export interface KnownChain {
-  /** The store's own number of the chain. */
+  /** The store's own number for the chain. It goes up with each chain. */
   readonly chainRef: number;
   readonly identity: ChainIdentity;
 }
 
-/** The chain that the store served last, if any. */
+/** Finds the chain that the store served last. */
 export function lastChain({ pool }: Store): Promise<KnownChain | undefined> {
   return latestChain(pool);
 }
@@ -34,37 +35,28 @@ async function latestChain(db: Queryable): Promise<KnownChain | undefined> {
   );
 }
 
-/** Keeps two replicas from adopting a chain at once. */
+/** The advisory lock that lets one replica at a time adopt a chain. */
 const ADOPTION_LOCK = 0x6761_7363;
 
 /**
- * Begins to serve a chain: what was under way on the one before can never be executed any more. Of replicas that
- * start at the same time one does it, and the others find it done.
+ * Makes a chain the one that the store serves. If it is another one than before, the unfinished submissions of the
+ * earlier chain fail. Of several replicas that start at the same time, the first does this.
+ * @returns the store's number for the chain.
  */
 export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainIdentity): Promise<number> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin");
-    await client.query("select pg_advisory_xact_lock($1)", [ADOPTION_LOCK]);
-    const before = await latestChain(client);
+  return await inLockedTransaction({ pool }, ADOPTION_LOCK, async (db) => {
+    const before = await latestChain(db);
     const chainRef = before && isSameChain(before.identity, identity) ? before.chainRef : undefined;
-    if (before && chainRef === undefined) await endUnfinished(client, before.chainRef);
-    const adopted = chainRef ?? (await addChain(client, identity));
-    await client.query("commit");
-    client.release();
-    return adopted;
-  } catch (error) {
-    // The connection goes, and with it whatever was begun.
-    client.release(true);
-    throw error;
-  }
+    if (before && chainRef === undefined) await endUnfinished(db, before.chainRef);
+    return chainRef ?? (await addChain(db, identity));
+  });
 }
 
 export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
   return a.chainId === b.chainId && bytesEqual(a.genesisHash, b.genesisHash);
 }
 
-/** How many submissions the store holds, of all chains. */
+/** Counts all submissions of all chains. */
 export async function countSubmissions({ pool }: Store): Promise<number> {
   const { rows } = await pool.query<{ count: string }>("select count(*) from submissions");
   return Number(rows[0]?.count ?? 0);
@@ -79,7 +71,7 @@ async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity):
   return rows[0].id;
 }
 
-/** Nothing of the old chain can be executed any more, so its submissions fail for good. */
+/** Fails the unfinished submissions of a chain that has ended. */
 async function endUnfinished(db: Queryable, chain: number): Promise<void> {
   await db.query(
     `with old as (select $1::integer as chain)${finishStatement(

@@ -1,6 +1,6 @@
 import type { Store } from "./store.js";
 
-/** The database's clock. */
+/** Reads the database's clock. */
 export async function databaseNow({ pool }: Store): Promise<Date> {
   const { rows } = await pool.query<{ now: Date }>("select now() as now");
   return rows[0]?.now ?? new Date(0);

@@ -3,14 +3,14 @@ import { StartError } from "../model/errors.js";
 import { type Pool, setAnswerTimeout } from "./database.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
-/** Keeps two replicas from migrating at once. */
+/** The advisory lock that lets one replica at a time migrate. */
 const MIGRATION_LOCK = 0x6761_7377;
 
-/** Rows may have to be moved, many; and another replica may be at it. */
+/** A migration may move many rows, and another replica may hold the lock that long. */
 const MIGRATION_MS = 3_600_000;
 
 /**
- * Brings the schema up to date, forward only, each numbered file in a transaction of its own.
+ * Applies the numbered migrations that the database lacks, each in a transaction of its own.
  * @throws {@link StartError} if the schema is newer than this program.
  */
 export async function migrate(pool: Pool): Promise<void> {
@@ -39,7 +39,7 @@ export async function migrate(pool: Pool): Promise<void> {
     }
     await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
   } catch (error) {
-    // The connection goes, and with it the lock and whatever was begun.
+    // Closing the connection releases the lock and rolls back the open transaction.
     client.release(true);
     throw error;
   }

@@ -3,8 +3,8 @@ import type { Statement } from "./database.js";
 const names = new Map<string, string>();
 
 /**
- * A query that each connection plans once. Only for texts of which there are few: none is ever forgotten.
- * @see Store's settings of a connection: they keep the plan right, whatever the tables held when it was made.
+ * A statement that each connection plans once. Use it only for a fixed set of texts: each one stays prepared. The
+ * connection settings in store.ts keep a plan right that was made while the tables were empty.
  */
 export function prepared(text: string, values: readonly unknown[]): Statement {
   const name = names.get(text) ?? `statement ${names.size + 1}`;
@@ -15,11 +15,11 @@ export function prepared(text: string, values: readonly unknown[]): Statement {
 const BYTEA_OID = 17;
 
 /**
- * A `bytea[]` in PostgreSQL's binary form (array_send): the driver would write every element as hex, escaped, and the
- * database would read it so. Undefined is null.
+ * Encodes a `bytea[]` in PostgreSQL's binary format (array_send); undefined is null. The driver's own text format would
+ * write every element as escaped hex.
  */
 export function byteaArray(elements: readonly (Uint8Array | undefined)[]): Buffer {
-  // No elements, no dimensions.
+  // An empty array has no dimensions.
   if (elements.length === 0) return Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, BYTEA_OID]);
   const size = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), 20);
   const array = Buffer.alloc(size);

@@ -1,11 +1,11 @@
 import { isReason } from "@gas-waiver/protocol";
 import type { Submission, SubmissionState } from "../model/submission.js";
 
-/** The columns that {@link submissionOf} reads. */
+/** The columns that {@link submissionOf} reads, for a `select`. */
 export const SUBMISSION_COLUMNS =
   "id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, accepted_at, signed_at, broadcast_at, included_at, finished_at";
 
-/** A row as the driver gives it: bigint and numeric come as text. */
+/** A row of the view `submissions`. The driver returns `bigint` and `numeric` as text. */
 export interface SubmissionRow {
   id: string;
   key_id: string;
@@ -31,10 +31,13 @@ export interface SubmissionRow {
   finished_at: Time;
 }
 
-/** A number where the time is infinite. */
+/** A number stands for an infinite time. */
 type Time = Date | number | null;
 
-/** The one place where a row becomes a submission. Throws on a row that breaks the schema's own checks. */
+/**
+ * Converts a row into a submission.
+ * @throws on a row that breaks the schema's own checks.
+ */
 export function submissionOf(row: SubmissionRow): Submission {
   const common = {
     id: row.id,
@@ -84,7 +87,7 @@ export function submissionOf(row: SubmissionRow): Submission {
   throw new Error(`submission ${row.id} is in state ${row.state}, but its row lacks what that state needs`);
 }
 
-/** What is to be sent again at once has an infinite time, which is none. */
+/** An infinite `broadcast_at` marks a wrapper that is to be sent again at once. It counts as no time. */
 function dateOf(time: Time): Date | undefined {
   return time instanceof Date ? time : undefined;
 }
@@ -94,7 +97,7 @@ function wrappedOf({ waiver, waiver_nonce, wrapper_hash }: SubmissionRow) {
   return { waiver, waiverNonce: BigInt(waiver_nonce), wrapperHash: wrapper_hash };
 }
 
-/** Bytes for a query's parameter, also inside arrays. */
+/** Wraps bytes without a copy, as the driver takes them for a parameter. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

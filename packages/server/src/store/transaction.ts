@@ -1,13 +1,13 @@
 import type { Queryable, Store } from "./store.js";
 
 /**
- * For how long a statement waits for what another transaction holds; and after how long without a word the database
- * ends a transaction, whose process may be frozen, and which others wait for.
+ * A statement waits 3 s for a lock. The database ends a transaction that is idle for 3 s, because its process may be
+ * frozen while others wait for its locks.
  */
 const BEGIN = `
   begin; set local lock_timeout = '3s'; set local idle_in_transaction_session_timeout = '3s'`;
 
-/** Runs this in a transaction of its own; what it throws takes everything back. */
+/** Runs work in a transaction. If the work throws, the transaction is rolled back. */
 export async function inTransaction<T>(
   { pool }: Pick<Store, "pool">,
   run: (db: Queryable) => Promise<T>,
@@ -20,7 +20,7 @@ export async function inTransaction<T>(
     client.release();
     return result;
   } catch (error) {
-    // A connection that cannot go back goes, and with it whatever was begun.
+    // A connection that cannot roll back is closed.
     await client.query("rollback").then(
       () => client.release(),
       () => client.release(true),
@@ -29,10 +29,33 @@ export async function inTransaction<T>(
   }
 }
 
-/** deadlock_detected, lock_not_available, idle_in_transaction_session_timeout */
-const LOST: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
+/**
+ * Runs work in a transaction that holds an advisory lock, so that one session at a time runs it. If the work throws, its
+ * connection is closed, which rolls back the transaction.
+ */
+export async function inLockedTransaction<T>(
+  { pool }: Pick<Store, "pool">,
+  lock: number,
+  run: (db: Queryable) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  try {
+    await connection.query("begin");
+    await connection.query("select pg_advisory_xact_lock($1)", [lock]);
+    const result = await run(connection);
+    await connection.query("commit");
+    connection.release();
+    return result;
+  } catch (error) {
+    connection.release(true);
+    throw error;
+  }
+}
 
-/** Did it lose against another transaction, so that it may pass when it is done again? */
+/** deadlock_detected, lock_not_available, idle_in_transaction_session_timeout */
+const CONFLICT_CODES: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
+
+/** True if the transaction failed because of another one, so that it may succeed when it runs again. */
 export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof Error && "code" in error && LOST.has(error.code);
+  return error instanceof Error && "code" in error && CONFLICT_CODES.has(error.code);
 }

@@ -5,9 +5,12 @@ import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { grantReadAccess } from "./readAccess.js";
 
 /**
- * Accepts what can be accepted, in one durable write (D19): the only handover of the service. One answer for
- * each applicant, in order. A sender stays in the lane that it has something under way in, so that its nonces
- * stay in order.
+ * Accepts applicants in one durable write (D19). The service may refuse a transaction before this write; after it, the
+ * submission reaches a final state. A sender with unfinished submissions stays in their lane, so that its nonces stay
+ * in order.
+ * @param origin the UUID of this replica, whose clients wait for the results.
+ * @returns one answer for each applicant, in their order.
+ * @throws {@link CompetitorGoneError}
  */
 export async function accept(
   { pool }: { readonly pool: Queryable },
@@ -23,8 +26,8 @@ export async function accept(
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
   const others = applicants.filter(({ id }) => !accepted.has(id));
-  const rivals = await findCompetitors({ pool }, chain, others);
-  const acceptances = applicants.map((applicant) => acceptanceOf(applicant, accepted, rivals));
+  const competitors = await findCompetitors({ pool }, chain, others);
+  const acceptances = applicants.map((applicant) => acceptanceOf(applicant, accepted, competitors));
   await grantReadAccess({ pool }, applicants, acceptances);
   return acceptances;
 }

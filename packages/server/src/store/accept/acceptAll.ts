@@ -8,7 +8,7 @@ type Place = Parameters<typeof accept>[1];
 
 const isCapped = (applicant: Applicant): applicant is CappedApplicant => applicant.caps !== undefined;
 
-/** One write for applicants of one key, under its caps if it has any. */
+/** Accepts applicants of one API key, under its daily caps if it has any. */
 export function acceptOfKey(
   db: { readonly pool: Queryable },
   place: Place,
@@ -19,14 +19,15 @@ export function acceptOfKey(
 }
 
 /**
- * The durable write of the service (D19). Requests of all keys share it, but those of a key with daily caps: they wait
- * for each other on every replica, and must not make others wait. The applicants of one call have one key.
+ * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps share
+ * only with each other: they wait for the key's row on every replica, and must not make other keys wait.
+ * @returns a function that takes applicants of one API key.
  */
 export function createAcceptAll(store: Store, place: Place): Accept {
   const shared = groupAccepts((applicants) => accept(store, place, applicants));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
-    // One write at a time: a second one would wait for the first, with a connection in its hands.
+    // One write at a time: a second one would hold a connection while it waits for the first.
     const known = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), 1);
     byKey.set(keyId, known);
     return known;

@@ -6,7 +6,7 @@ import { type Acceptance, type Applicant, columnsOf } from "./applicant.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { grantReadAccess } from "./readAccess.js";
 
-/** An applicant of a key with daily caps. */
+/** An applicant of an API key with daily caps (D25). */
 export interface CappedApplicant extends Applicant {
   readonly caps: KeyCaps;
 }
@@ -20,9 +20,10 @@ interface Row {
 }
 
 /**
- * {@link accept} for applicants of one key with daily caps: what is accepted is reserved by the same write, and what
- * does not fit is not accepted. The sum over replicas is exact, because whoever reserves holds the key's row. Of several
- * with one nonce of a sender, one that does not fit makes way for the first behind it that does, by another write.
+ * {@link accept} for applicants of one API key with daily caps. The write that accepts a transaction reserves its share
+ * of the caps, and a transaction that does not fit is not accepted. The sum is exact over all replicas, because each
+ * write locks the key's row. Where several applicants have the same sender and nonce and the first does not fit, another
+ * write accepts the next one that fits.
  */
 export async function acceptCapped(
   db: { readonly pool: Queryable },
@@ -30,10 +31,10 @@ export async function acceptCapped(
   applicants: readonly CappedApplicant[],
 ): Promise<Acceptance[]> {
   const decided = await acceptOnce(db, place, applicants);
-  const shadowed = applicants.filter(({ id }) => !decided.has(id));
-  if (shadowed.length > 0) {
-    const again = await acceptCapped(db, place, shadowed);
-    for (const [i, { id }] of shadowed.entries()) decided.set(id, again[i]);
+  const retried = applicants.filter(({ id }) => !decided.has(id));
+  if (retried.length > 0) {
+    const again = await acceptCapped(db, place, retried);
+    for (const [i, { id }] of retried.entries()) decided.set(id, again[i]);
   }
   const acceptances = applicants.map(({ id }) => {
     const acceptance = decided.get(id);
@@ -46,13 +47,13 @@ export async function acceptCapped(
 
 type Place = { readonly chain: number; readonly origin: string };
 
-/** By id; without those that one was in the way of which is out now, and that may fit. There are fewer each time. */
+/** Writes once. Keyed by id. Omits applicants whose competitor was refused; the caller retries them. */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: Place,
   applicants: readonly CappedApplicant[],
 ): Promise<Map<string, Acceptance | undefined>> {
-  // They may differ for a moment when the caps have just changed: the latest hold.
+  // Right after a change of the caps, applicants may have different ones. The newest count.
   const last = applicants.at(-1);
   if (last === undefined) return new Map();
   const { keyId, caps } = last;
@@ -77,32 +78,32 @@ async function acceptOnce(
   const accepted = new Map(rows.flatMap(({ id, waiver, cap }) => (cap === null ? [[id, waiver]] : [])));
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
   const open = applicants.filter(({ id }) => !accepted.has(id) && !refused.has(id));
-  const rivals = await findCompetitors({ pool }, chain, open);
-  const inTheWay = new Map<string, Row>();
+  const competitors = await findCompetitors({ pool }, chain, open);
+  const refusedByNonce = new Map<string, Row>();
   for (const one of applicants) {
     const row = refused.get(one.id);
-    if (row) inTheWay.set(placeOf(one), row);
+    if (row) refusedByNonce.set(nonceKey(one), row);
   }
   const decided = new Map<string, Acceptance | undefined>();
   for (const one of applicants) {
-    const isOpen = !accepted.has(one.id) && !rivals.has(one.id);
-    const row = refused.get(one.id) ?? (isOpen ? inTheWay.get(placeOf(one)) : undefined);
+    const isOpen = !accepted.has(one.id) && !competitors.has(one.id);
+    const row = refused.get(one.id) ?? (isOpen ? refusedByNonce.get(nonceKey(one)) : undefined);
     if (row === undefined) {
-      decided.set(one.id, acceptanceOf(one, accepted, rivals));
+      decided.set(one.id, acceptanceOf(one, accepted, competitors));
       continue;
     }
-    const by = reachedOf(row, { ...one, caps });
-    // What is used only grows meanwhile, so the same cap is in the way of what is beyond it now.
+    const by = capReachedOf(row, { ...one, caps });
+    // The amount in use only grows meanwhile, so the cap that refused the competitor refuses this one too.
     if (refused.has(one.id) || by.used + by.asked > by.limit) decided.set(one.id, { kind: "capped", by });
   }
   return decided;
 }
 
-function placeOf({ sender, senderNonce }: Applicant): string {
+function nonceKey({ sender, senderNonce }: Applicant): string {
   return `${Buffer.from(sender).toString("hex")} ${senderNonce}`;
 }
 
-function reachedOf({ cap, used, day_ends: ends }: Row, { caps, gasLimit }: CappedApplicant): CapReached {
+function capReachedOf({ cap, used, day_ends: ends }: Row, { caps, gasLimit }: CappedApplicant): CapReached {
   if (cap === null) throw new Error("the applicant was not refused");
   const asked = cap === "gas" || cap === "senderGas" ? gasLimit : 1n;
   return { cap, limit: BigInt(caps[cap] ?? 0), used: BigInt(used ?? 0), asked, ends };

@@ -3,7 +3,7 @@ import type { CapReached } from "../../model/capExceeded.js";
 import type { Submission } from "../../model/submission.js";
 import { byteaArray } from "../statements.js";
 
-/** An InnerTx that keeps every rule and asks to be taken. */
+/** A valid InnerTx that the service is asked to accept. */
 export interface Applicant {
   readonly id: string;
   readonly keyId: string;
@@ -13,17 +13,18 @@ export interface Applicant {
   readonly senderNonce: bigint;
   readonly target: Uint8Array;
   readonly selector: Uint8Array | undefined;
-  /** The lane it goes to, unless its sender has something under way in another: 20 bytes. */
+  /** 20 bytes: the lane it goes to, unless its sender has unfinished submissions in another lane. */
   readonly waiver: Uint8Array;
-  /** Of the InnerTx, in gas: what a cap of its key counts for it until it is in a block. */
+  /** The InnerTx's limit, in gas. A daily cap counts it until the InnerTx is in a block and its gas is known. */
   readonly gasLimit: bigint;
-  /** The daily caps of its key, if it has any. */
+  /** The daily caps of its API key (D25). */
   readonly caps?: KeyCaps | undefined;
 }
 
 /**
- * `accepted`: it is a submission now, in this lane. `known`: the same InnerTx is one already (D18). `conflict`:
- * another InnerTx has the sender's nonce (D20). `capped`: a daily cap of its key is used up (D25).
+ * The answer to an applicant. `accepted`: it is a submission now, in the lane of this waiver. `known`: the same InnerTx
+ * is a submission already (D18). `conflict`: another InnerTx has the sender's nonce (D20). `capped`: a daily cap of its
+ * API key has no room (D25).
  */
 export type Acceptance =
   | { readonly kind: "accepted"; readonly waiver: Uint8Array }
@@ -31,7 +32,7 @@ export type Acceptance =
   | { readonly kind: "conflict"; readonly with: Submission }
   | { readonly kind: "capped"; readonly by: CapReached };
 
-/** The columns of applicants as the database's functions take them, in their order. */
+/** The columns of applicants, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */
 export function columnsOf(applicants: readonly Applicant[]) {
   return {
     ids: applicants.map((a) => a.id),

@@ -4,29 +4,34 @@ import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
 import type { Acceptance, Applicant } from "./applicant.js";
 
-/** @param accepted the lanes of what was accepted, by id. */
+/**
+ * The answer to one applicant after the write.
+ * @param accepted the lane's waiver of each accepted applicant, keyed by id.
+ * @param competitors what {@link findCompetitors} found.
+ * @throws {@link CompetitorGoneError}
+ */
 export function acceptanceOf(
   applicant: Applicant,
   accepted: ReadonlyMap<string, Uint8Array>,
-  rivals: ReadonlyMap<string, Submission>,
+  competitors: ReadonlyMap<string, Submission>,
 ): Acceptance {
   const waiver = accepted.get(applicant.id);
   if (waiver) return { kind: "accepted", waiver };
-  const rival = rivals.get(applicant.id);
-  // The one that stood in the way has failed in between: for the caller that is a passing conflict.
-  if (rival === undefined) throw new CompetitorGoneError();
-  // A write that is done again finds what it took the first time.
-  if (rival.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
-  if (toBuffer(rival.innerHash).equals(applicant.innerHash)) return { kind: "known", submission: rival };
-  return { kind: "conflict", with: rival };
+  const competitor = competitors.get(applicant.id);
+  if (competitor === undefined) throw new CompetitorGoneError();
+  // A repeated write finds what it accepted the first time.
+  if (competitor.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
+  if (toBuffer(competitor.innerHash).equals(applicant.innerHash))
+    return { kind: "known", submission: competitor };
+  return { kind: "conflict", with: competitor };
 }
 
-/** What refused an applicant ended before it could be read: accept again. */
+/** The competitor of an applicant failed between the write and its lookup. The caller accepts again. */
 export class CompetitorGoneError extends Error {
   override readonly name = "RivalGoneError";
 }
 
-/** For each applicant that was not taken, the submission that has its sender's nonce, or its id already. */
+/** Finds the submission that holds the nonce of an applicant's sender, or its id. Keyed by the applicant's id. */
 export async function findCompetitors(
   { pool }: { readonly pool: Queryable },
   chain: number,

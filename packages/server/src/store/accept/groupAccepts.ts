@@ -2,32 +2,31 @@ import { isStoreUnavailable } from "../database.js";
 import type { Acceptance, Applicant } from "./applicant.js";
 import { CompetitorGoneError } from "./competitors.js";
 
-/** One durable write for all of these; one answer each, in order. */
+/** Accepts all applicants in one durable write. One answer for each, in their order. */
 export type Accept = (applicants: readonly Applicant[]) => Promise<Acceptance[]>;
 
-interface Waiting {
+interface WaitingRequest {
   readonly applicants: readonly Applicant[];
   readonly resolve: (acceptances: Acceptance[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes at once. A second one fills the time in which the first waits for the disk. */
-const WRITES = 2;
-/** Applicants in one write of several requests. */
-const MOST = 500;
-const TRIES = 3;
+/** A second concurrent write uses the time in which the first waits for the disk. */
+const CONCURRENT_WRITES = 2;
+/** A write of several requests has at most this many applicants. */
+const MAX_APPLICANTS = 500;
+const MAX_ATTEMPTS = 3;
 
 /**
- * Lets the requests that come while others are being written share the next write: a durable write costs about
- * the same for one submission as for a hundred. Nobody waits for company: what comes when none is written is
- * written at once.
- * @param most writes that may be under way at once.
+ * Groups requests that come during a write into the next one: a durable write costs about the same for one submission
+ * as for a hundred. A request that comes while no write runs is written at once.
+ * @param concurrency the number of writes that may run at the same time.
  */
-export function groupAccepts(accept: Accept, most = WRITES): Accept {
-  const waiting: Waiting[] = [];
+export function groupAccepts(accept: Accept, concurrency = CONCURRENT_WRITES): Accept {
+  const waiting: WaitingRequest[] = [];
   let writes = 0;
   const proceed = () => {
-    while (writes < most && waiting.length > 0) {
+    while (writes < concurrency && waiting.length > 0) {
       writes++;
       write(nextGroup(waiting), accept).finally(() => {
         writes--;
@@ -44,18 +43,18 @@ export function groupAccepts(accept: Accept, most = WRITES): Accept {
   };
 }
 
-/** As many requests as make one write; at least one. */
-function nextGroup(waiting: Waiting[]): Waiting[] {
+/** Takes the requests of the next write: at least one, and no more applicants than one write may have. */
+function nextGroup(waiting: WaitingRequest[]): WaitingRequest[] {
   let size = 0;
   const end = waiting.findIndex(({ applicants }, i) => {
     size += applicants.length;
-    return i > 0 && size > MOST;
+    return i > 0 && size > MAX_APPLICANTS;
   });
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }
 
-/** Settles every request of the group. Never throws. */
-async function write(group: readonly Waiting[], accept: Accept): Promise<void> {
+/** Writes a group, and settles the promise of each of its requests. Never throws. */
+async function write(group: readonly WaitingRequest[], accept: Accept): Promise<void> {
   try {
     const acceptances = await accept(group.flatMap(({ applicants }) => applicants));
     let from = 0;
@@ -64,7 +63,7 @@ async function write(group: readonly Waiting[], accept: Accept): Promise<void> {
       from += applicants.length;
     }
   } catch (error) {
-    // A store that is away is so for everybody; any other failure must not be everybody's.
+    // An unavailable store fails every request. Any other failure must not, so each request is written alone.
     for (const request of group) {
       if (isStoreUnavailable(error)) request.reject(error);
       else await writeAlone(request, accept);
@@ -72,13 +71,13 @@ async function write(group: readonly Waiting[], accept: Accept): Promise<void> {
   }
 }
 
-/** A rival that fails between the write and the look at it makes way: then the write is done again. */
-async function writeAlone({ applicants, resolve, reject }: Waiting, accept: Accept): Promise<void> {
-  for (let tries = 1; ; tries++) {
+/** Repeats the write when a competitor has failed between the write and its lookup. */
+async function writeAlone({ applicants, resolve, reject }: WaitingRequest, accept: Accept): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
     try {
       return resolve(await accept(applicants));
     } catch (error) {
-      if (!(error instanceof CompetitorGoneError) || tries === TRIES) return reject(error);
+      if (!(error instanceof CompetitorGoneError) || attempt === MAX_ATTEMPTS) return reject(error);
     }
   }
 }

@@ -2,24 +2,25 @@ import { isReason, type Reason } from "@gas-waiver/protocol";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
-/** A request that has a name of its client's (D18). */
+/** A request with an `Idempotency-Key` (D18). */
 export interface IdempotentRequest {
   readonly chain: number;
   readonly keyId: string;
-  /** SHA-256 of the name, and of the transactions. */
+  /** SHA-256 of the `Idempotency-Key`. */
   readonly idempotencyKeyHash: Uint8Array;
+  /** SHA-256 of the transactions. */
   readonly bodyHash: Uint8Array;
 }
 
-/** What has become of a request's transactions so far. */
+/** The outcomes of a request's transactions so far. */
 export interface Decisions {
-  /** Of the transactions that it came with first. */
+  /** SHA-256 of the transactions of the first request with this key. */
   readonly bodyHash: Uint8Array;
-  /** One for each transaction; of those that are decided, the submission's or the refused line's. */
+  /** One id for each transaction. A decided transaction has the id of its submission, or of its refused line. */
   readonly ids: readonly string[];
-  /** The first so many are decided. */
+  /** The number of transactions, from the first on, that are accepted or refused. */
   readonly decided: number;
-  /** By position. */
+  /** Keyed by position in the request. */
   readonly refusals: Readonly<Record<number, readonly [reason: Reason, message: string]>>;
 }
 
@@ -30,7 +31,7 @@ interface Row {
   refusals: Record<number, [string, string]>;
 }
 
-/** What is known of a request under this name, if it came within the last `keptMs`. */
+/** Finds the decisions of a request with this key that came within the last `keptMs`. */
 export async function findIdempotentRequest(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
@@ -45,8 +46,9 @@ export async function findIdempotentRequest(
 }
 
 /**
- * Makes the record of a request, or finds the one that there is; nobody else decides anything of it until the
- * transaction that this is part of has ended.
+ * Inserts the record of a request, or reads the one that exists, and locks it until the transaction ends. Nobody else
+ * can decide anything of the request until then.
+ * @param ids for the transactions of a new record.
  */
 export async function lockIdempotentRequest(
   db: Queryable,
@@ -62,7 +64,7 @@ export async function lockIdempotentRequest(
   );
   const { rows } = await db.query<Row>(
     `insert into keyed_requests as known (chain, key_id, name_hash, body_hash, ids) values ($1, $2, $3, $4, $5)
-     -- Changes nothing, and holds the row.
+     -- An update that changes nothing locks the row.
      on conflict (chain, key_id, name_hash) do update set decided = known.decided
      returning body_hash, ids, decided, refusals`,
     [...name, toBuffer(bodyHash), ids],
@@ -71,7 +73,7 @@ export async function lockIdempotentRequest(
   return decisionsOf(rows[0]);
 }
 
-/** Keeps what was decided, by whoever holds the request. */
+/** Stores decisions, within the transaction of {@link lockIdempotentRequest}. */
 export async function saveDecisions(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
@@ -84,7 +86,7 @@ export async function saveDecisions(
   );
 }
 
-/** Forgets requests that came longer than `keptMs` ago, at most `limit`; returns how many. */
+/** Deletes at most `limit` requests that came more than `keptMs` ago. @returns how many it deleted. */
 export async function forgetIdempotentRequests(
   db: Queryable,
   keptMs: number,

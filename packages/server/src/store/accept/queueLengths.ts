@@ -1,7 +1,7 @@
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
-/** How much waits for a broadcast, by API key (D22). */
+/** Counts the queued submissions of each API key (D22). Keyed by the key's id. */
 export async function queueLengths({ pool }: Store, chain: number): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key_id: string; count: string }>(
     prepared(

@@ -5,9 +5,9 @@ import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submiss
 import type { Acceptance, Applicant } from "./applicant.js";
 
 /**
- * Whoever sends an InnerTx that another key has submitted gets the same submission (D18), and so may ask for it: it has
- * the signed bytes, and learns nothing that the chain does not tell everybody.
- * @param acceptances of the applicants, in their order.
+ * Lets an API key read the submission that it sent after another key (D18). The key has the signed bytes, and the record
+ * tells it nothing that the chain does not tell everybody.
+ * @param acceptances in the order of the applicants.
  */
 export async function grantReadAccess(
   { pool }: { readonly pool: Queryable },
@@ -29,7 +29,10 @@ export async function grantReadAccess(
   );
 }
 
-/** Of the submissions with these ids those that the key may see: its own, and those that it has sent as well. In no order. */
+/**
+ * Finds the submissions that an API key may read: its own, and those that it sent after another key. Unknown ids are
+ * left out; the order is undefined.
+ */
 export async function findReadableSubmissions(
   { pool }: { readonly pool: Queryable },
   keyId: string,

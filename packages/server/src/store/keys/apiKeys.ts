@@ -8,29 +8,30 @@ import {
 } from "../../model/keyTerms.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
+import { inLockedTransaction } from "../transaction.js";
 
-/** An API key as the store has it. Times are the database's. */
+/** An API key as stored. Times are by the database's clock. */
 export interface StoredKey {
   readonly id: string;
   readonly env: string;
   readonly label: string;
-  /** SHA-256 of the key's text. */
+  /** SHA-256 of the key as its user writes it. */
   readonly hash: Uint8Array;
-  /** The same of the text before the last rotation, and until when it is good. */
+  /** The hash of the key before the last rotation, and until when that key is accepted. */
   readonly previous: { readonly hash: Uint8Array; readonly until: Date } | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly disabledAt: Date | undefined;
   readonly revokedAt: Date | undefined;
-  /** Permits nothing where what is set is not understood. */
+  /** What the key may do. If the stored terms are not understood, it permits nothing. */
   readonly terms: KeyTerms;
-  /** What is set for it where this version does not understand that, as a later one may write it: kept as it is. */
+  /** The stored terms that this version does not understand, such as those of a newer version. They are kept as they are. */
   readonly notUnderstood: { readonly terms: unknown; readonly why: string } | undefined;
-  /** Of its last change, counted over all keys. */
+  /** The number of its last change, counted over all keys. */
   readonly version: bigint;
 }
 
-/** What can change of a key. */
+/** The columns that a change of a key may set. */
 export type KeyColumns = Omit<StoredKey, "id" | "env" | "createdAt" | "version">;
 
 interface KeyRow {
@@ -48,7 +49,7 @@ interface KeyRow {
   version: string;
 }
 
-/** Never throws for what is set for a key: one that is not understood must not hide the changes of others. */
+/** Never throws: a key whose terms are not understood must not hide the changes of others. */
 function keyOf(row: KeyRow): StoredKey {
   const { previous_hash: hash, previous_until: until } = row;
   return {
@@ -75,10 +76,7 @@ function termsOf(stored: unknown): Pick<StoredKey, "terms" | "notUnderstood"> {
   }
 }
 
-/**
- * The keys that changed after a version, in the order of their changes, the newest version of all, and the database's
- * clock.
- */
+/** Reads the keys that changed after a version in the order of their changes, the newest version, and the database's clock. */
 export async function findKeysChangedSince(
   { pool }: Pick<Store, "pool">,
   version: bigint,
@@ -93,7 +91,7 @@ export async function findKeysChangedSince(
   return { now, newest: BigInt(newest), keys };
 }
 
-/** Keys in the order of their creation, from behind the key `after` on. */
+/** Lists keys in the order of their creation, starting behind the key `after`. */
 export async function listKeys(
   { pool }: Pick<Store, "pool">,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
@@ -107,6 +105,7 @@ export async function listKeys(
   return rows.map(keyOf);
 }
 
+/** Finds a key by its id. */
 export async function findKey(
   { pool }: { readonly pool: Queryable },
   id: string,
@@ -115,35 +114,26 @@ export async function findKey(
   return rows[0] && keyOf(rows[0]);
 }
 
-/** The channel on which every replica hears that keys have changed. */
+/** The channel that notifies every replica of changed keys. */
 export const KEYS_CHANNEL = "gas_waiver_keys";
 
-/** Lets one change of keys be made at a time. */
+/** The advisory lock that lets one session at a time change keys. */
 const KEYS_LOCK = 0x6761_736b;
 
-/** Runs a change of keys by itself: after every one before it, whole or not at all, told to every replica. */
+/** Runs a change of keys in a transaction, one change at a time, and notifies every replica when it commits. */
 export async function inKeyTransaction<T>(
   { pool }: Pick<Store, "pool">,
   change: (db: Queryable, now: Date) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query("begin");
-    await client.query("select pg_advisory_xact_lock($1)", [KEYS_LOCK]);
-    const { rows } = await client.query<{ now: Date }>("select clock_timestamp() as now");
-    const result = await change(client, rows[0]?.now ?? new Date());
-    await client.query("select pg_notify($1, '')", [KEYS_CHANNEL]);
-    await client.query("commit");
-    client.release();
+  return await inLockedTransaction({ pool }, KEYS_LOCK, async (db) => {
+    const { rows } = await db.query<{ now: Date }>("select clock_timestamp() as now");
+    const result = await change(db, rows[0]?.now ?? new Date());
+    await db.query("select pg_notify($1, '')", [KEYS_CHANNEL]);
     return result;
-  } catch (error) {
-    // The connection goes, and with it whatever was begun.
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
-/** Within {@link inKeyTransaction}. */
+/** Inserts a key, within {@link inKeyTransaction}. */
 export async function insertKey(
   db: Queryable,
   key: Pick<StoredKey, "id" | "env"> & KeyColumns,
@@ -157,7 +147,7 @@ export async function insertKey(
   return only(rows);
 }
 
-/** Within {@link inKeyTransaction}. */
+/** Updates a key, within {@link inKeyTransaction}. */
 export async function updateKey(db: Queryable, id: string, columns: KeyColumns): Promise<StoredKey> {
   const { rows } = await db.query<KeyRow>(
     `update api_keys set label = $2, secret_hash = $3, previous_hash = $4, previous_until = $5, expires_at = $6,

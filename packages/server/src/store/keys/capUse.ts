@@ -1,22 +1,25 @@
 import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
-/** What is reserved or used of a day's caps. */
+/** The part of a day's caps that is reserved or used. */
 export interface CapUse {
   readonly transactions: bigint;
   readonly gas: bigint;
 }
 
-/** What a key has used of today, by the database's clock. It is counted from when the key has a cap. */
+/** What an API key has used today, by the database's clock. Counting starts when the key gets a cap. */
 export interface DayUse {
   readonly all: CapUse;
-  /** In the order in which the senders were asked for. */
+  /** In the order of the senders in the call. */
   readonly senders: readonly CapUse[];
   /** When the day ends. */
   readonly ends: Date;
 }
 
-/** @param senders 20 bytes each; those of the key's caps that are asked for. */
+/**
+ * Reads what an API key has used today, in all and for some of its senders.
+ * @param senders 20 bytes each.
+ */
 export async function findDayUse(
   { pool }: Pick<Store, "pool">,
   keyId: string,
@@ -46,7 +49,7 @@ export async function findDayUse(
   return { all, senders: others, ends: rows[0]?.ends ?? new Date(0) };
 }
 
-/** Days that are over are of no use to anybody. */
+/** Deletes the counts of days that ended a week ago. */
 export async function forgetOldCaps({ pool }: Pick<Store, "pool">): Promise<void> {
   const OLD = "day < (clock_timestamp() at time zone 'UTC')::date - 7";
   await pool.query(`delete from cap_usage where ${OLD}`);

@@ -3,22 +3,22 @@ import type { Queryable } from "../store.js";
 export const KEY_ACTIONS = ["create", "update", "rotate", "disable", "enable", "revoke"] as const;
 export type KeyAction = (typeof KEY_ACTIONS)[number];
 
-/** The values that changed, before and after; never a secret or its hash. */
+/** The changed values, before and after. They never include a secret or its hash. */
 export type KeyChanges = Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown }>>;
 
-/** One change of a key, as the audit has it for ever. */
+/** One change of an API key. The audit keeps it for ever. */
 export interface AuditEntry {
-  /** Counts up over all keys. */
+  /** A number that goes up over all keys. */
   readonly id: string;
   readonly at: Date;
-  /** The command line and its user, or an admin token by its name. */
+  /** The command line and its user, or the name of an admin token. */
   readonly actor: string;
   readonly action: KeyAction;
   readonly keyId: string;
   readonly changes: KeyChanges;
 }
 
-/** Within the transaction of the change. */
+/** Adds an entry, within the transaction of the change. */
 export async function recordChange(
   db: Queryable,
   { actor, action, keyId, changes }: Omit<AuditEntry, "id" | "at">,
@@ -33,12 +33,12 @@ export async function recordChange(
 
 export interface AuditQuery {
   readonly keyId?: string | undefined;
-  /** Only what came before this entry. */
+  /** Only entries before this id. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
 
-/** The changes, the latest first. */
+/** Reads the audit, the newest entry first. */
 export async function auditEntries(
   { pool }: { readonly pool: Queryable },
   { keyId, before, limit }: AuditQuery,

@@ -2,30 +2,30 @@ import type { RateLimits } from "../../model/caller.js";
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
-/** What a replica asks for, for one key. */
+/** A replica's request for tokens of one API key. One token is one transaction (D22). */
 export interface TokenRequest {
   readonly keyId: string;
   readonly limits: RateLimits;
-  /** Of each request that waits, in their order: all or nothing. */
+  /** The tokens of each waiting request, in their order. Each gets all of its tokens or none. */
   readonly needs: readonly number[];
-  /** So many for later, if there are. */
+  /** Tokens in advance, for later requests, if there are any left. */
   readonly more: number;
 }
 
 export interface TokenGrant {
   readonly granted: readonly boolean[];
   readonly extra: number;
-  /** What is left for all replicas, with the fraction of the next. */
+  /** The tokens left for all replicas, with a fraction. */
   readonly available: number;
 }
 
-/** The tokens of all keys, one for each transaction, that all replicas share (D22). */
+/** The token buckets of all API keys, which all replicas share (D22). */
 export interface TokenStore {
   take(request: TokenRequest): Promise<TokenGrant>;
   giveBack(keyId: string, count: number): Promise<void>;
 }
 
-/** By the database's clock. */
+/** Token buckets in the database. They fill by its clock. */
 export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
   return {
     async take({ keyId, limits, needs, more }) {
@@ -38,7 +38,7 @@ export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
           limits.rateBurst,
         ]),
       );
-      if (rows[0] === undefined) throw new Error("the store said nothing of tokens");
+      if (rows[0] === undefined) throw new Error("the store returned no tokens");
       return rows[0];
     },
     async giveBack(keyId, count) {

@@ -1,7 +1,9 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
-/** Counts wrappers of somebody else under the lane's key; returns the count. */
+/** Adds to the count of wrappers that something else has signed with the waiver's key.
+ * @returns the new count.
+ */
 export async function countForeignUses(
   { pool }: Store,
   chain: number,

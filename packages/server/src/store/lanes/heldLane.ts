@@ -2,47 +2,51 @@ import { prepared } from "../statements.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
-/** A lane as its owner holds it. Every write of the lane names it, and is refused once the epoch has moved on. */
+/** A lane whose lease a replica holds. Every write of the lane names it, and changes nothing once the epoch is over. */
 export interface HeldLane {
   readonly chain: number;
   /** 20 bytes. */
   readonly waiver: Uint8Array;
+  /** The UUID of the replica. */
   readonly owner: string;
+  /** The fencing token: it goes up each time the owner changes. */
   readonly epoch: bigint;
 }
 
-/** The lane is not ours any more. */
+/** Another replica owns the lane. */
 export class LeaseLostError extends Error {
-  override readonly name = "LaneLostError";
+  override readonly name = "LeaseLostError";
 }
 
 /**
- * The guard of a lane's write, as a common table expression on the parameters $1 to $4: it has a row while the
- * lane is ours, and keeps the epoch from moving until the statement is through.
+ * The common table expression that guards each write of a lane, on the parameters $1 to $4. It has a row while the lane
+ * has this owner and epoch, and locks that row until the statement ends.
  */
 export const HELD_LEASE = `held as (
   select 1 from lanes where chain = $1 and waiver = $2 and owner = $3 and epoch = $4 for share
 )`;
 
-/** The parameters $1 to $4 of {@link HELD_LEASE}. */
+/** Parameters $1 to $4 of {@link HELD_LEASE}. */
 export function leaseParameters(lane: HeldLane): [number, Buffer, string, bigint] {
   return [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch];
 }
 
-/** A submission that took a step, and the replica whose clients wait for it. */
+/** A submission that a statement changed, and the replica whose clients wait for its result. */
 export interface ChangedSubmission {
   readonly id: string;
   readonly origin: string;
 }
 
-/** True while {@link HELD_LEASE} has its row: part of the condition of every guarded write. */
+/** True while {@link HELD_LEASE} has its row. Every guarded write has it in its condition. */
 export const LEASE_IS_HELD = "exists (select from held)";
 
 /**
- * Runs a guarded write ($1 to $4 are {@link leaseParameters}, $5 the ids) and returns the submissions that it changed: the others
- * were no longer in the state that the write expects. The text begins behind `with held`, asks {@link LEASE_IS_HELD}, and
- * returns `id, origin`.
- * @throws {@link LaneLostError} if nothing could be changed because the lane is not ours.
+ * Runs a write of the lane that the lease guards.
+ * @param ids the submissions, parameter $5. Without any, nothing is written.
+ * @param sql follows `with held as (…)`, has {@link LEASE_IS_HELD} in its condition, and returns `id, origin`.
+ * @param parameters from $6 on.
+ * @returns the submissions that the write changed. The others were not in the state that it expects.
+ * @throws {@link LeaseLostError} if the write changed nothing because another replica owns the lane.
  */
 export async function writeAsOwner<M extends ChangedSubmission>(
   { pool }: Store,

@@ -3,7 +3,7 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A submission that holds a waiver nonce and is not settled. */
+/** A submission that is signed or broadcast: it holds a waiver nonce, and is in no block yet. */
 export interface InFlightSubmission {
   readonly id: string;
   readonly state: "signed" | "broadcast";
@@ -28,14 +28,15 @@ interface InFlightRow {
   sender_nonce: string;
 }
 
-/** Which of them: a state, or those last sent a while ago. */
+/** Filters by state, and by the age of the last broadcast. */
 export interface InFlightFilter {
   readonly state?: InFlightSubmission["state"];
+  /** Only submissions that were last broadcast at least this long ago, in ms. */
   readonly sentBeforeMs?: number;
   readonly limit: number;
 }
 
-/** What the lane has signed or broadcast, in the order of its waiver nonces. */
+/** Finds what the lane has signed or broadcast, in the order of the waiver nonces. */
 export async function findInFlight(
   { pool }: Store,
   lane: HeldLane,
@@ -65,10 +66,10 @@ export async function findInFlight(
   }));
 }
 
-/** A submission whose waiver nonce the chain has passed: what it takes to settle it. */
+/** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
 export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "wrapperHash">;
 
-/** What the lane has signed or broadcast under the waiver nonces below this one, from the lowest on. */
+/** Finds what the lane has signed or broadcast under waiver nonces below this one, the lowest first. */
 export async function findCandidatesBelow(
   { pool }: Store,
   lane: HeldLane,

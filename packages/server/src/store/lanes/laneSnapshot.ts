@@ -3,45 +3,45 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** What the lane needs to know of a submission that waits for its turn. */
+/** A queued submission, as a step of the lane reads it. */
 export interface QueuedSubmission {
   readonly id: string;
   readonly innerRaw: Uint8Array;
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
-  /** How often it was signed before. */
+  /** The number of wrappers that were signed for it before. */
   readonly signings: number;
-  /** Its place among all that the lane looks at: the keys' turns. Of one sender the earlier nonce comes first. */
+  /** Its position in the snapshot. API keys take turns; of one sender the lower nonce comes first. */
   readonly position: number;
-  /** How long ago it was accepted, by the database's clock. */
+  /** The time since it was accepted, in ms by the database's clock. */
   readonly ageMs: number;
 }
 
-/** One sender with something queued in the lane. */
+/** A sender with queued submissions in the lane. */
 export interface QueuedSender {
   /** 20 bytes. */
   readonly sender: Uint8Array;
-  /** In the order of the nonces; at least one. */
+  /** In the order of their nonces; at least one. */
   readonly queued: readonly QueuedSubmission[];
-  /** The sender's nonces that are signed or broadcast in the lane. */
+  /** The sender nonces of its submissions that are signed or broadcast in the lane. */
   readonly inFlightNonces: ReadonlySet<bigint>;
 }
 
-/** What a step of the lane must know, at one moment. */
+/** Everything that a step of the lane must know, read at one moment. */
 export interface LaneSnapshot {
-  /** What is next. */
+  /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
-  /** The waiver nonces that are signed or broadcast: how many, and between which. */
+  /** The waiver nonces that signed and broadcast submissions hold. */
   readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
-  /** The first waiver nonce above all that were seen in a block. */
+  /** The waiver nonce above the highest that was seen in a block; 0 without one. */
   readonly nextAfterIncluded: bigint;
 }
 
-/** Only submissions without a waiver nonce are in the index of the queue. */
+/** The condition of the queue's index, which holds only submissions without a waiver nonce. */
 const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued'";
 
-/** By the index of the senders: the queue's is not for this, and no condition says that it could be. */
+/** Reads by the index of the senders. It does not name `waiver_nonce`, so that the planner cannot choose the queue's index. */
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
 const SNAPSHOT = `with recursive keys as (
@@ -54,7 +54,7 @@ const SNAPSHOT = `with recursive keys as (
     from keys k cross join lateral (
       select s.id, s.sender from unfinished s
       where ${IN_QUEUE} and s.key_id = k.key_id
-        -- Nothing is put off for a minute: then the database's clock was set back.
+        -- No postponement lasts a minute: a later time means that the database's clock was set back.
         and (s.look_at <= now() or s.look_at > now() + interval '1 minute')
       order by s.id limit $3
     ) t
@@ -62,12 +62,12 @@ const SNAPSHOT = `with recursive keys as (
     select * from turns order by turn, id limit $3
   ), senders as (
     select n.sender, (select array_agg(u.sender_nonce::text) from unfinished u
-                      where ${OF_SENDER} and u.state in ('signed', 'broadcast')) as under_way
+                      where ${OF_SENDER} and u.state in ('signed', 'broadcast')) as in_flight
     from (select distinct sender from chosen) n
   ), next as (
-    select q.*, n.under_way,
+    select q.*, n.in_flight,
            extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
-           -- A nonce is needed as soon as any that follows it.
+           -- A nonce is due as soon as any higher nonce of its sender.
            min(c.turn) over (partition by q.sender order by q.sender_nonce desc) as turn
     from senders n
     cross join lateral (select * from unfinished u where ${OF_SENDER} and u.state = 'queued' offset 0) q
@@ -84,7 +84,7 @@ const SNAPSHOT = `with recursive keys as (
     from unfinished where chain = $1 and waiver = $2 and waiver_nonce is not null
   )
   select taken.*, next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
-         next.age_ms, next.under_way
+         next.age_ms, next.in_flight
   from taken left join next on true
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
@@ -93,7 +93,7 @@ interface SnapshotRow {
   lowest: string | null;
   highest: string | null;
   after_included: string | null;
-  /** Null, with all that follow, where nothing is queued. */
+  /** Null, as all columns below, where nothing is queued. */
   id: string | null;
   inner_raw: Buffer;
   inner_hash: Buffer;
@@ -101,14 +101,15 @@ interface SnapshotRow {
   sender_nonce: string;
   signings: number;
   age_ms: string;
-  under_way: string[] | null;
+  in_flight: string[] | null;
 }
 
 /**
- * What a lane is to look at next, at most `limit`, and where it stands: in one query, because a step waits for each, and
- * one moment contradicts itself nowhere. The API keys take turns, each with its oldest submissions whose time has come,
- * so that one key's flood does not delay another's single transaction. With each comes whatever else its sender has
- * queued.
+ * Reads the next queued submissions of the lane and its waiver nonces. It is one query, because a step waits for it, and
+ * because its parts must agree. API keys take turns, each with its oldest submissions that are not postponed, so that a
+ * flood of one key does not delay the single transaction of another. With each submission come the other queued
+ * submissions of its sender.
+ * @param limit the number of submissions that the turns choose; with those of the same senders, at most twice as many.
  */
 export async function readLaneSnapshot(
   { pool }: Store,
@@ -122,7 +123,7 @@ export async function readLaneSnapshot(
   rows.forEach((row, place) => {
     if (row.id === null) return;
     const name = row.sender.toString("hex");
-    const inFlightNonces = new Set((row.under_way ?? []).map(BigInt));
+    const inFlightNonces = new Set((row.in_flight ?? []).map(BigInt));
     const one: Found = senders.get(name) ?? { sender: row.sender, queued: [], inFlightNonces };
     one.queued.push(queuedOf(row.id, row, place));
     senders.set(name, one);

@@ -2,26 +2,28 @@ import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
 /**
- * `open`: takes work. `draining`: finishes what its senders have, takes nothing new. `retired`: is over.
- * `stopped`: something is wrong that needs a person; it touches nothing.
+ * `open`: the lane accepts work. `draining`: it finishes the submissions of its senders, and gets no new senders.
+ * `retired`: it has drained. `stopped`: it signs and sends nothing until an operator opens it.
  */
 export const LANE_STATES = ["open", "draining", "retired", "stopped"] as const;
 export type LaneState = (typeof LANE_STATES)[number];
 
-/** A lane as every replica can see it. */
+/** The state of a lane, as every replica can read it. */
 export interface LaneStatus {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   readonly state: LaneState;
-  /** Why it is stopped, or why its breaker is open. */
+  /** The reason why the lane is stopped, or why its breaker is open. */
   readonly reason: string | undefined;
-  /** Its breaker keeps work away for now. */
+  /** The breaker is open: no new work goes to the lane for now. */
   readonly broken: boolean;
-  /** The replica that works it, if its lease holds. */
+  /** The UUID of the replica that holds the lease. */
   readonly owner: string | undefined;
+  /** The number of queued submissions. */
   readonly queued: number;
+  /** The number of submissions that are signed or broadcast. */
   readonly inFlight: number;
-  /** How long its oldest queued submission has waited, in ms; 0 without one. */
+  /** The age of the oldest queued submission, in ms; 0 without one. */
   readonly oldestMs: number;
 }
 
@@ -36,7 +38,7 @@ interface LaneRow {
   oldest_ms: string | null;
 }
 
-/** All lanes of a chain, by address. */
+/** Reads the status of all lanes of a chain, in the order of their waivers. */
 export async function findLaneStatuses({ pool }: Store, chain: number): Promise<LaneStatus[]> {
   const { rows } = await pool.query<LaneRow>(
     prepared(

@@ -3,7 +3,7 @@ import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
 
-/** Makes a lane known to the store. One that was drained, retired or stopped stays so until it is opened. */
+/** Adds a lane to the store. A lane that the store knows keeps its state. */
 export async function registerLane(
   { pool }: Store,
   { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
@@ -14,18 +14,18 @@ export async function registerLane(
   ]);
 }
 
-/** A lane's lease, and what the lane may do now. */
+/** A lane's lease, and the state of the lane when the lease was taken or renewed. */
 export interface Lease {
   readonly lane: HeldLane;
   readonly state: LaneState;
 }
 
-/** Replicas may have leases of different lengths; none is as long as this, or as twice one's own. */
+/** Replicas may use leases of different lengths. No lease is longer than this, or than twice the replica's own. */
 const LONGEST_LEASE_MS = 4_000;
 
 /**
- * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner
- * changes. Undefined if another owner holds it, or if the lane is retired.
+ * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner changes.
+ * @returns undefined if another replica holds the lease, or if the lane is retired.
  */
 export async function takeLease(
   { pool }: Store,
@@ -37,7 +37,7 @@ export async function takeLease(
      set lease_until = now() + $4 * interval '1 millisecond',
          epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3
      where chain = $1 and waiver = $2 and state <> 'retired'
-       -- One that lasts much longer than any is taken for was taken before the database's clock was set back.
+       -- A lease that ends later than any lease can was taken before the database's clock was set back.
        and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
      returning epoch, state`,
     [lane.chain, toBuffer(lane.waiver), lane.owner, leaseMs, Math.max(LONGEST_LEASE_MS, 2 * leaseMs)],
@@ -45,7 +45,7 @@ export async function takeLease(
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }
 
-/** Hands the lane over: the next owner need not wait for the lease to run out. */
+/** Gives up the lease, so that another replica can take it at once. */
 export async function releaseLease({ pool }: Store, lane: HeldLane): Promise<void> {
   await pool.query(
     "update lanes set lease_until = '-infinity', owner = null where chain = $1 and waiver = $2 and owner = $3 and epoch = $4",

@@ -3,7 +3,8 @@ import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
 /**
- * The lowest nonces that these senders have under way and that the lane has not signed, by the sender in hex.
+ * Finds the lowest sender nonce that an unfinished submission holds outside what this lane has signed: in another lane,
+ * or queued here. Keyed by the sender in hex without 0x.
  * @param except ids of submissions that do not count.
  */
 export async function findLowestNoncesElsewhere(

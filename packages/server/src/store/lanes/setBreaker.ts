@@ -1,7 +1,7 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
-/** Keeps work away from a lane for a while, or lets it come again (`forMs` 0). */
+/** Opens a lane's breaker for `forMs`: no new work goes to the lane. With 0, closes it. */
 export async function setBreaker(
   { pool }: Store,
   chain: number,

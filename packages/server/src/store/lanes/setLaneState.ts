@@ -2,7 +2,10 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { LaneState } from "./laneStatus.js";
 
-/** Sets what a lane may do; false if the store has no such lane. */
+/**
+ * Sets the state of a lane, and closes its breaker. A lane that is opened has no foreign uses any more.
+ * @returns false if the store has no such lane.
+ */
 export async function setLaneState(
   { pool }: Store,
   chain: number,

@@ -2,7 +2,7 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A submission that is in a block which may still go away. */
+/** An included submission whose block a reorg may still remove. */
 export interface UnfinalizedSubmission {
   readonly id: string;
   readonly innerHash: Uint8Array;
@@ -10,7 +10,7 @@ export interface UnfinalizedSubmission {
   readonly blockHash: Uint8Array;
 }
 
-/** What the lane has in blocks that are not final, from the lowest block on. */
+/** Finds the lane's submissions in blocks that are not final, the lowest block first. */
 export async function findUnfinalized(
   { pool }: Store,
   lane: HeldLane,

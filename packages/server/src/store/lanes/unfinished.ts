@@ -2,7 +2,7 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A submission that is not finished, as the sweep sees it. */
+/** A submission that is in no block and has not failed. */
 export interface UnfinishedSubmission {
   readonly id: string;
   readonly state: "queued" | "signed" | "broadcast";
@@ -23,7 +23,7 @@ interface ActiveRow {
   waiver_nonce: string | null;
 }
 
-/** What a lane has not finished, by id from `after` on. */
+/** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
 export async function findUnfinished(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -45,4 +45,16 @@ export async function findUnfinished(
     signings: row.signings,
     ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
   }));
+}
+
+/** True while the lane has a submission that is queued, signed or broadcast. */
+export async function hasUnfinished(
+  { pool }: Store,
+  lane: Pick<HeldLane, "chain" | "waiver">,
+): Promise<boolean> {
+  const { rows } = await pool.query(
+    "select from unfinished where chain = $1 and waiver = $2 and state <> 'included' limit 1",
+    [lane.chain, lane.waiver],
+  );
+  return rows.length > 0;
 }

@@ -2,15 +2,15 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A waiver nonce that is taken, and by which submission. */
+/** A waiver nonce that a signed or broadcast submission holds. */
 export interface AssignedNonce {
   readonly id: string;
   readonly waiverNonce: bigint;
-  /** The address in hex. */
+  /** The address in hex, without 0x. */
   readonly sender: string;
 }
 
-/** The waiver nonces of what the lane has signed or broadcast, ascending. */
+/** Finds the waiver nonces that signed and broadcast submissions of the lane hold, ascending. */
 export async function findAssignedNonces(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -24,8 +24,9 @@ export async function findAssignedNonces(
 }
 
 /**
- * The first waiver nonce that may be free: the chain's next, or the one after the highest that we saw in a block
- * (a node may lag behind what it told before).
+ * Finds the lowest waiver nonce that may be free: the chain's next nonce, or the one above the highest nonce that the
+ * store has in a block. A node may lag behind what it said before.
+ * @param chainNonce the waiver's next nonce as the node says it.
  */
 export async function findFirstFreeNonce(
   { pool }: Store,

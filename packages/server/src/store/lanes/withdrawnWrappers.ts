@@ -2,14 +2,14 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A wrapper that its submission has no more. */
+/** A wrapper that its submission has no longer: the submission was queued again, failed, or carried by another wrapper. */
 export interface WithdrawnWrapper {
   readonly waiverNonce: bigint;
   /** 32 bytes. */
   readonly wrapperHash: Uint8Array;
 }
 
-/** The wrappers that the lane once signed under these nonces and took back. */
+/** Finds the withdrawn wrappers of the lane under these waiver nonces. */
 export async function findWithdrawnWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -27,8 +27,8 @@ export async function findWithdrawnWrappers(
 }
 
 /**
- * Forgets what is below everything that the lane has under way, and used on the chain: nothing can be displaced by it
- * any more, and it stands in nothing's way.
+ * Deletes withdrawn wrappers whose nonce the chain has used and no signed or broadcast submission of the lane can meet
+ * any more.
  * @param chainNonce the waiver's next nonce.
  */
 export async function forgetWithdrawnWrappers(

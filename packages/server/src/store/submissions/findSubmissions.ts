@@ -3,7 +3,7 @@ import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
 
-/** The submissions with these ids, in no order; unknown ids are left out. */
+/** Finds submissions by id. Unknown ids are left out; the order is undefined. */
 export async function findSubmissions(
   { pool }: { readonly pool: Queryable },
   ids: readonly string[],

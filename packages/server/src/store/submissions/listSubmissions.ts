@@ -3,81 +3,82 @@ import type { Statement } from "../database.js";
 import type { Store } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
 
-/** Which submissions: those for which all of this holds. */
+/** The conditions of a list. A submission must meet all of them. */
 export interface ListFilter {
   readonly chain: number;
-  /** The API key that they are of. */
+  /** The API key that submitted them. */
   readonly keyId: string;
   readonly states: readonly SubmissionState[];
   /** 20 bytes. */
   readonly sender: Uint8Array | undefined;
   /** 32 bytes. */
   readonly innerHash: Uint8Array | undefined;
-  /** From this id on, and before that one. */
+  /** Ids from `from` on, and below `before`. */
   readonly from: string;
   readonly before: string;
   readonly limit: number;
 }
 
 export interface ListedPage {
-  /** Newest first, which is by id. */
+  /** The newest first, which is the descending order of the ids. */
   readonly submissions: readonly Submission[];
-  /** There may be more, before this id. */
+  /** The next page is below this id; undefined on the last page. */
   readonly next: string | undefined;
 }
 
 export const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 export const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Above every id that was made before this moment, and below the others: a UUIDv7 begins with the time in ms (D15). */
+/** The boundary between the ids made before a moment and those made since: a UUIDv7 begins with the time in ms (D15). */
 export function firstIdAt(time: Date): string {
   const ms = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
   return ms.length > 12 ? HIGHEST_ID : `${ms.slice(0, 8)}-${ms.slice(8)}-0000-0000-000000000000`;
 }
 
-/** A sender with more than this in blocks is found among its key's rows, so many of them for one page. */
-const BUSY = 2_000;
-const WALK = 5_000;
+/** The submissions of a sender with more included ones than this are searched among its API key's rows. */
+const BUSY_SENDER_ROWS = 2_000;
+/** One page searches at most this many rows of the API key. */
+const SCAN_ROWS = 5_000;
 
 /**
- * One page of a key's submissions, however many there are in all. What is under way and what is over is read in one
- * statement, so that a submission that moves from one to the other is in it once.
+ * Reads one page of an API key's submissions. Its cost does not depend on how many there are in all. One statement reads
+ * both tables, so that a submission that moves from `unfinished` to `finished` is on the page once.
  */
 export async function listSubmissions(store: Store, filter: ListFilter): Promise<ListedPage> {
-  const walks = await isOfBusySender(store, filter);
-  const edge = walks ? await walkEnd(store, filter) : undefined;
-  const query = pageQuery({ ...filter, ...(edge !== undefined && { from: edge }) }, walks);
+  const scansKey = await hasBusySender(store, filter);
+  const edge = scansKey ? await scanEnd(store, filter) : undefined;
+  const query = pageQuery({ ...filter, ...(edge !== undefined && { from: edge }) }, scansKey);
   const { rows } = await store.pool.query<SubmissionRow>(query);
   const submissions = rows.slice(0, filter.limit).map(submissionOf);
   return { submissions, next: rows.length > filter.limit ? submissions.at(-1)?.id : edge };
 }
 
-async function isOfBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter) {
+async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter) {
   if (sender === undefined || innerHash !== undefined || !states.includes("included")) return false;
   const { rowCount } = await pool.query(
     `select from finished where chain = $1 and sender = $2 and state = 'included'
      order by chain, sender, sender_nonce offset $3 limit 1`,
-    [chain, toBuffer(sender), BUSY],
+    [chain, toBuffer(sender), BUSY_SENDER_ROWS],
   );
   return rowCount === 1;
 }
 
-/** Where to end a walk through the key's rows; undefined if all of them are looked at. */
-async function walkEnd({ pool }: Store, { chain, keyId, from, before }: ListFilter) {
+/** The id where the search among the key's rows ends; undefined if it covers all of them. */
+async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilter) {
   const { rows } = await pool.query<{ id: string }>(
     `select id from finished
      where (chain, key_id, state, id) < ($1, $2, 'included', $3) and (chain, key_id, state, id) >= ($1, $2, 'included', $4)
      order by chain desc, key_id desc, state desc, id desc offset $5 limit 1`,
-    [chain, keyId, before, from, WALK - 1],
+    [chain, keyId, before, from, SCAN_ROWS - 1],
   );
   return rows[0]?.id;
 }
 
 /**
- * The ids come from one source for each place that they can be in, each in the order of its index: rows are compared as
- * a whole, because an equality would let the planner take another index that has the order, and search all of it.
+ * The query of a page. Each table and state is a source of ids, read in the order of an index. Bounds compare whole rows:
+ * with separate equalities the planner could take another index with that order, and search all of it.
  */
-function pageQuery(filter: ListFilter, walks: boolean): Statement {
+function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
   const values: unknown[] = [];
   const $ = (value: unknown) => `$${values.push(value)}`;
   const { chain, keyId, states, from, before, limit } = filter;
@@ -95,7 +96,7 @@ function pageQuery(filter: ListFilter, walks: boolean): Statement {
     ...(sender ? [`sender = ${sender}`] : []),
     ...(hash ? [`inner_hash = ${hash}`] : []),
   ].join(" and ");
-  /** From an index that ends in the id, and begins with these. */
+  /** Reads along an index that begins with these columns and ends in the id. */
   const along = (columns: readonly string[], start: readonly string[], condition: string) => {
     const row = [...columns, "id"];
     const bound = (id: string) => `(${[...start, id].join(", ")})`;
@@ -103,13 +104,13 @@ function pageQuery(filter: ListFilter, walks: boolean): Statement {
       where (${row.join(", ")}) < ${bound(high)} and (${row.join(", ")}) >= ${bound(low)} and ${condition}
       order by ${row.map((column) => `${column} desc`).join(", ")} limit ${most}`;
   };
-  /** The few rows of one transaction or sender, in whatever order. */
+  /** Reads the few rows of one transaction or sender, and sorts them. */
   const among = (few: string) =>
     `select id from (select id, chain, key_id, sender, inner_hash from finished where ${few} offset 0) few
       where ${mine} order by id desc limit ${most}`;
   const included = () => {
     if (hash) return among(`inner_hash = ${hash} and state = 'included'`);
-    if (sender && !walks) {
+    if (sender && !scansKey) {
       const ofSender = `chain = ${ofChain} and sender = ${sender} and state = 'included'`;
       return among(`${ofSender} order by chain, sender, sender_nonce`);
     }

@@ -2,7 +2,7 @@ import type { SubmissionState } from "../../model/submission.js";
 import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
-/** A submission that holds, or has used, a nonce of its sender. */
+/** A submission that holds or has used a nonce of its sender. */
 export interface SenderSubmission {
   /** 20 bytes. */
   readonly sender: Uint8Array;
@@ -12,8 +12,8 @@ export interface SenderSubmission {
 }
 
 /**
- * Everything that these senders have under way, of whichever API key; and what is over and holds one of the nonces
- * asked for.
+ * Finds all unfinished submissions of these senders, of any API key, and the included submissions that used one of the
+ * given nonces.
  */
 export async function findSenderSubmissions(
   { pool }: Store,
