@@ -6,13 +6,13 @@ import fc from "fast-check";
 export const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 export const HIGHEST_S = CURVE_ORDER / 2n;
 
-/** Where encodings change their length: around each power of 256, and the ends of the range. */
+/** Integers around which encodings change their length, and the ends of the range. */
 function edges(max: bigint): bigint[] {
   const around = [0n, 1n, 0x7fn, 0x80n, 0xffn, 0x100n, 2n ** 32n - 1n, 2n ** 53n - 1n, 2n ** 64n - 2n, max];
   return around.filter((edge) => edge <= max);
 }
 
-/** An unsigned integer of any magnitude up to `max`, the edges often. */
+/** An unsigned integer of any magnitude up to `max`. A third of them are edges. */
 export function uint(max: bigint): fc.Arbitrary<bigint> {
   const bits = max.toString(2).length;
   const anyMagnitude = fc
@@ -36,7 +36,7 @@ export const address = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(MARKER_ADDRESS, new Uint8Array(20), new Uint8Array(20).fill(255)) },
 );
 
-/** Calldata: short, and around the lengths where the header of its RLP changes. */
+/** Calldata, short or of a length around which its RLP header changes. */
 export const calldata = fc.oneof(
   { weight: 6, arbitrary: bytes(0, 72) },
   { weight: 1, arbitrary: fc.constantFrom(54, 55, 56, 57, 255, 256, 257).chain((length) => bytes(length)) },
@@ -47,16 +47,16 @@ export const accessList: fc.Arbitrary<AccessList> = fc.array(
   { maxLength: 3 },
 );
 
-/** What the numbers of a transaction may be. */
+/** The ranges of a transaction's numbers. */
 export interface Domain {
   readonly nonce: bigint;
   readonly minChainId: bigint;
   readonly maxChainId: bigint;
-  /** May the priority fee be above the maximum fee? The rules of this protocol do not care: both must be 0. */
+  /** True if the priority fee may be above the maximum fee. The protocol ignores their order, because both must be 0. */
   readonly tipAboveFee: boolean;
 }
 
-/** Everything that D2 lets through. An EIP-155 `v` must fit 256 bits, so a chain id has at most 254. */
+/** The ranges of D2. An EIP-155 `v` must fit 256 bits, so a chain id has at most 254. */
 export const WHOLE_DOMAIN: Domain = {
   nonce: UINT64 - 1n,
   minChainId: 0n,
@@ -64,7 +64,7 @@ export const WHOLE_DOMAIN: Domain = {
   tipAboveFee: true,
 };
 
-/** What viem and ethers can hold too: nonces and chain ids that fit a `number`, no chain 0, sane fees. */
+/** The ranges that viem and ethers support: nonces and chain ids that fit a `number`, no chain 0, ordered fees. */
 export const ORACLE_DOMAIN: Domain = {
   nonce: 2n ** 53n - 1n,
   minChainId: 1n,
@@ -74,7 +74,7 @@ export const ORACLE_DOMAIN: Domain = {
 
 export type Type = UnsignedTransaction["type"];
 
-/** An unsigned transaction of any type that the protocol decodes, legacy from before EIP-155 included. */
+/** An unsigned transaction of any type that the protocol decodes, including legacy ones from before EIP-155. */
 export function transaction(domain: Domain): fc.Arbitrary<UnsignedTransaction> {
   const chainId = fc.oneof(
     fc.constantFrom(2201n, 988n),
@@ -119,14 +119,14 @@ export function compact(r: bigint, s: bigint): Uint8Array {
   return Uint8Array.from([...word(r), ...word(s)]);
 }
 
-/** A signature within the ranges of D2; hardly ever one that a known key has made, half of the time one that any has. */
+/** A signature within the ranges of D2. About half of them recover to some address. */
 export const signature: fc.Arbitrary<Signature> = fc
   .tuple(uint(CURVE_ORDER - 2n), uint(HIGHEST_S - 1n), fc.constantFrom(0 as const, 1 as const))
   .map(([r, s, yParity]) => ({ compact: compact(r + 1n, s + 1n), yParity }));
 
 export const privateKey: fc.Arbitrary<Uint8Array> = uint(CURVE_ORDER - 2n).map((key) => word(key + 1n));
 
-/** One change to a byte string, of the kinds that a bad wire or a bad client makes. */
+/** One change to a byte string, as a faulty connection or client may make it. */
 export type Mutation = (bytes: Uint8Array) => Uint8Array;
 
 const splice = (at: number, remove: number, insert: Uint8Array) => (bytes: Uint8Array) => {
@@ -143,13 +143,13 @@ const change = (at: number, mask: number) => (bytes: Uint8Array) => {
 const somewhere = fc.nat({ max: 2 ** 20 });
 
 export const mutation: fc.Arbitrary<Mutation> = fc.oneof(
-  // One bit, or any other byte.
+  // Change one bit, or one byte.
   { weight: 3, arbitrary: fc.tuple(somewhere, fc.nat({ max: 7 })).map(([at, bit]) => change(at, 1 << bit)) },
   {
     weight: 3,
     arbitrary: fc.tuple(somewhere, fc.integer({ min: 1, max: 255 })).map(([at, mask]) => change(at, mask)),
   },
-  // Inserted, deleted, replaced.
+  // Insert, delete or replace bytes.
   { weight: 1, arbitrary: fc.tuple(somewhere, bytes(1, 3)).map(([at, added]) => splice(at, 0, added)) },
   {
     weight: 1,
@@ -161,7 +161,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.oneof(
     weight: 1,
     arbitrary: fc.tuple(somewhere, bytes(1, 4)).map(([at, other]) => splice(at, other.length, other)),
   },
-  // Cut off, or with something after it.
+  // Cut off the end, or append bytes.
   {
     weight: 1,
     arbitrary: somewhere.map((length) => (from: Uint8Array) => from.slice(0, length % (from.length + 1))),
@@ -172,10 +172,10 @@ export const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   },
 );
 
-/** Bytes that look like the beginnings of something: prefixes, huge lengths, deep nesting, or nothing at all. */
+/** Bytes that look like the start of a transaction: type bytes, huge lengths, deep nesting; or random bytes. */
 export const hostileBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
   bytes(0, 200),
-  // A type byte, a list, a long form with a length of up to 2^64.
+  // A type byte, the header of a list, a long form with a length of up to 2^64.
   fc
     .tuple(
       fc.constantFrom([], [1], [2], [3], [4]),
@@ -183,7 +183,7 @@ export const hostileBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
       bytes(0, 40),
     )
     .map(([type, prefix, rest]) => Uint8Array.from([...type, prefix, ...rest])),
-  // Lists in lists in lists: a well-formed tower of short headers, or a row of long ones.
+  // Deeply nested lists with short headers, or a row of long headers.
   fc
     .tuple(fc.nat({ max: 3000 }), fc.constantFrom(0xc1, 0xf8, 0xf9))
     .map(([depth, byte]) => new Uint8Array(depth).fill(byte)),

@@ -27,22 +27,20 @@ import {
 } from "./arbitraries.js";
 import { type Law, law } from "./law.js";
 import { fieldsOf, forViem, ORACLES } from "./oracles.js";
+import type { RlpTree } from "./rlpTree.js";
 
 const signed = (domain: typeof WHOLE_DOMAIN) => fc.record({ tx: transaction(domain), signature });
 
-/** Bytes in lists in lists. */
-type Tree = Uint8Array | readonly Tree[];
-
-const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+const { tree } = fc.letrec<{ tree: RlpTree }>((tie) => ({
   tree: fc.oneof({ maxDepth: 5 }, bytes(0, 80), fc.array(tie("tree"), { maxLength: 5 })),
 }));
 
-const nestedHex = (item: Tree): NestedHex =>
+const nestedHex = (item: RlpTree): NestedHex =>
   item instanceof Uint8Array ? bytesToHex(item) : item.map(nestedHex);
 type NestedHex = `0x${string}` | NestedHex[];
 
-/** Reads back what a tree says, asking for what the tree says comes next. */
-function readLike(shape: Tree, reader: RlpReader): Tree {
+/** Reads a tree of this shape back. */
+function readLike(shape: RlpTree, reader: RlpReader): RlpTree {
   if (shape instanceof Uint8Array) return reader.bytes("bytes");
   const list = reader.list("list");
   const items = shape.map((child) => readLike(child, list));
@@ -50,13 +48,13 @@ function readLike(shape: Tree, reader: RlpReader): Tree {
   return items;
 }
 
-function isEqual(a: Tree, b: Tree): void {
+function isEqual(a: RlpTree, b: RlpTree): void {
   deepStrictEqual(nestedHex(a), nestedHex(b));
 }
 
 const blobHash = bytes(31).map((rest) => bytesToHex(Uint8Array.of(1, ...rest)));
 
-/** Types that the oracles know and the protocol refuses (D1): blobs, and code set on accounts. */
+/** Transactions of types that the oracles know and the protocol refuses (D1): EIP-4844 and EIP-7702. */
 const unsupported = fc.record({
   tx: transaction(ORACLE_DOMAIN).map((tx) => (tx.type === "eip1559" ? forViem(tx) : undefined)),
   extra: fc.oneof(
@@ -87,7 +85,7 @@ const unsupported = fc.record({
 
 export const ENCODING_LAWS: readonly Law[] = [
   law(
-    "what we encode, viem and ethers decode: the same fields, the same hash",
+    "viem and ethers decode the protocol's encoding to the same fields and the same hash",
     { cases: 6_000 },
     signed(ORACLE_DOMAIN),
     ({ tx, signature }) => {
@@ -98,7 +96,7 @@ export const ENCODING_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "what viem and ethers encode, we decode: the same bytes, the same fields",
+    "viem and ethers encode the same bytes as the protocol, which decodes them to the same fields",
     { cases: 6_000 },
     signed(ORACLE_DOMAIN),
     ({ tx, signature }) => {
@@ -112,7 +110,7 @@ export const ENCODING_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "decoding what was encoded gives the same fields, over the whole range of D2",
+    "decoding an encoding gives the same fields, over the whole range of D2",
     { cases: 8_000 },
     signed(WHOLE_DOMAIN),
     ({ tx, signature }) => {
@@ -154,17 +152,22 @@ export const ENCODING_LAWS: readonly Law[] = [
       );
     },
   ),
-  law("RLP is encoded as viem and ethers do, and read back", { cases: 4_000 }, tree, (item) => {
-    const encoded = encodeRlp(item as RlpItem);
-    strictEqual(bytesToHex(encoded), toRlp(nestedHex(item)));
-    strictEqual(bytesToHex(encoded), ethersRlp(nestedHex(item)));
-    const reader = new RlpReader(encoded);
-    isEqual(readLike(item, reader), item);
-    reader.finish("the item");
-  }),
+  law(
+    "RLP has the same bytes as in viem and ethers, and reads back the same",
+    { cases: 4_000 },
+    tree,
+    (item) => {
+      const encoded = encodeRlp(item as RlpItem);
+      strictEqual(bytesToHex(encoded), toRlp(nestedHex(item)));
+      strictEqual(bytesToHex(encoded), ethersRlp(nestedHex(item)));
+      const reader = new RlpReader(encoded);
+      isEqual(readLike(item, reader), item);
+      reader.finish("the item");
+    },
+  ),
 ];
 
-/** The reason of the ProtocolError that a call throws; anything else goes through. */
+/** The reason of the ProtocolError that a call throws. Other errors pass through. */
 export function reasonOf(call: () => unknown): string | undefined {
   try {
     call();

@@ -6,5 +6,5 @@ import { WIRE_LAWS } from "./wire.js";
 
 export type { Law, Outcome } from "./law.js";
 
-/** The laws of the protocol: what the tests check, and `npm run fuzz` goes on checking. */
+/** The laws of the protocol. `npm test` checks each once, `npm run fuzz` repeatedly. */
 export const LAWS: readonly Law[] = [...ENCODING_LAWS, ...SIGNATURE_LAWS, ...MALFORMED_LAWS, ...WIRE_LAWS];

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 
-/** Something that holds for every generated case. */
+/** A property that holds for every generated case. */
 export interface Law {
   readonly name: string;
-  /** Does a case recover a public key (slow in the oracles, which do it in JavaScript)? */
+  /** True if a case recovers a public key, which is slow in the oracles: they do it in JavaScript. */
   readonly recovers: boolean;
-  /** The cases of one run of the tests. */
+  /** The number of cases in one run of the tests. */
   readonly cases: number;
   check(options: { readonly seed: number; readonly cases: number }): Promise<Outcome>;
 }
 
-/** `failure` tells the counterexample, shrunk, and the seed that leads to it again. */
+/** `failure` has the smallest counterexample and the seed that reproduces it. */
 export interface Outcome {
   readonly cases: number;
   readonly failure?: string;
@@ -21,7 +21,7 @@ interface Size {
   readonly recovers?: boolean;
 }
 
-/** A law over one generated value: `holds` throws where it is broken. */
+/** A law over one generated value. `holds` throws if the value breaks it. */
 export function law<T>(
   name: string,
   { cases, recovers = false }: Size,
@@ -39,7 +39,7 @@ export function law<T>(
     async check(options): Promise<Outcome> {
       const details = await fc.check(property, { seed: options.seed, numRuns: options.cases });
       if (!details.failed) return { cases: details.numRuns };
-      // fast-check keeps what was thrown apart from its report.
+      // The report of fast-check does not include the thrown error.
       const thrown = details.errorInstance;
       const cause = thrown instanceof Error ? thrown.stack : String(thrown);
       return { cases: details.numRuns, failure: `${fc.defaultReportMessage(details)}\n\n${cause}` };

@@ -30,8 +30,8 @@ import {
 } from "./arbitraries.js";
 import { reasonOf } from "./encoding.js";
 import { type Law, law } from "./law.js";
+import { FAULTS, withFault } from "./nonCanonicalRlp.js";
 import { fieldsOf, ORACLES } from "./oracles.js";
-import { FAULTS, withFault } from "./sloppyRlp.js";
 import { treeEdit } from "./treeEdits.js";
 
 const rawOf = (domain: typeof WHOLE_DOMAIN) =>
@@ -44,7 +44,7 @@ const mutated = (domain: typeof WHOLE_DOMAIN) =>
 
 const anyBytes = fc.oneof(mutated(WHOLE_DOMAIN), hostileBytes);
 
-/** Can viem and ethers hold it? Elsewhere they refuse what is valid. */
+/** True if viem and ethers support the transaction's values. They refuse valid transactions outside of their range. */
 function inOracleDomain(tx: SignedTransaction): boolean {
   const { chainId = 1n } = tx;
   const { nonce, minChainId, maxChainId } = ORACLE_DOMAIN;
@@ -52,7 +52,7 @@ function inOracleDomain(tx: SignedTransaction): boolean {
   return tx.type !== "eip1559" || tx.maxPriorityFeePerGas <= tx.maxFeePerGas;
 }
 
-/** What a decoder accepts, or undefined where it refuses as it may: with its own error, for a reason and a code. */
+/** The value of a decoder, or undefined if it refuses properly: with a ProtocolError of a fitting code. */
 function accepted<T>(decode: () => T): T | undefined {
   try {
     return decode();
@@ -64,7 +64,7 @@ function accepted<T>(decode: () => T): T | undefined {
   }
 }
 
-/** A chain on which all is allowed. */
+/** A chain on which every account is a waiver that may send anything. */
 const openChain: ChainView = {
   chainId: 2201n,
   isWaiver: () => true,
@@ -105,7 +105,7 @@ const rules = {
 
 export const MALFORMED_LAWS: readonly Law[] = [
   law(
-    "what viem or ethers reject as malformed, we reject; what we accept, they read the same",
+    "the protocol rejects all that viem or ethers reject as malformed, and they decode all that it accepts to the same fields",
     { cases: 10_000 },
     mutated(ORACLE_DOMAIN),
     (raw) => {
@@ -115,7 +115,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "encoding what was accepted gives the same bytes: no two byte strings are the same transaction",
+    "encoding an accepted transaction gives the same bytes: each transaction has one encoding",
     { cases: 8_000 },
     anyBytes,
     (raw) => {
@@ -123,7 +123,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
       if (tx !== undefined) strictEqual(bytesToHex(encodeTransaction(tx, tx.signature)), bytesToHex(raw));
     },
   ),
-  law("what is accepted is within the ranges of D2", { cases: 8_000 }, anyBytes, (raw) => {
+  law("an accepted transaction is within the ranges of D2", { cases: 8_000 }, anyBytes, (raw) => {
     const tx = accepted(() => decodeTransaction(raw));
     if (tx === undefined) return;
     const { type, chainId = 0n, nonce, fees, gasLimit, to, value, accessList, r, s, yParity } = fieldsOf(tx);
@@ -138,7 +138,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
     ok(type === "legacy" || tx.chainId !== undefined, "chain");
   }),
   law(
-    "a transaction with one item in a form that is not canonical is refused as that",
+    "a transaction with one item in a non-canonical form is refused as NON_CANONICAL_RLP",
     { cases: 6_000 },
     fc.record({ raw: rawOf(WHOLE_DOMAIN), fault: fc.constantFrom(...FAULTS), at: fc.nat({ max: 1_000 }) }),
     ({ raw, fault, at }) => {
@@ -148,13 +148,13 @@ export const MALFORMED_LAWS: readonly Law[] = [
       );
     },
   ),
-  law("a decoder throws nothing but ProtocolError, whatever the bytes", { cases: 8_000 }, anyBytes, (raw) => {
+  law("a decoder throws only ProtocolError, for any bytes", { cases: 8_000 }, anyBytes, (raw) => {
     const inner = accepted(() => decodeInnerTx(raw));
     strictEqual(inner === undefined, accepted(() => parseInnerTx(bytesToHex(raw))) === undefined);
     if (inner !== undefined) accepted(() => assertInnerTx(inner, rules));
   }),
   law(
-    "parseInnerTx throws nothing but ProtocolError, whatever the text",
+    "parseInnerTx throws only ProtocolError, for any text",
     { cases: 4_000 },
     fc.oneof(hexish, fc.string({ unit: "binary", maxLength: 60 }), fc.string({ maxLength: 60 })),
     (text) => {
@@ -162,7 +162,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "the validators' rules throw nothing but ProtocolError, and name the check that failed",
+    "the validators' rules throw only ProtocolError, and name the failed check",
     { cases: 4_000 },
     wrapperBytes,
     async (raw) => {

@@ -13,7 +13,7 @@ import {
   type TransactionSerialized,
 } from "viem";
 
-/** What a transaction says, in a form in which three libraries can be compared. */
+/** A transaction's fields in a form that makes the three libraries comparable. */
 export interface Fields {
   readonly type: string;
   readonly chainId: bigint | undefined;
@@ -33,14 +33,14 @@ export interface Fields {
 /** An independent implementation of Ethereum's transactions. */
 export interface Oracle {
   readonly name: string;
-  /** Throws on what it takes for malformed. */
+  /** Throws if the library finds the bytes malformed. */
   decode(raw: Uint8Array): Fields;
   encode(tx: UnsignedTransaction, signature: Signature): Hex;
 }
 
 const half = (compact: Uint8Array, at: 0 | 32) => bytesToHex(compact.subarray(at, at + 32));
 
-/** Our own reading of a transaction. */
+/** The fields of a transaction that the protocol package has decoded. */
 export function fieldsOf(tx: SignedTransaction): Fields {
   return {
     type: tx.type,
@@ -71,7 +71,7 @@ const hexAccessList = (tx: UnsignedTransaction) =>
         storageKeys: storageKeys.map(bytesToHex),
       }));
 
-/** The transaction as viem takes it. */
+/** The transaction in viem's form. */
 export function forViem(tx: UnsignedTransaction): TransactionSerializable {
   const common = {
     nonce: Number(tx.nonce),
@@ -95,7 +95,7 @@ export function forViem(tx: UnsignedTransaction): TransactionSerializable {
   return { ...typed, type: "eip1559", maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** The transaction as ethers takes it. */
+/** The transaction in ethers' form. */
 export function forEthers(tx: UnsignedTransaction): Transaction {
   const result = Transaction.from({
     type: { legacy: 0, eip2930: 1, eip1559: 2 }[tx.type],
@@ -113,7 +113,7 @@ export function forEthers(tx: UnsignedTransaction): Transaction {
   return result;
 }
 
-/** What viem reads, of any type: it leaves out what is 0 or empty. */
+/** The result of viem's parser for all types. It omits fields that are 0 or empty. */
 interface Parsed {
   readonly type: string;
   readonly chainId?: number;

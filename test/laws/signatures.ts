@@ -32,7 +32,7 @@ import { reasonOf } from "./encoding.js";
 import { type Law, law } from "./law.js";
 import { forEthers, forViem } from "./oracles.js";
 
-/** The sender, or undefined where no key can have made the signature. */
+/** The recovered sender, or undefined if no key can have made the signature. */
 function senderOf(tx: InnerTx): string | undefined {
   try {
     return bytesToHex(recoverSender(tx));
@@ -48,7 +48,7 @@ const innerBySomeone = fc.record({ tx: transaction(WHOLE_DOMAIN).filter(isProtec
 
 export const SIGNATURE_LAWS: readonly Law[] = [
   law(
-    "viem and ethers find the same hash and the same sender",
+    "viem and ethers compute the same hash and recover the same sender",
     { cases: 900, recovers: true },
     bySomeone,
     async ({ tx, key }) => {
@@ -64,7 +64,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "viem and ethers sign the same bytes, and we find their signer",
+    "viem and ethers sign the same bytes, and the protocol recovers their signer",
     { cases: 600, recovers: true },
     bySomeone,
     async ({ tx, key }) => {
@@ -77,7 +77,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "any r and s lead to the same sender, or to none, here and in viem and ethers",
+    "any r and s recover to the same sender, or to none, as in viem and ethers",
     { cases: 700, recovers: true },
     fc.record({ tx: transaction(ORACLE_DOMAIN), signature }),
     async ({ tx, signature }) => {
@@ -95,13 +95,13 @@ export const SIGNATURE_LAWS: readonly Law[] = [
       try {
         byEthers = computeAddress(SigningKey.recoverPublicKey(hash, parts));
       } catch {
-        // No key can have made it.
+        // No key can have made this signature.
       }
       strictEqual(byEthers?.toLowerCase(), ours);
     },
   ),
   law(
-    "a mutated byte string is refused, or has another sender",
+    "a mutated signed transaction is refused, or has another sender",
     { cases: 4_000, recovers: true },
     fc.record({ signed: innerBySomeone, mutate: mutation }),
     ({ signed: { tx, key }, mutate }) => {
@@ -125,7 +125,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
     ({ signed: { tx, key }, other }) => {
       const signed = signTransaction(tx, key);
       const sender = bytesToHex(privateKeyToAddress(key));
-      // One field at a time where both have it, and all of them at once.
+      // Exchange one field at a time, then all fields at once.
       for (const field of ["nonce", "gasLimit", "value", "chainId", "data", "to", "all"] as const) {
         const forged = field === "all" ? other : ({ ...tx, [field]: other[field] } as UnsignedTransaction);
         const raw = encodeTransaction(forged, signed.signature);
@@ -135,22 +135,22 @@ export const SIGNATURE_LAWS: readonly Law[] = [
     },
   ),
   law(
-    "the twin of a signature (n - s, other parity) is refused, though it leads to the same sender",
+    "the high-s form of a signature (n - s, other parity) is refused, though it recovers to the same sender",
     { cases: 200, recovers: true },
     bySomeone,
     async ({ tx, key }) => {
       const signed = signTransaction(tx, key);
       const r = BigInt(bytesToHex(signed.signature.compact.subarray(0, 32)));
       const s = BigInt(bytesToHex(signed.signature.compact.subarray(32)));
-      const twin = {
+      const highS = {
         compact: compact(r, CURVE_ORDER - s),
         yParity: signed.signature.yParity === 0 ? (1 as const) : (0 as const),
       };
       strictEqual(
-        reasonOf(() => decodeTransaction(encodeTransaction(tx, twin))),
+        reasonOf(() => decodeTransaction(encodeTransaction(tx, highS))),
         "HIGH_S_SIGNATURE",
       );
-      const recovered = recoverSender({ ...tx, signature: twin, raw: signed.raw });
+      const recovered = recoverSender({ ...tx, signature: highS, raw: signed.raw });
       deepStrictEqual(recovered, privateKeyToAddress(key));
     },
   ),

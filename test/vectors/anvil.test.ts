@@ -1,9 +1,10 @@
-// Another EVM (revm, in anvil) runs the inner of every vector as an ordinary transaction of price 0 and has the
-// same status, gas and logs: "executed as the user, keeping the user's from, nonce and call semantics".
+// anvil, whose EVM is revm, runs the InnerTx of every vector as an ordinary transaction of price 0. Its status, gas and
+// logs must be the same: "executed as the user, keeping the user's from, nonce and call semantics".
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rpcOf } from "../support/jsonRpc.js";
 import { generate } from "./generate.js";
 import type { Accounts } from "./state.js";
 
@@ -13,7 +14,7 @@ const included = cases.flatMap(({ name, wrapper, accounts, expect: told }) =>
   told.verdict === "included" ? [{ name, wrapper, accounts, told }] : [],
 );
 
-/** Only for Linux on amd64, where the lock file brings it. */
+/** The path of anvil. npm installs it on Linux with amd64 only. */
 function findAnvil(): string | undefined {
   try {
     return createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/bin/anvil");
@@ -26,14 +27,7 @@ const program = findAnvil();
 let anvil: ChildProcess | undefined;
 let url = "";
 
-async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(url, { method: "POST", headers, body });
-  const { result, error } = (await response.json()) as { result: T; error?: { message: string } };
-  if (error) throw new Error(`${method}: ${error.message}`);
-  return result;
-}
+const rpc = <T>(method: string, ...params: unknown[]) => rpcOf(url)<T>(method, ...params);
 
 const hex = (value: bigint | number | string) => `0x${BigInt(value).toString(16)}`;
 
@@ -64,7 +58,7 @@ async function start(path: string): Promise<void> {
   });
 }
 
-async function layOut(accounts: Accounts): Promise<void> {
+async function setState(accounts: Accounts): Promise<void> {
   for (const [address, { code, storage }] of Object.entries(contracts)) {
     await rpc("anvil_setCode", address, code);
     await rpc("anvil_setNonce", address, "0x1");
@@ -78,7 +72,7 @@ async function layOut(accounts: Accounts): Promise<void> {
   }
 }
 
-describe.skipIf(program === undefined)("anvil runs the inner with the effects of the vector", () => {
+describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects of the vector", () => {
   beforeAll(() => start(program ?? ""));
   afterAll(async () => {
     const child = anvil;
@@ -91,9 +85,9 @@ describe.skipIf(program === undefined)("anvil runs the inner with the effects of
 
   it.each(included)("$name", async ({ wrapper, accounts, told }) => {
     const mark = await rpc("evm_snapshot");
-    await layOut(accounts);
+    await setState(accounts);
     const inner = Transaction.from(Transaction.from(wrapper).data);
-    // The wrapper has used a nonce before, where a waiver carries a transaction of its own.
+    // A waiver that carries its own InnerTx has used a nonce for the wrapper.
     await rpc("anvil_setNonce", told.sender, hex(inner.nonce));
     await rpc("anvil_setBalance", told.sender, hex(accounts[told.sender]?.balance ?? 0));
     expect(await rpc("eth_sendRawTransaction", inner.serialized)).toBe(told.innerHash);

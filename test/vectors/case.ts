@@ -1,4 +1,4 @@
-// One case of the vector file and how it is written down.
+// The format of a case in the vector file, and functions that build cases.
 import {
   type Account,
   type Accounts,
@@ -23,7 +23,7 @@ export interface Log {
   readonly data: string;
 }
 
-/** What validators do with the wrapper (D7, D9, D10). */
+/** The validators' treatment of the wrapper (D7, D9, D10). */
 export type Expectation =
   | {
       readonly verdict: "refused";
@@ -44,7 +44,7 @@ export type Expectation =
       readonly accounts: Accounts;
     };
 
-/** What a submission service with this waiver's policy says of the inner transaction alone (D3). */
+/** The answer of a submission service with this waiver's policy to the InnerTx alone (D3). */
 export type ServiceExpectation = { readonly transaction: string; readonly waiver: string } & (
   | { readonly verdict: "accepted"; readonly sender: string; readonly txHash: string }
   | { readonly verdict: "refused"; readonly code: string; readonly reason: string }
@@ -80,15 +80,15 @@ const PLAIN: Fields = {
   accessList: [],
 };
 
-/** What differs from a transaction that keeps every rule. */
+/** Differences from a transaction that keeps every rule. */
 export type Changes = Partial<Fields> & { readonly signer?: number; readonly edit?: Edit };
 
-/** The user's: 7 units of the test token to another user, unless told otherwise. */
+/** Signs an InnerTx of the user: a transfer of 7 units of the test token to another user, with these changes. */
 export function innerTx({ signer = USER, edit, ...fields }: Changes = {}): Signed {
   return sign({ ...PLAIN, ...fields }, signer, edit);
 }
 
-/** The waiver's, around some bytes. */
+/** Signs a wrapper of the waiver around some bytes. */
 export function wrapperTx(data: string, { signer = WAIVER, edit, ...fields }: Changes = {}): Signed {
   const plain = { ...PLAIN, nonce: WAIVER_NONCE, gasLimit: 1_000_000n, to: MARKER, data };
   return sign({ ...plain, ...fields }, signer, edit);
@@ -125,7 +125,7 @@ function build(situation: Situation) {
 const PARSE_ERRORS = ["EMPTY_TRANSACTION", "MALFORMED_RLP", "NON_CANONICAL_RLP", "MALFORMED_TRANSACTION"];
 
 function refusedByService(transaction: string, waiver: string, reason: string): ServiceExpectation {
-  // D2: what cannot be decoded is PARSE_ERROR; what decodes and breaks a rule is VALIDATION_FAILED.
+  // D2: bytes that do not decode are PARSE_ERROR; a decoded transaction that breaks a rule is VALIDATION_FAILED.
   const code = PARSE_ERRORS.includes(reason) ? "PARSE_ERROR" : "VALIDATION_FAILED";
   return { transaction, waiver, verdict: "refused", code, reason };
 }
@@ -134,12 +134,12 @@ function acceptedByService({ bytes, from, hash }: Signed, waiver: string): Servi
   return { transaction: bytes, waiver, verdict: "accepted", sender: from, txHash: hash };
 }
 
-/** The validators refuse, and the service says nothing of it: the wrapper is its own, not the user's. */
+/** A case that the validators refuse. The service has no part in it, because the wrapper is at fault, not the InnerTx. */
 export function refused(situation: Situation, check: string, reason: string, cause?: string): VectorCase {
   return { ...build(situation).head, expect: { verdict: "refused", check, reason, ...(cause && { cause }) } };
 }
 
-/** The validators refuse, and so does the service: by the same reason, unless told otherwise. */
+/** A case that validators and service refuse, for the same reason unless `serviceReason` is given. */
 export function refusedByBoth(
   situation: Situation,
   check: string,
@@ -151,7 +151,7 @@ export function refusedByBoth(
   return { ...head, expect: { verdict: "refused", check, reason }, service };
 }
 
-/** The validators refuse for the state of the chain, of which the service's rules on an InnerTx know nothing. */
+/** A case that the validators refuse because of the chain's state, which the service's rules on an InnerTx ignore. */
 export function refusedByChain(situation: Situation, check: string, reason: string): VectorCase {
   const { head, inner, wrapper } = build(situation);
   const service = acceptedByService(inner, wrapper.from);
@@ -159,19 +159,19 @@ export function refusedByChain(situation: Situation, check: string, reason: stri
 }
 
 export interface Effects {
-  /** 1 unless told otherwise. */
+  /** 1 by default. */
   readonly status?: 0 | 1;
-  /** Gas of the execution on top of what the calldata costs; or the whole with `gasUsed`. */
+  /** Gas of the execution beside that of the calldata. `gasUsed` gives the sum instead. */
   readonly execution?: bigint;
   readonly gasUsed?: bigint;
   readonly logs?: readonly Log[];
-  /** Who receives the value, if it moves. */
+  /** The account that receives the value, if the value moves. */
   readonly paid?: string;
-  /** Why the service refuses what the chain takes. */
+  /** The reason of the service, if it refuses a transaction that the chain accepts. */
   readonly serviceReason?: string;
 }
 
-/** Both nonces go up by one, nobody pays, and the inner has the effects. */
+/** A case that validators include: both nonces rise by one, nobody pays for gas, and the InnerTx has these effects. */
 export function included(situation: Situation, effects: Effects = {}): VectorCase {
   const { head, inner, wrapper } = build(situation);
   const { status = 1, logs = [], paid, serviceReason } = effects;
@@ -197,7 +197,7 @@ export function included(situation: Situation, effects: Effects = {}): VectorCas
 function accountsAfter(before: Accounts, waiver: string, inner: Signed, paid: string | undefined): Accounts {
   const after: Record<string, Account> = { ...before };
   const change = (address: string, nonces: bigint, wei: bigint) => {
-    // Contracts begin at nonce 1 (EIP-161).
+    // The nonce of a new contract is 1 (EIP-161).
     const untouched = { nonce: address in contracts ? "1" : "0", balance: "0" };
     const { nonce, balance } = after[address] ?? untouched;
     after[address] = { nonce: String(BigInt(nonce) + nonces), balance: String(BigInt(balance) + wei) };

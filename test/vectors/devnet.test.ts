@@ -1,4 +1,4 @@
-// Every case of the vector file, over JSON-RPC and in blocks of the devnet.
+// Runs every case of the vector file on a devnet, over JSON-RPC and in blocks.
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import type { VectorCase } from "./case.js";
@@ -16,7 +16,7 @@ const refused = cases.filter((one): one is With<"refused"> => one.expect.verdict
 const included = cases.filter((one): one is With<"included"> => one.expect.verdict === "included");
 const gaps = refused.filter(({ expect: { reason } }) => reason.endsWith("NONCE_GAP"));
 
-/** A refusal changes nothing, so that cases of the same state share a node. */
+/** A refusal changes no state, so cases with the same state share a node. */
 const shared = new Map<string, Promise<VectorNode>>();
 function nodeOf(vector: VectorCase): Promise<VectorNode> {
   const key = JSON.stringify([vector.registry, vector.accounts]);
@@ -32,7 +32,7 @@ async function stateRoot(node: VectorNode): Promise<string> {
   return (await node.rpc<{ stateRoot: string }>("eth_getBlockByNumber", "latest", false)).stateRoot;
 }
 
-/** Why a wrapper is not taken. */
+/** The reason and values of the node's refusal; undefined if it accepts the wrapper. */
 async function refusalOf(node: VectorNode, wrapper: string): Promise<Record<string, unknown> | undefined> {
   try {
     await node.rpc("eth_sendRawTransaction", wrapper);
@@ -43,7 +43,7 @@ async function refusalOf(node: VectorNode, wrapper: string): Promise<Record<stri
   }
 }
 
-describe("the devnet refuses when a vector says so, changes no state and uses no nonce (D7)", () => {
+describe("a refused vector changes no state and uses no nonce on the devnet (D7)", () => {
   it.each(refused)("$expect.check, $expect.reason: $name", async (vector) => {
     const node = await nodeOf(vector);
     const before = await stateRoot(node);
@@ -55,7 +55,7 @@ describe("the devnet refuses when a vector says so, changes no state and uses no
   });
 });
 
-describe("a pool that queues holds what is ahead of its nonce, and puts it into no block", () => {
+describe("a queued pool holds a wrapper with a nonce gap, and puts it into no block", () => {
   it.each(gaps)("$expect.reason: $name", async (vector) => {
     const node = await VectorNode.create(vector, { pool: "queued" });
     try {
@@ -69,7 +69,7 @@ describe("a pool that queues holds what is ahead of its nonce, and puts it into 
   });
 });
 
-describe("the devnet does what a vector says in a block (D9, D10)", () => {
+describe("an included vector has its effects in a block of the devnet (D9, D10)", () => {
   it.each(included)("$name", async (vector) => {
     const node = await VectorNode.create(vector, { pool: "strict" });
     try {

@@ -10,7 +10,7 @@ import { type Contract, contracts } from "./state.js";
 export interface VectorFile {
   readonly format: 1;
   readonly hardfork: "prague";
-  /** Of the service (D3): what an InnerTx is held against beside the policy. */
+  /** The limits of the service for an InnerTx, beside the policy (D3). */
   readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
   readonly contracts: Readonly<Record<string, Contract>>;
   readonly cases: readonly VectorCase[];
@@ -34,5 +34,5 @@ export function generate(): VectorFile {
   };
 }
 
-/** The file's text. */
+/** The text of the vector file. */
 export const serialize = (file: VectorFile) => `${JSON.stringify(file, null, 1)}\n`;

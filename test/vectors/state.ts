@@ -1,4 +1,4 @@
-// The states in which the vectors are checked.
+// The states of the chain in which the vectors apply.
 import { TestToken } from "@gas-waiver/devnet";
 import { AbiCoder, getCreateAddress, keccak256, toBeHex } from "ethers";
 import { addressOf } from "./transaction.js";
@@ -8,10 +8,10 @@ export interface AllowedTargetJson {
   readonly selectors?: readonly string[];
 }
 
-/** Waivers by address, each with its policy. An address that is not in it is no waiver. */
+/** The policies of all registered waivers, by address. */
 export type Registry = Readonly<Record<string, readonly AllowedTargetJson[]>>;
 
-/** Integers as decimal text. */
+/** An account. Integers are decimal text. */
 export interface Account {
   readonly nonce: string;
   readonly balance: string;
@@ -40,7 +40,7 @@ export const TRANSFER = "0xa9059cbb";
 export const TRANSFER_FROM = "0x23b872dd";
 export const APPROVE = "0x095ea7b3";
 
-/** Small contracts, each for one effect, whose gas can be counted by hand: the second number. */
+/** Small contracts, each with one effect, and the gas of their execution, counted by hand. */
 const SMALL = [
   // Logs tx.origin, msg.sender, msg.value and the gas price. LOG0 of 128 bytes: 375 + 8 · 128; memory: 12.
   ["witness", "0x325f523360205234604052" + "3a606052" + "60805fa000", 1_447n],
@@ -58,7 +58,7 @@ const SMALL = [
 ] as const;
 export type SmallContract = (typeof SMALL)[number][0];
 
-/** Where account 13 creates them, one after the other from nonce 0. */
+/** The small contracts at the addresses where account 13 creates them in this order, from nonce 0. */
 export const small = Object.fromEntries(
   SMALL.map(([name, , gas], nonce) => [
     name,
@@ -69,7 +69,7 @@ export const small = Object.fromEntries(
 const slotOf = (owner: string, position: number) =>
   keccak256(AbiCoder.defaultAbiCoder().encode(["address", "uint256"], [owner, position]));
 
-/** The test token as genesis has it: a million tokens for each of the ten users. */
+/** The test token of genesis: a million tokens for each of the ten users. */
 function token(): Contract {
   const million = 1_000_000n * 10n ** 18n;
   const holders = Array.from({ length: 10 }, (_, i) => slotOf(addressOf(i), TestToken.slots.balanceOf));
@@ -78,7 +78,7 @@ function token(): Contract {
   return { name: "test token", code: TestToken.runtimeBytecode, storage };
 }
 
-/** Code that is there in every case, by address. */
+/** The contracts of every case, by address. */
 export const contracts: Readonly<Record<string, Contract>> = {
   [TOKEN]: token(),
   ...Object.fromEntries(
@@ -93,11 +93,11 @@ export function registry(policy: readonly AllowedTargetJson[] = tokenPolicy, mor
   return { [addressOf(WAIVER)]: policy, [addressOf(OTHER_WAIVER)]: tokenPolicy, ...more };
 }
 
-/** Next nonces that differ from each other, so that they cannot be mistaken. */
+/** The next nonces. They differ, so that a test notices if one is used for the other. */
 export const USER_NONCE = 2n;
 export const WAIVER_NONCE = 3n;
 
-/** Accounts by index; those that are not named have nonce 0 and no balance. */
+/** Accounts by index. All others have nonce 0 and no balance. */
 export function accounts(
   balances: Readonly<Record<number, bigint>> = {},
   nonces: Readonly<Record<number, bigint>> = { [USER]: USER_NONCE, [WAIVER]: WAIVER_NONCE },

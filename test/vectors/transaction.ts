@@ -1,8 +1,8 @@
-// Transactions for the vectors, built with ethers' primitives alone, so that nothing of ours stands behind the
-// bytes. Every field can be written in a way that no library would write it.
+// Builds the transactions of the vectors with ethers' primitives alone, independently of the protocol package. Every
+// field can have an encoding that no library would produce.
 import { HDNodeWallet, keccak256, Mnemonic, SigningKey, toBeHex } from "ethers";
 
-/** What RLP is made of; `raw` goes out as it is, whatever it is. */
+/** An RLP item. The bytes of `raw` are written unchanged. */
 export type Item = string | readonly Item[] | { readonly raw: string };
 
 export interface Entry {
@@ -29,7 +29,7 @@ export interface Fields {
 export interface Signed {
   readonly bytes: string;
   readonly hash: string;
-  /** Whose key signed. */
+  /** The signer's address. */
   readonly from: string;
   readonly fields: Fields;
 }
@@ -48,7 +48,7 @@ function wallet(index: number): HDNodeWallet {
 
 export const addressOf = (index: number) => wallet(index).address.toLowerCase();
 
-/** An unsigned integer as RLP has it: 0 is no bytes. */
+/** An unsigned integer as an RLP string, which is empty for 0. */
 export const integer = (value: bigint) => (value === 0n ? "0x" : toBeHex(value));
 
 const pairs = (bytes: number) => bytes.toString(16).padStart(2, "0");
@@ -59,7 +59,7 @@ function header(length: number, offset: number): string {
   return pairs(offset + 55 + digits.length / 2) + digits;
 }
 
-/** RLP without 0x; canonical but for what is `raw`. */
+/** RLP without 0x. It is canonical except for `raw` items. */
 export function encode(item: Item): string {
   if (typeof item === "string") {
     const bytes = item.slice(2);
@@ -94,10 +94,10 @@ const NAMES = {
 } as const;
 type Name = (typeof NAMES)[0 | 1 | 2][number];
 
-/** What is done to the signed fields before they are encoded. */
+/** Changes the signed fields before they are encoded. */
 export type Edit = (items: Item[], fields: Fields) => Item[];
 
-/** Writes one field differently; `v` is the parity of a typed transaction. */
+/** Replaces one field. For a typed transaction, `v` is its parity. */
 export function set(name: Name, item: Item): Edit {
   return (items, { type }) => {
     const names: readonly string[] = NAMES[type === 1 || type === 2 ? type : 0];
@@ -107,7 +107,7 @@ export function set(name: Name, item: Item): Edit {
   };
 }
 
-/** Signs; `edit` changes the fields after that, so that the signature is still the one of the fields before. */
+/** Signs a transaction. `edit` changes the fields afterwards, so that the signature is that of the original fields. */
 export function sign(fields: Fields, signer: number, edit: Edit = (items) => items): Signed {
   const envelope = (items: readonly Item[]) =>
     `0x${fields.type === 0 ? "" : pairs(fields.type)}${encode(items)}`;
@@ -125,7 +125,7 @@ export function sign(fields: Fields, signer: number, edit: Edit = (items) => ite
   return { bytes, hash: keccak256(bytes), from: addressOf(signer), fields };
 }
 
-/** The twin of the signature with s above half the order, which anybody can compute. */
+/** Replaces the signature by its high-s form, which anybody can compute. */
 export const highS: Edit = (items, { type, chainId }) => {
   const [v, r, s] = items.slice(-3) as [string, string, string];
   const base = type !== 0 ? 0n : chainId === null ? 27n : 35n + 2n * chainId;
@@ -133,14 +133,16 @@ export const highS: Edit = (items, { type, chainId }) => {
   return [...items.slice(0, -3), integer(base + 1n - parity), r, integer(CURVE_ORDER - BigInt(s))];
 };
 
-/** The same signature with the other parity: somebody's, but not the signer's. */
+/** Flips the parity of the signature, which then recovers to another address. */
 export const otherParity: Edit = (items, fields) => {
   const [v, r, s] = highS(items, fields).slice(-3);
   return [...items.slice(0, -3), v ?? "0x", r ?? "0x", items.at(-1) ?? s ?? "0x"];
 };
 
-/** 21,000 and 4 for a zero byte of calldata and 16 for another (EIP-2028), and the access list (EIP-2930); or
- * 21,000 and 10 and 40, where that is more (EIP-7623). `execution` counts beside the former. */
+/**
+ * The gas of a transaction. 21,000, plus 4 for each zero byte of calldata and 16 for each other byte (EIP-2028), plus the
+ * access list (EIP-2930), plus `execution`; or 21,000 plus 10 and 40 for the bytes, if that is more (EIP-7623).
+ */
 export function gasOf({ data, accessList, type }: Fields, execution = 0n): bigint {
   const bytes = data.slice(2).match(/../g) ?? [];
   const zeros = bytes.filter((byte) => byte === "00").length;

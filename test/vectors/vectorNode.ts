@@ -1,4 +1,4 @@
-// Brings a devnet into the state of a vector, by nothing but transactions that anybody could send.
+// Brings a devnet into the state of a vector, with ordinary transactions alone.
 import { createDevnet, type Devnet, type DevnetOptions, WaiverRegistry } from "@gas-waiver/devnet";
 import { Interface, type InterfaceAbi } from "ethers";
 import { innerTx, transferData, type VectorCase, wrapperTx } from "./case.js";
@@ -16,7 +16,7 @@ import {
 } from "./state.js";
 import { addressOf, type Fields, sign } from "./transaction.js";
 
-/** Carries what raises a user's nonce alone, and sends what raises a waiver's alone. No vector names them. */
+/** The partners of transactions that raise only a user's nonce or only a waiver's. No vector names them. */
 const SPARE_WAIVER = OTHER_WAIVER;
 const SPARE_USER = 8;
 const VALIDATORS = [VALIDATOR, VALIDATOR + 1, VALIDATOR + 2];
@@ -31,7 +31,7 @@ export class VectorNode {
     this.#devnet = devnet;
   }
 
-  /** A node in the state of a case, that makes blocks when told to. Close it afterwards. */
+  /** Starts a node in the state of a case. It makes blocks only at {@link mine}. Close it afterwards. */
   static async create(vector: VectorCase, options: DevnetOptions = {}): Promise<VectorNode> {
     const node = new VectorNode(await createDevnet({ blockTimeMs: 0, automine: false, ...options }));
     const called = Object.keys(contracts).some((address) => vector.wrapper.includes(address.slice(2)));
@@ -63,19 +63,19 @@ export class VectorNode {
     await this.mine();
   }
 
-  async #paid(account: number, fields: Partial<Fields>): Promise<string> {
+  async #signPaid(account: number, fields: Partial<Fields>): Promise<string> {
     const plain = innerTx({ nonce: await this.nonceOf(account), gasPrice: GWEI, gasLimit: 10_000_000n });
     return sign({ ...plain.fields, ...fields }, account).bytes;
   }
 
-  /** The contracts of the vectors lie where account 13 creates them, one after the other from nonce 0. */
+  /** Creates the small contracts from account 13, in their order from nonce 0. */
   async #deploy(): Promise<void> {
     for (const { name, code } of Object.values(contracts)) {
       if (name === "test token") continue;
-      // PUSH2 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN: returns the code behind these 10 bytes.
+      // PUSH2 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN returns the code behind these 10 bytes.
       const size = ((code.length - 2) / 2).toString(16).padStart(4, "0");
       const data = `0x61${size}80600a5f395ff3${code.slice(2)}`;
-      await this.#sendAndMine(await this.#paid(DEPLOYER, { to: null, data }));
+      await this.#sendAndMine(await this.#signPaid(DEPLOYER, { to: null, data }));
     }
   }
 
@@ -103,11 +103,11 @@ export class VectorNode {
   async #pay(accounts: Accounts): Promise<void> {
     for (const [to, { balance }] of Object.entries(accounts)) {
       if (balance === "0") continue;
-      await this.#sendAndMine(await this.#paid(DEPLOYER, { to, value: BigInt(balance), data: "0x" }));
+      await this.#sendAndMine(await this.#signPaid(DEPLOYER, { to, value: BigInt(balance), data: "0x" }));
     }
   }
 
-  /** Votes for whatever makes the registry of genesis the vector's. */
+  /** Changes the registry of genesis into the vector's, by proposals and votes. */
   async #govern(wanted: Registry): Promise<void> {
     const genesis = registry();
     for (const waiver of Object.keys(genesis)) {
@@ -126,12 +126,12 @@ export class VectorNode {
 
   async #carry(method: string, values: unknown[]): Promise<void> {
     const data = abi.encodeFunctionData(method, values);
-    await this.#sendAndMine(await this.#paid(VALIDATOR, { to: REGISTRY, data }));
+    await this.#sendAndMine(await this.#signPaid(VALIDATOR, { to: REGISTRY, data }));
     const count = { to: REGISTRY, data: abi.encodeFunctionData("proposalCount") };
     const id = BigInt(await this.rpc<string>("eth_call", count, "latest"));
     const vote = abi.encodeFunctionData("vote", [id, true]);
     for (const validator of VALIDATORS) {
-      await this.#sendAndMine(await this.#paid(validator, { to: REGISTRY, data: vote }));
+      await this.#sendAndMine(await this.#signPaid(validator, { to: REGISTRY, data: vote }));
     }
   }
 }

@@ -15,11 +15,11 @@ const valid = cases.flatMap(({ name, wrapper, expect: told, service }) =>
 
 describe("the vector file", () => {
   // `npm run vectors` writes it.
-  it("is what the generator makes", async () => {
+  it("equals the output of the generator", async () => {
     await expect(serialize(generate())).toMatchFileSnapshot(join(folder, "wrappers.json"));
   });
 
-  it("has at least 150 cases, each with a name of its own and bytes of its own in its state", () => {
+  it("has at least 150 cases, with unique names and unique bytes in each state", () => {
     expect(cases.length).toBeGreaterThanOrEqual(150);
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
     const inputs = cases.map(({ registry, accounts, wrapper }) =>
@@ -28,7 +28,7 @@ describe("the vector file", () => {
     expect(inputs.filter((input, i) => inputs.indexOf(input) !== i)).toEqual([]);
   });
 
-  it("names every check of D7, alone and before each later one", () => {
+  it("has a case for every check of D7, and for every pair of checks", () => {
     const documented = readFileSync(join(import.meta.dirname, "../../docs/protocol.md"), "utf8");
     const checks = [...documented.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, name = ""]) => name);
     expect(checks).toHaveLength(14);
@@ -67,7 +67,7 @@ describe("the vector file", () => {
     }
   });
 
-  it("is explained: the README beside it names every field and check", () => {
+  it("has a README that names every field", () => {
     const readme = readFileSync(join(folder, "README.md"), "utf8");
     const fields = new Set<string>();
     const collect = (value: unknown) => {

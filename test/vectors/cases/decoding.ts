@@ -8,7 +8,7 @@ const clause = "D7 6, D2";
 const long = (bytes: number, fill = "01") => `0x${fill.repeat(bytes)}`;
 const raw = (hex: string): Item => ({ raw: hex });
 
-/** One field of the signed inner is written differently. */
+/** Edits of one field of the signed InnerTx. */
 const FIELDS: readonly [name: string, edit: Edit, reason: string][] = [
   ["a nonce with a leading zero", set("nonce", "0x0002"), "NON_CANONICAL_RLP"],
   ["a nonce of 0 written as a zero byte", set("nonce", "0x00"), "NON_CANONICAL_RLP"],
@@ -117,7 +117,7 @@ const TYPED: readonly [name: string, changes: Changes, reason: string][] = [
   ["EIP-7702 inner", { type: 4 }, "UNSUPPORTED_TYPE"],
 ];
 
-/** Whole bytes that are no transaction, or more or less than one. */
+/** Wrapper data that is no transaction, or has bytes too many or too few. */
 function bytes(): readonly [name: string, data: string, reason: string][] {
   const legacy = innerTx().bytes;
   const typed = innerTx({ type: 2 }).bytes;

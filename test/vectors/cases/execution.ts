@@ -1,4 +1,4 @@
-// What a wrapper that keeps every rule does (D9, D10).
+// The effects of wrappers that keep every rule (D9, D10).
 import { AbiCoder, getCreateAddress, id, zeroPadValue } from "ethers";
 import {
   type Changes,
@@ -229,7 +229,7 @@ function effects(): VectorCase[] {
   ];
 }
 
-/** A contract that is new has nonce 1 (EIP-161). */
+/** Adds a created contract to the expected accounts. Its nonce is 1 (EIP-161). */
 function withAccount(one: VectorCase, created: string): VectorCase {
   if (one.expect.verdict !== "included") return one;
   const after = { ...one.expect.accounts, [created]: { nonce: "1", balance: "0" } };

@@ -1,4 +1,4 @@
-// D7: "The first failing check is named in the error." Each pair of checks fails; the earlier one is named.
+// D7: "The first failing check is named in the error." In each case two checks fail, and the earlier one is named.
 import { type Changes, refused, refusedByBoth, refusedByChain, type VectorCase } from "../case.js";
 import { accounts, type Registry, registry, USER, WAIVER } from "../state.js";
 import { type Edit, highS, set } from "../transaction.js";
@@ -11,11 +11,11 @@ interface Break {
   readonly wrapper?: Changes;
   readonly registry?: Registry;
   readonly nonces?: Readonly<Record<number, bigint>>;
-  /** Where the service checks it (D3), if it does. */
+  /** The position of the check in the service's order (D3), if the service has it. */
   readonly inService?: number;
 }
 
-/** In the order of D7. Each breaks its check and no other. */
+/** Changes in the order of D7. Each breaks its own check and no other. */
 const BREAKS: readonly Break[] = [
   {
     check: "wrapper decodes",
@@ -68,7 +68,7 @@ function pair(one: Break, two: Break): VectorCase {
   if (one.registry !== undefined && Object.keys(one.registry).length === 0) {
     return refused(situation, one.check, one.reason, one.cause);
   }
-  // Of what the service checks, it names what comes first in its own order (D3).
+  // The service names the failing check that is first in its own order (D3).
   const [first] = [one, two]
     .filter(({ inService }) => inService !== undefined)
     .sort((a, b) => (a.inService ?? 0) - (b.inService ?? 0));

@@ -1,4 +1,4 @@
-// AllowedTarget (D4): what a waiver's policy permits, and what it does not.
+// AllowedTarget (D4): calls that a waiver's policy permits, and calls that it does not.
 import { type Changes, included, refusedByBoth, type VectorCase } from "../case.js";
 import { type AllowedTargetJson, APPROVE, OTHER_USER, registry, small, TOKEN, TRANSFER } from "../state.js";
 import { addressOf } from "../transaction.js";
@@ -17,7 +17,7 @@ function notAllowed(reason: string, cases: readonly Told[]): VectorCase[] {
   );
 }
 
-/** To an account without code: all the gas is what the calldata costs. */
+/** Cases that call an account without code, whose gas is that of the calldata alone. */
 function allowed(cases: readonly Told[]): VectorCase[] {
   return cases.map(([name, policy, inner]) =>
     included({ name, clause, registry: registry(policy), inner: { to: plain, ...inner } }),
@@ -131,7 +131,7 @@ const permitted = (): VectorCase[] =>
     ["any contract, and the zero address", [{ address: ANY }], { to: `0x${"00".repeat(20)}`, data: "0x" }],
   ]);
 
-/** The contract is called, and says no in its own way: the policy judges the call, not what becomes of it. */
+/** A call that reverts in the contract. The policy permits the call, whatever its outcome. */
 const judgedByPolicyAlone = (): VectorCase[] => [
   included(
     {

@@ -1,4 +1,4 @@
-// An InnerTx that decodes: price, chain, target and selector, signature, nonces, value, gas limits.
+// Rules on a decoded InnerTx: price, chain, target and selector, signature, nonces, value, gas limits.
 import {
   type Changes,
   innerTx,

@@ -1,4 +1,4 @@
-// The wrapper itself: it decodes, it is signed for this chain by a registered waiver, at price 0, without value.
+// Rules on the wrapper: it decodes, and a registered waiver has signed it for this chain, at price 0 and without value.
 import { innerTx, refused, type VectorCase, wrapperTx } from "../case.js";
 import { NO_WAIVER, OTHER_WAIVER, registry, USER, VALIDATOR } from "../state.js";
 import { addressOf, CURVE_ORDER, type Edit, highS, integer, otherParity, set } from "../transaction.js";
@@ -9,7 +9,7 @@ const drop =
   (count: number): Edit =>
   (items) =>
     items.slice(0, -count);
-/** An x that no point of the curve has. */
+/** An r that is the x coordinate of no point of the curve. */
 const NO_POINT = "0x05";
 
 const DECODES: readonly [name: string, edit: Edit, cause: string][] = [
@@ -45,7 +45,7 @@ const DECODES: readonly [name: string, edit: Edit, cause: string][] = [
 const check = "wrapper decodes";
 const clause = "D7 1, D2";
 const inner = innerTx().bytes;
-/** A wrapper of the case's waiver is the data: a wrapper inside a wrapper. */
+/** A wrapper inside a wrapper, as data. */
 const nested = wrapperTx(inner).bytes;
 
 function decoding(): VectorCase[] {

@@ -1,10 +1,8 @@
-import { fromRlp } from "viem";
+import { countItems, fieldsTree, type RlpTree } from "./rlpTree.js";
 
-/** Ways to write the same item that canonical RLP forbids (D2). */
+/** Encodings of an item that canonical RLP forbids (D2). */
 export const FAULTS = ["leading zero", "long form", "padded length", "prefixed byte"] as const;
 export type Fault = (typeof FAULTS)[number];
-
-type Tree = Uint8Array | readonly Tree[];
 
 /** The positions of the integers among the fields of a signed transaction, by its first byte. */
 const INTEGERS: Readonly<Record<number, readonly number[]>> = {
@@ -14,19 +12,17 @@ const INTEGERS: Readonly<Record<number, readonly number[]>> = {
 const LEGACY_INTEGERS = [0, 1, 2, 4, 6, 7, 8];
 
 /**
- * The same transaction with one item written in a way that is not canonical, and all lengths around it right.
- * `at` chooses the item; a fault that the item cannot have becomes a long form.
+ * Encodes a transaction again, with one item in a form that is not canonical and with the correct lengths around it.
+ * `at` chooses the item. A fault that the item cannot have becomes a long form.
  */
 export function withFault(raw: Uint8Array, fault: Fault, at: number): Uint8Array {
-  const type = raw[0] ?? 0;
-  const typed = type < 0xc0;
-  const fields = fromRlp(typed ? raw.subarray(1) : raw, "bytes") as Tree;
-  const integers = typed ? (INTEGERS[type] ?? []) : LEGACY_INTEGERS;
+  const { type, fields } = fieldsTree(raw);
+  const integers = type === undefined ? LEGACY_INTEGERS : (INTEGERS[type] ?? []);
   const count = countItems(fields);
   let left = at % count;
   let field = -1;
 
-  const encode = (item: Tree, depth: number): Uint8Array => {
+  const encode = (item: RlpTree, depth: number): Uint8Array => {
     if (depth === 1) field++;
     const chosen = left-- === 0;
     const isInteger = depth === 1 && integers.includes(field);
@@ -41,16 +37,12 @@ export function withFault(raw: Uint8Array, fault: Fault, at: number): Uint8Array
   };
 
   const payload = encode(fields, 0);
-  return typed ? Uint8Array.of(type, ...payload) : payload;
+  return type === undefined ? payload : Uint8Array.of(type, ...payload);
 }
 
 const isSingle = (bytes: Uint8Array) => bytes.length === 1 && (bytes[0] ?? 0) < 0x80;
 
 const join = (parts: readonly Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
-
-function countItems(item: Tree): number {
-  return item instanceof Uint8Array ? 1 : item.reduce((count, child) => count + countItems(child), 1);
-}
 
 function lengthBytes(length: number): number[] {
   return length < 256 ? [length] : [...lengthBytes(Math.floor(length / 256)), length % 256];
@@ -63,7 +55,7 @@ function withHeader(payload: Uint8Array, offset: number): Uint8Array {
   return Uint8Array.of(offset + 55 + length.length, ...length, ...payload);
 }
 
-/** A long form where the short one fits, or one whose length begins with a zero. */
+/** A long form although the short one fits, or a long form whose length has a leading zero. */
 function withLongHeader(payload: Uint8Array, offset: number, padded: boolean): Uint8Array {
   const length = lengthBytes(payload.length);
   if (padded || payload.length >= 56) length.unshift(0);
