@@ -18,7 +18,8 @@ function anvilProgram() {
 }
 
 /**
- * Starts anvil on a free port, with the devnet's chain id, accounts and block gas limit. It makes blocks only on request.
+ * Starts anvil on a free port, with the devnet's chain id, accounts and block gas limit. It makes blocks only on
+ * request.
  */
 export async function startAnvil() {
   const args = ["--port", "0", "--chain-id", "2201", "--mnemonic", MNEMONIC, "--accounts", String(ACCOUNTS)];

@@ -2,8 +2,8 @@
 pragma solidity 0.8.30;
 
 /// @title The devnet's test token: ERC-20 with EIP-2612 permit.
-/// @notice It has no constructor, no immutables and no initialiser, because genesis places its runtime code
-/// and its balances directly in the state. For the same reason the domain separator is computed per call.
+/// @notice Genesis places the runtime code and the balances directly in the state, so there is no constructor,
+/// no immutable and no initialiser, and each call computes the domain separator.
 contract TestToken {
     string public constant name = "USDT0";
     string public constant symbol = "USDT0";
@@ -14,7 +14,7 @@ contract TestToken {
         keccak256("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)");
     bytes32 private constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
-    /// Half the order of secp256k1: of the two signatures (s, n - s) only the low one is taken (EIP-2).
+    /// Half the order of secp256k1. Of the two valid signatures (s and n - s) only the lower is accepted (EIP-2).
     uint256 private constant HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
     mapping(address => uint256) public balanceOf;
@@ -53,7 +53,7 @@ contract TestToken {
         return true;
     }
 
-    /// @notice EIP-2612: an approval by signature instead of by transaction.
+    /// @notice Approves by signature instead of by transaction (EIP-2612).
     function permit(
         address owner,
         address spender,

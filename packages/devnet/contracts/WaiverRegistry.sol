@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @title Who may submit gas-waived transactions, and to which contracts and methods.
-/// @notice Validators propose and vote; more than two thirds of the validators carry a proposal.
+/// @title The registry of waivers: the addresses that may submit gas-waived transactions, and their policies.
+/// @notice Validators propose and vote. More than two thirds of the validators carry a proposal.
 ///
-/// A policy (the list of what a waiver may reach) is written when it is proposed, under a version number of
-/// its own. It has no effect until a carried proposal makes that version the waiver's. So the vote that
-/// carries costs the same as any other vote, and an update voids everything the old version allowed at once,
-/// without a loop over it.
+/// A policy is the list of contracts and methods that a waiver may call. It is written when it is proposed, under
+/// a new version number, and has no effect until a carried proposal makes that version the waiver's. The deciding
+/// vote thus costs no more than any other, and an update revokes the old version without a loop over it.
 ///
-/// There is no constructor: genesis places the code and lays the first validators and waivers out in storage.
-/// Validators read `waivers` and `permissions` straight from storage when they check a wrapper transaction.
+/// There is no constructor: genesis writes the code, the first validators and the first waivers into the state.
+/// Validators read `waivers` and `permissions` directly from storage when they check a wrapper.
 contract WaiverRegistry {
     enum Kind {
         RegisterWaiver,
@@ -20,7 +19,7 @@ contract WaiverRegistry {
         RemoveValidator
     }
 
-    /// `Voided`: carried by votes, but what it asks for had become impossible since it was proposed.
+    /// `Voided`: the votes carried the proposal, but its change had become impossible.
     enum Status {
         None,
         Open,
@@ -35,8 +34,8 @@ contract WaiverRegistry {
         No
     }
 
-    /// One entry of an AllowedTarget list. "Any contract" and "any calldata" are flags and never special
-    /// addresses or selectors, so no address or selector can be mistaken for them.
+    /// One entry of a policy. "Any contract" and "any calldata" are flags, not special addresses or selectors,
+    /// so no address or selector can be mistaken for them.
     struct AllowedTarget {
         address target;
         bool anyTarget;
@@ -51,8 +50,8 @@ contract WaiverRegistry {
     }
 
     struct Validator {
-        /// 0: not a validator. Otherwise unique for each time it was added, so that votes cast before a
-        /// removal do not count again after a return.
+        /// 0 for an account that is not a validator. Each addition gets a new term, so that votes cast before a
+        /// removal do not count after a later addition.
         uint64 term;
         uint64 index;
     }
@@ -75,10 +74,10 @@ contract WaiverRegistry {
     uint64 public constant VOTING_PERIOD = 7 days;
     uint8 private constant ANY_TARGET = 1;
     uint8 private constant ANY_SELECTOR = 2;
-    /// Marks a target that the policy names at all, so that a refusal can tell target from selector.
+    /// Marks a target that the policy names, so that a refusal can name the target or the selector as the reason.
     uint8 private constant LISTED = 4;
 
-    /// What validators need for a check: is it registered, and under which policy version.
+    /// Registration and policy version, which validators read when they check a wrapper.
     mapping(address waiver => Waiver) private waivers;
     /// keccak256(abi.encode(waiver, version, scope)), scope = target (20 bytes) | selector (4) | flags (1) | 0.
     mapping(bytes32 key => bool) private permissions;
@@ -139,7 +138,7 @@ contract WaiverRegistry {
         return _propose(Kind.RegisterWaiver, waiver, _writePolicy(waiver, targets));
     }
 
-    /// @notice Replaces the whole list of the waiver, also by a smaller one.
+    /// @notice Proposes to replace the whole policy of the waiver.
     function proposeUpdate(address waiver, AllowedTarget[] calldata targets)
         external
         onlyValidator
@@ -163,7 +162,7 @@ contract WaiverRegistry {
     // ---- voting ----
 
     /// @notice Casts or changes a vote. The vote that makes the yes votes more than two thirds carries the
-    /// proposal in the same transaction. Proposing is not voting.
+    /// proposal in its own transaction. Proposing is not voting.
     function vote(uint256 id, bool support) external onlyValidator {
         Proposal storage proposal = _open(id);
         if (block.timestamp > proposal.expiresAt) revert ProposalPastExpiry(id, proposal.expiresAt);
@@ -178,8 +177,8 @@ contract WaiverRegistry {
         if (_carries(yes, total)) _carry(id, proposal, yes, total);
     }
 
-    /// @notice Closes what no further vote will close: a proposal past its expiry, or one that its votes
-    /// carry since the set of validators shrank. Anybody may call it.
+    /// @notice Closes a proposal that has expired, or that its votes carry since a validator was removed.
+    /// Any account may call it.
     function settle(uint256 id) external {
         Proposal storage proposal = _open(id);
         if (block.timestamp > proposal.expiresAt) {
@@ -198,7 +197,7 @@ contract WaiverRegistry {
         return waivers[account].registered;
     }
 
-    /// @notice Whether a call with this selector is allowed. For calldata shorter than a selector: isCallAllowed.
+    /// @notice Whether a call with this selector is allowed. Use isCallAllowed for calldata shorter than a selector.
     function isAllowed(address waiver, address target, bytes4 selector) public view returns (bool) {
         Waiver storage entry = waivers[waiver];
         if (!entry.registered) return false;
@@ -209,7 +208,7 @@ contract WaiverRegistry {
             || permissions[_key(waiver, version, address(0), 0, ANY_TARGET | ANY_SELECTOR)];
     }
 
-    /// @notice Whether a call with this calldata is allowed; without a whole selector only "any calldata" allows it.
+    /// @notice Whether a call with this calldata is allowed. Only "any calldata" allows less than a whole selector.
     function isCallAllowed(address waiver, address target, bytes calldata data) external view returns (bool) {
         if (data.length >= 4) return isAllowed(waiver, target, bytes4(data[:4]));
         Waiver storage entry = waivers[waiver];
@@ -230,7 +229,7 @@ contract WaiverRegistry {
         return validatorOf[account].term != 0;
     }
 
-    /// @notice The policy version in force; 0 when the account is no waiver.
+    /// @notice The policy version in force; 0 if the account is not a waiver.
     function versionOf(address waiver) external view returns (uint64) {
         return waivers[waiver].registered ? waivers[waiver].version : 0;
     }
@@ -240,7 +239,7 @@ contract WaiverRegistry {
         return policies[waivers[waiver].version];
     }
 
-    /// @notice Ids of proposals that can still be voted on, in no particular order.
+    /// @notice The ids of the proposals that are open for votes, in any order.
     function openProposals() external view returns (uint256[] memory ids) {
         uint256 count;
         uint256[] memory all = openList;
@@ -278,7 +277,7 @@ contract WaiverRegistry {
         return term != 0 && ballot.term == term ? ballot.choice : Choice.None;
     }
 
-    /// @notice Votes of those who are validators now, and how many validators there are.
+    /// @notice The votes of the present validators, and the number of validators.
     function tally(uint256 id) public view returns (uint256 yes, uint256 no, uint256 total) {
         total = validatorList.length;
         for (uint256 i; i < total; ++i) {
@@ -288,7 +287,7 @@ contract WaiverRegistry {
         }
     }
 
-    // ---- inside ----
+    // ---- internals ----
 
     function _carries(uint256 yes, uint256 total) private pure returns (bool) {
         return yes * 3 > total * 2;
@@ -327,7 +326,7 @@ contract WaiverRegistry {
         emit ProposalCreated(id, kind, subject, msg.sender, version, expiresAt);
     }
 
-    /// Writes a policy under a new version, which nothing refers to until a proposal carries it.
+    /// Writes a policy under a new version, which has no effect until a proposal with it is carried.
     function _writePolicy(address waiver, AllowedTarget[] calldata targets) private returns (uint64 version) {
         version = ++lastVersion;
         AllowedTarget[] storage policy = policies[version];
@@ -382,7 +381,7 @@ contract WaiverRegistry {
         else _removeValidator(subject);
     }
 
-    /// Asked again when a proposal carries, because another one may have carried since it was made.
+    /// Whether the change can be made. Another proposal may have been carried since this one was made.
     function _possible(Kind kind, address subject) private view returns (bool) {
         if (kind == Kind.RegisterWaiver) return !waivers[subject].registered;
         if (kind == Kind.AddValidator) return validatorOf[subject].term == 0;

@@ -1,6 +1,6 @@
 // Compiles the devnet's contracts and writes src/contracts/artifacts.ts.
-// The output is committed, so that building and running the devnet needs no compiler; a test compiles again
-// and demands the same bytes.
+// The output is committed, so that building and running the devnet needs no compiler. A test compiles the contracts
+// and compares the bytes.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, realpathSync, writeFileSync } from "node:fs";

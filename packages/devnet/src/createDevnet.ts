@@ -24,7 +24,8 @@ export interface Devnet {
    */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<ListeningAt>;
   /**
-   * Calls one JSON-RPC method without HTTP, as in EIP-1193. No faults apply. viem's `custom` transport takes the devnet.
+   * Calls one JSON-RPC method without HTTP, as in EIP-1193. No faults apply. viem's `custom` transport accepts a
+   * devnet.
    * @throws RpcError, or the error of the check that refused.
    * @example
    * ```ts

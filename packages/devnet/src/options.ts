@@ -13,7 +13,7 @@ export interface DevnetOptions {
   readonly blockGasLimit?: bigint;
   /** The number of past states that stay readable. Default 1,024. */
   readonly historyBlocks?: number;
-  /** Whether transactions behind a nonce gap wait, as in geth, or are refused, as on CometBFT chains. Default `queued`. */
+  /** Transactions behind a nonce gap wait (`queued`, as in geth) or are refused (`strict`). Default `queued`. */
   readonly pool?: PoolKind;
   /** The most waiting transactions. Default 50,000. */
   readonly poolLimit?: number;

@@ -84,7 +84,7 @@ function messageOf(error: unknown): string {
 const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
 
 /**
- * Whether a transaction goes to the marker address, which alone makes it a wrapper (docs/protocol.md#the-validators-rules).
+ * Whether a transaction goes to the marker address, which makes it a wrapper (docs/protocol.md#the-validators-rules).
  * The decoding is lenient, so that a wrapper that breaks an encoding rule is refused by the rules of wrappers.
  */
 export function goesToMarker(raw: Uint8Array): boolean {

@@ -213,7 +213,10 @@ export class Chain {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls `prepare` before each block; it may still add transactions to the pool. @returns the function that unsubscribes. */
+  /**
+   * Calls `prepare` before each block. It may still add transactions to the pool.
+   * @returns the function that unsubscribes.
+   */
   beforeBlock(prepare: (number: number) => Promise<void>): () => void {
     this.#preparations.add(prepare);
     return () => this.#preparations.delete(prepare);

@@ -73,7 +73,7 @@ function placePolicy(
   targets.forEach(({ address, selectors }, index) => {
     const anyTarget = address === "*";
     const target = anyTarget ? new Uint8Array(20) : address;
-    // struct AllowedTarget: one slot with address target, bool anyTarget and bool anySelector, then the array of selectors.
+    // struct AllowedTarget: a slot with address target, bool anyTarget, bool anySelector, then the array of selectors.
     const base = elementSlot(list, index, 2);
     const anySelector = selectors === undefined;
     write(base, bytes(target) | (anyTarget ? 1n << 160n : 0n) | (anySelector ? 1n << 168n : 0n));

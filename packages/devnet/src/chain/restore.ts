@@ -58,7 +58,7 @@ function toHex(field: Uint8Array | undefined): Hex {
   return field === undefined ? "0x" : bytesToHex(field);
 }
 
-/** Thrown if the kept records do not form a chain, because something or another version of this program changed them. */
+/** Thrown if the kept records do not form a chain, because they were changed or another version wrote them. */
 export class KeptChainError extends Error {
   override readonly name = "KeptChainError";
 

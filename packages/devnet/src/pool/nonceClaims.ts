@@ -9,7 +9,7 @@ interface Run {
 /** Counts which nonces of each account the pool's transactions would use, as signer or as sender of an inner. */
 export class NonceClaims {
   readonly #byAccount = new Map<Hex, Map<bigint, number>>();
-  /** A range of nonces that are all claimed, `to` excluded. It spares {@link nextFree} to search from the start. */
+  /** A range of nonces that are all claimed, `to` excluded. It spares {@link nextFree} a search from the start. */
   readonly #runs = new Map<Hex, Run>();
 
   /** @param by 1 for an entry that is added, -1 for one that is removed. */

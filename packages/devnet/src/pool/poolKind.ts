@@ -18,7 +18,7 @@ export type PoolKind = (typeof POOL_KINDS)[number];
 
 /**
  * Checks signed bytes, or a transaction of an impersonated sender, and adds it to the pool.
- * @throws ProtocolError or RefusedError for the first check that fails. The message words nonce errors as such pools do.
+ * @throws ProtocolError or RefusedError for the first check that fails, with nonce errors worded as such pools do.
  */
 export async function admitToPool(
   pool: Pool,

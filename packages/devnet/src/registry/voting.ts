@@ -9,7 +9,7 @@ import { mappingSlot, slotHex } from "./slots.js";
 
 const { slots } = WaiverRegistry;
 
-/** How many proposals there have been; the latest has this number. */
+/** The number of proposals so far, which is also the id of the latest one. */
 export function proposalCount(state: StateReader): bigint {
   return read(state, BigInt(slots.proposalCount));
 }

@@ -143,7 +143,7 @@ describe("subscriptions", () => {
     for (let i = 0; i < subscriptions; i++) await client.rpc("eth_subscribe", "newPendingTransactions", true);
     client.socket.pause();
     await node.devnet.request({ method: "evm_setAutomine", params: [false] });
-    // Each wrapper of a large inner gives two notifications to each subscription: 20 MB in all. The kernel buffers some.
+    // Each wrapper of a large inner gives each subscription two notifications: 20 MB in all. The kernel buffers some.
     const data = new Uint8Array(30_000);
     data.set([0xa9, 0x05, 0x9c, 0xbb]);
     for (let nonce = 0n; nonce < 12n; nonce++) {

@@ -5,7 +5,7 @@ import { type AccountRecord, NO_BYTES, type StateReader } from "./reader.js";
 import { EMPTY_ROOT, Trie } from "./trie.js";
 
 /**
- * The values that a block, or a state change between blocks, overwrote. They are enough to read the state before
+ * The values that a block, or a patch between blocks, overwrote. They are enough to read the state before
  * it, and to go back to it.
  */
 interface Diff {
@@ -31,8 +31,8 @@ export interface StateMark {
 /**
  * Holds the state after the latest block, its Merkle root, and its recent history.
  *
- * The latest state is plain maps. Each block, and each state change between blocks, leaves a diff with the values
- * that it overwrote. A past state is the latest one, read through the diffs made since. The tries only produce roots
+ * The latest state is plain maps. Each block, and each patch between blocks, leaves a diff with the values that
+ * it overwrote. A past state is the latest one, read through the diffs made since. The tries only produce roots
  * and proofs; writes reach them when a root is computed.
  */
 export class WorldState implements StateReader {
@@ -100,7 +100,7 @@ export class WorldState implements StateReader {
     return end === undefined ? undefined : new StateAtPosition(this, end);
   }
 
-  /** The state on which a block was built: its parent's, with the state changes made between the two. */
+  /** The state on which a block was built: its parent's, with the patches made between the two. */
   before(block: number): StateReader | undefined {
     const end = this.#ends[block - this.#oldest];
     return end === undefined || block === this.#oldest ? undefined : new StateAtPosition(this, end - 1);
