@@ -1,4 +1,4 @@
-// Bad input: what is one transaction's fault is its line's, what is the request's refuses it whole (D21).
+// Malformed input: a bad transaction fails in its own line, a bad request is refused whole (D21).
 import {
   bytesToHex,
   decodeInnerTx,
@@ -15,7 +15,7 @@ import { APPROVE, innerOf, TOKEN, userKey, WAIVER_KEY } from "../support/user.js
 
 const services = testServices();
 
-/** Changes the signed bytes themselves. */
+/** Edits the signed bytes. */
 function highS(raw: string): string {
   const tx = decodeTransaction(hexToBytes(raw));
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -82,7 +82,7 @@ function userAddressBytes(): Uint8Array {
   return Uint8Array.from(TOKEN).fill(0x11, 0, 4);
 }
 
-describe("a transaction that is wrong", () => {
+describe("a bad transaction", () => {
   let outcomes: string[] = [];
   let executed = 0;
   let messages: string[] = [];
@@ -101,12 +101,12 @@ describe("a transaction that is wrong", () => {
     },
   );
 
-  it("does not keep a good one of the same batch from its way", () => {
+  it("does not affect a good one of the same batch", () => {
     expect(outcomes.at(-1)).toBe("success");
     expect(executed).toBe(1);
   });
 
-  it("is told the values involved", () => {
+  it("gets the values involved in its message", () => {
     const said = messages.join("\n");
     for (const value of ["988", "2201", "21000", "10000001", "131073", "131072", "0x01020304"]) {
       expect(said).toContain(value);
@@ -130,10 +130,10 @@ const REQUESTS: readonly (readonly [what: string, body: string, status: number, 
   ["101 transactions", JSON.stringify({ transactions: Array(101).fill(good) }), 413, "BATCH_TOO_LARGE"],
 ];
 
-describe("a request that is wrong", () => {
+describe("a bad request", () => {
   const shared = services.shared();
 
-  it("is refused whole with its reason, takes nothing, and keeps nobody else from their way", async () => {
+  it("is refused whole with its reason, accepts nothing, and does not affect other requests", async () => {
     const service = await services.start();
     for (const [what, body, status, reason] of REQUESTS) {
       const reply = await service.post(body);
@@ -162,7 +162,7 @@ describe("a request that is wrong", () => {
     },
   );
 
-  it("may name a charset, and of two members of one name the last counts, as JSON.parse has it", async () => {
+  it("may have a charset, and repeated members, of which the last counts as in JSON.parse", async () => {
     const service = shared();
     const body = `{"transactions": ["0x"], "other": 1, "transactions": ["${good}"]}`;
     const reply = await service.post(body, {
@@ -171,7 +171,7 @@ describe("a request that is wrong", () => {
     expect(reply.text).toMatch(/^\{"index":0,.*"success":true,[^\n]*\}\n$/);
   });
 
-  it("of 40 MB is answered 413, and the next good one works", async () => {
+  it("of 40 MB gets 413, and the next good request works", async () => {
     const service = shared();
     const body = `{"transactions": ["0x${"00".repeat(20_000_000)}"]}`;
     const reply = await service.post(body);
@@ -180,7 +180,7 @@ describe("a request that is wrong", () => {
     expect((await service.submit([good])).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("of 40 MB without a declared length is answered 413", async () => {
+  it("of 40 MB without a declared length gets 413", async () => {
     const service = shared();
     const body = `{"transactions": ["0x${"00".repeat(20_000_000)}"]}`;
     const reply = await service.post(body, { headers: { "transfer-encoding": "chunked" } });

@@ -1,4 +1,4 @@
-// D18: a request that has a name is one request, however often it comes, wherever, and whatever has changed since.
+// Idempotency-Key (D18): a repeated request is the same request, on any replica and after any change.
 import type { ResultLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
@@ -10,12 +10,12 @@ const named = (name: string) => ({ headers: { "idempotency-key": name } });
 const included = (name: string) => ({ ...named(name), query: "?wait=included" });
 const OTHER = { authorization: `Bearer ${OTHER_API_KEY}` };
 
-/** The hashes of the InnerTxs that were executed, each once if none was twice. */
+/** @returns the hash of each execution of an InnerTx. */
 const executed = ({ node }: TestService) => [...node.chain.executed].sort();
 const idsOf = (lines: readonly ResultLine[]) => lines.map(({ id }) => id);
 
-describe("a request that comes again under its name", () => {
-  it("gets the same ids and outcomes, of what was taken and of what was refused", async () => {
+describe("a request that is repeated under its key", () => {
+  it("gets the same ids and outcomes for accepted and for refused transactions", async () => {
     const service = await services.start();
     const batch = [
       innerOf(1),
@@ -36,7 +36,7 @@ describe("a request that comes again under its name", () => {
     expect(await service.submit(batch, named("a"))).toEqual(first);
     expect(executed(service)).toEqual([innerOf(1), innerOf(1, 1)].map(hashOf).sort());
 
-    // Under another name it is another request: what was taken is known, what was refused is refused anew.
+    // Under another key it is another request: accepted transactions are known, refused ones are validated again.
     const other = await service.submit(batch, named("b"));
     expect([other[0]?.id, other[2]?.id]).toEqual([first[0]?.id, first[2]?.id]);
     expect(other[1]?.id).not.toBe(first[1]?.id);
@@ -44,7 +44,7 @@ describe("a request that comes again under its name", () => {
     expect(await service.submit(batch, named("b"))).toEqual(other);
   });
 
-  it("is not tried again where it has failed for good, as it would be without the name", async () => {
+  it("does not submit failed transactions again, as it would without the key", async () => {
     const service = await services.start();
     service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
     const first = await service.submit([innerOf(1)], named("a"));
@@ -58,7 +58,7 @@ describe("a request that comes again under its name", () => {
     expect(await service.submit([innerOf(1)], included("a"))).toEqual(first);
   });
 
-  it("gets what was decided, from a service that would decide otherwise now", async () => {
+  it("gets the earlier decisions from a service that would decide differently now", async () => {
     const service = await services.start({ allowedTargets: [{ address: TOKEN }] });
     const batch = [innerOf(1), innerOf(2, 0, { to: new Uint8Array(20).fill(7) })];
     const first = await service.submit(batch, included("a"));
@@ -68,7 +68,7 @@ describe("a request that comes again under its name", () => {
     expect(await changed.submit(batch, included("a"))).toEqual(first);
   });
 
-  it("waits for what is under way", async () => {
+  it("waits for submissions in flight", async () => {
     const service = await services.start();
     const nodeAnswer = deferred();
     service.node.onSends({ kind: "later", after: nodeAnswer.promise });
@@ -81,7 +81,7 @@ describe("a request that comes again under its name", () => {
     expect(service.node.sent).toHaveLength(1);
   });
 
-  it("needs no room in the queue, and counts for the rate", async () => {
+  it("needs no room in the queue, and counts towards the rate", async () => {
     const limits = { queueCapacity: 20, keyQueueShare: 1, ratePerSecond: 1, rateBurst: 41, maxBatchSize: 20 };
     const service = await services.start({ ...limits, requestTimeoutMs: 200 });
     await service.node.close();
@@ -96,8 +96,8 @@ describe("a request that comes again under its name", () => {
   });
 });
 
-describe("a name", () => {
-  it("is for the same transactions only, and each API key has names of its own", async () => {
+describe("an idempotency key", () => {
+  it("holds for the same transactions only, and belongs to one API key", async () => {
     const service = await services.start();
     const [mine] = await service.submit(["0x12", innerOf(1)], named("a"));
     for (const others of [
@@ -117,7 +117,7 @@ describe("a name", () => {
     expect(await service.query("select from keyed_requests")).toHaveLength(2);
   });
 
-  it("is free where the request was refused whole", async () => {
+  it("stays unused if the request was refused whole", async () => {
     const service = await services.start({ ratePerSecond: 1, rateBurst: 20, maxBatchSize: 20 });
     const transactions = [innerOf(1), ...Array(19).fill("0x")];
     await service.submit(Array(20).fill("0x"));
@@ -128,7 +128,7 @@ describe("a name", () => {
     expect(await service.query("select from keyed_requests")).toEqual([]);
   });
 
-  it("is refused where it is none", async () => {
+  it("is refused if it is malformed", async () => {
     const service = await services.start();
     for (const name of ["", " ", "a b", "a".repeat(256)]) {
       const reply = await service.post(JSON.stringify({ transactions: [innerOf(1)] }), named(name));
@@ -138,7 +138,7 @@ describe("a name", () => {
     expect(await service.rows()).toEqual([]);
   });
 
-  it("is forgotten after its time", async () => {
+  it("can be used again after its retention", async () => {
     const service = await services.start({ idempotencyMs: 60_000 });
     const batch = [innerOf(1), "0x"];
     const first = await service.submit(batch, named("a"));
@@ -151,8 +151,8 @@ describe("a name", () => {
   });
 });
 
-describe("many at once under one name", () => {
-  it("are one, on two replicas, and each gets every line", async () => {
+describe("concurrent requests under one key", () => {
+  it("are one request, on two replicas, and each gets every line", async () => {
     const service = await services.start();
     const other = services.own(await service.again());
     const batch = Array.from({ length: 60 }, (_, i) => (i % 10 === 3 ? `0x${i}` : innerOf(1 + i)));
@@ -165,7 +165,7 @@ describe("many at once under one name", () => {
     expect(new Set(executed(service)).size).toBe(54);
   });
 
-  it("that differ are one and refusals", async () => {
+  it("with different transactions: one is accepted, the others are refused", async () => {
     const service = await services.start();
     const other = services.own(await service.again());
     const ask = (i: number) => {

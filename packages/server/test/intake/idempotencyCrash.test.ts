@@ -1,4 +1,4 @@
-// D18, D19: a service that is killed while it takes a request with a name leaves what its replay goes on from.
+// D18, D19: a repeated request goes on where a killed service stopped.
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../../src/store/database.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
@@ -12,7 +12,7 @@ const REPLAY = { headers: NAME, query: "?wait=included" };
 const startChild = ({ databaseUrl, node }: TestService) => startServiceProcess(databaseUrl, node.url);
 const replyLost = () => {};
 
-/** A service that has made its store and is gone. */
+/** Starts a service and closes it, so that its store exists. */
 async function ended(): Promise<TestService> {
   const service = await services.start();
   await service.server.close();
@@ -21,8 +21,8 @@ async function ended(): Promise<TestService> {
 
 const executed = ({ node }: TestService) => [...node.chain.executed].sort();
 
-describe("killed when everything is decided, and nothing told", () => {
-  it("is answered by the next with the same ids, and each is executed once", async () => {
+describe("a service that is killed after all decisions, before any line", () => {
+  it("is replaced by one that answers the same ids, and executes each transaction once", async () => {
     const service = await ended();
     const child = await startChild(service);
     service.node.onSends({ kind: "silence", carriedOut: true });
@@ -40,11 +40,11 @@ describe("killed when everything is decided, and nothing told", () => {
   });
 });
 
-describe("killed between two parts of a request", () => {
-  it("has the rest taken by the replay, under the ids that were given", async () => {
+describe("a service that is killed between two slices of a request", () => {
+  it("is replaced by one that accepts the rest under the ids of the first request", async () => {
     const service = await ended();
     const batch = Array.from({ length: 40 }, (_, i) => (i % 20 === 3 ? "0x12" : innerOf(1 + i)));
-    // The second part waits for whoever holds this, behind its writes and before its commit.
+    // This lock stops the second slice between its writes and its commit.
     await service.query(`
       create function hold_second() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(1); return new; end $$;

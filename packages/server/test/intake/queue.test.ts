@@ -1,4 +1,4 @@
-// The queue: API keys take turns, and what waits too long is given up for good.
+// The queue: API keys take turns, and submissions that wait too long fail.
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
@@ -19,7 +19,7 @@ describe("a flood of one API key", () => {
     service.node.once({ kind: "later", after: nodeAnswer.promise });
     const flood = Array.from({ length: 600 }, (_, i) => of(i));
     const lines = service.submit(flood);
-    // One batch is on the wire, the next is signed meanwhile.
+    // One batch is on the wire, and the next is being signed.
     await service.node.until(({ sent }) => sent.length > 0);
     const onTheWire = service.node.sent.length;
     await service.until(
@@ -36,8 +36,8 @@ describe("a flood of one API key", () => {
   });
 });
 
-describe("what waits longer than maxQueueMs without a broadcast", () => {
-  it("is given up for good as TIMEOUT/NOT_BROADCAST, and never executed afterwards", async () => {
+describe("a submission that waits longer than maxQueueMs for its broadcast", () => {
+  it("fails as TIMEOUT/NOT_BROADCAST, and is never executed afterwards", async () => {
     const service = await services.start();
     const [warm] = await service.submit([innerOf(1)], { query: INCLUDED });
     expect(outcomeOf(warm)).toBe("success");
@@ -49,18 +49,18 @@ describe("what waits longer than maxQueueMs without a broadcast", () => {
     expect(
       await service.query("select state, error_reason from submissions where id = $1", [line?.id]),
     ).toEqual([{ state: "failed", error_reason: "NOT_BROADCAST" }]);
-    // It would go on giving up whatever waits.
+    // Otherwise it would fail the next submissions as well.
     await strict.server.close();
     await service.node.open();
     expect((await service.submit([innerOf(3)], { query: INCLUDED })).map(outcomeOf)).toEqual(["success"]);
     expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(3)].map(hashOf));
-    // Failed for good, it may be tried again, as another submission.
+    // The same transaction may be submitted again, as another submission.
     const [again] = await service.submit([innerOf(2)], { query: INCLUDED });
     expect(outcomeOf(again)).toBe("success");
     expect(again?.id).not.toBe(line?.id);
   });
 
-  it("is told to the client of another replica as well", async () => {
+  it("gets its line on another replica as well", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], { query: INCLUDED });
     const strict = services.own(await service.again({ maxQueueMs: 1 }));

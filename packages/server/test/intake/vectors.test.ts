@@ -1,4 +1,4 @@
-// The protocol's vectors, as a client submits them: what the service's rules say of each InnerTx (D3).
+// The protocol's test vectors against the service's rules for InnerTxs (D3).
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type AllowedTargetJson, parseAllowedTargets } from "@gas-waiver/protocol";
@@ -20,7 +20,7 @@ interface Vector {
 const path = fileURLToPath(import.meta.resolve("@gas-waiver/protocol/vectors/wrappers.json"));
 const { cases }: { cases: readonly Vector[] } = JSON.parse(readFileSync(path, "utf8"));
 
-/** The cases by the policy that the service has in them. */
+/** The cases by the policy that they are meant for. */
 const byPolicy = new Map<string, (Vector & { readonly service: NonNullable<Vector["service"]> })[]>();
 for (const { service, ...vector } of cases) {
   if (service === undefined) continue;
@@ -28,14 +28,14 @@ for (const { service, ...vector } of cases) {
   byPolicy.set(policy, [...(byPolicy.get(policy) ?? []), { ...vector, service }]);
 }
 
-/** What becomes of it afterwards is the chain's and the other transactions' matter: many share a nonce. */
+/** The outcomes that later stages decide: many vectors share a nonce. */
 const AFTER_THE_RULES =
   /^success$|^TIMEOUT\/|^VALIDATION_FAILED\/NONCE_(TOO_LOW|GAP|CONFLICT)$|^BROADCAST_FAILED\/|\/INSUFFICIENT_BALANCE$/;
 
-describe("the service gives the verdict of the vectors", () => {
+describe("the service gives the verdicts of the vectors", () => {
   const services = testServices();
 
-  it("of all that concern it", () => {
+  it("and the vectors have cases for it", () => {
     const all = [...byPolicy.values()].flat();
     expect(all.length).toBeGreaterThanOrEqual(200);
     expect(new Set(all.map(({ service }) => service.verdict))).toEqual(new Set(["accepted", "refused"]));

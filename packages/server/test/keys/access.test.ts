@@ -1,4 +1,4 @@
-// Who may call, how often, and where: statuses and headers of D21.
+// Authentication, unknown paths and the rate limit: statuses and header fields of D21.
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { API_KEY, OTHER_API_KEY, outcomeOf, type Reply, testServices } from "../support/testService.js";
@@ -7,7 +7,7 @@ import { innerOf } from "../support/user.js";
 const services = testServices();
 const body = (...transactions: string[]) => JSON.stringify({ transactions });
 
-describe("without a good key", () => {
+describe("without a valid key", () => {
   const shared = services.shared();
 
   it.each([
@@ -28,7 +28,7 @@ describe("without a good key", () => {
     expect(await service.rows()).toEqual([]);
   });
 
-  it("a large body is not read, and the 401 arrives", async () => {
+  it("a large body is not read, and the client gets the 401", async () => {
     const service = shared();
     const reply = await service.call("POST", "/v1/submit", "x".repeat(40_000_000), {
       "content-type": "application/json",
@@ -36,7 +36,7 @@ describe("without a good key", () => {
     expect(reply.status).toBe(401);
   });
 
-  it("health answers all the same", async () => {
+  it("health answers", async () => {
     const service = shared();
     const reply = await service.call("GET", "/v1/health");
     expect(reply.status).toBe(200);
@@ -44,7 +44,7 @@ describe("without a good key", () => {
   });
 });
 
-describe("a path or method that is not there", () => {
+describe("an unknown path or method", () => {
   const shared = services.shared();
 
   it.each(["/", "/v1", "/v1/submit/", "/v2/submit", "/v1/%zz", "/v1/submission"])("%s: 404", async (path) => {
@@ -54,7 +54,7 @@ describe("a path or method that is not there", () => {
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "NOT_FOUND", reason: "NO_SUCH_PATH" });
   });
 
-  it("a path that is far longer than any: 404, and a record's is asked for", async () => {
+  it("a path far longer than any route: 404, and a long id gets the 404 of its route", async () => {
     const id = "x".repeat(2_000);
     const nowhere = await shared().call("GET", `/v1/nothing/${id}`);
     expect([nowhere.status, JSON.parse(nowhere.text).error.reason]).toEqual([404, "NO_SUCH_PATH"]);
@@ -63,7 +63,7 @@ describe("a path or method that is not there", () => {
     expect([record.status, JSON.parse(record.text).error.reason]).toEqual([404, "NO_SUCH_SUBMISSION"]);
   });
 
-  it("with a body of no known type: 404 all the same", async () => {
+  it("with a body of an unknown type: 404", async () => {
     const reply = await shared().call("POST", "/v1/nothing", "{}", { "content-type": "" });
     expect([reply.status, JSON.parse(reply.text).error.reason]).toEqual([404, "NO_SUCH_PATH"]);
   });
@@ -81,7 +81,7 @@ describe("a path or method that is not there", () => {
   });
 });
 
-describe("bytes that are no request", () => {
+describe("bytes that are no HTTP request", () => {
   const shared = services.shared();
 
   it.each([
@@ -93,7 +93,7 @@ describe("bytes that are no request", () => {
       "HEAD_TOO_LARGE",
     ],
     ["no Host", "GET /v1/health HTTP/1.1\r\n\r\n", 400, "MALFORMED_HTTP"],
-  ])("%s: an error in the form of any other", async (_, bytes, status, reason) => {
+  ])("%s: an error of the usual shape", async (_, bytes, status, reason) => {
     const { hostname, port } = new URL(shared().url);
     const socket = connect(Number(port), hostname);
     socket.write(bytes);
@@ -105,20 +105,20 @@ describe("bytes that are no request", () => {
   });
 });
 
-describe("an expectation that nobody knows", () => {
+describe("an unknown Expect field", () => {
   const shared = services.shared();
 
-  it("changes nothing", async () => {
+  it("is ignored", async () => {
     const reply = await shared().call("GET", "/v1/health", undefined, { expect: "foo" });
     expect([reply.status, JSON.parse(reply.text).status]).toEqual([200, "ok"]);
   });
 });
 
-describe("above the rate", () => {
-  it("is 429 with Retry-After and the RateLimit fields; nothing is taken, other keys go on", async () => {
+describe("a request above the rate", () => {
+  it("gets 429 with Retry-After and the RateLimit fields, and does not affect other keys", async () => {
     const service = await services.start({ ratePerSecond: 1, rateBurst: 100, maxBatchSize: 100 });
     const since = performance.now();
-    // One comes back in each second that has begun meanwhile.
+    // One token comes back in each second that has begun in the meantime.
     const left = (atFirst: number) => {
       const seconds = Math.ceil((performance.now() - since) / 1_000);
       return new Set(Array.from({ length: seconds + 1 }, (_, later) => atFirst + later));
@@ -147,7 +147,7 @@ describe("above the rate", () => {
 });
 
 describe("a full queue", () => {
-  it("refuses a request whole, by the key's share and by capacity, and takes it again later", async () => {
+  it("refuses a request whole, by the key's share or the capacity, and accepts it later", async () => {
     const service = await services.start({ queueCapacity: 4, keyQueueShare: 0.5, requestTimeoutMs: 100 });
     await service.node.close();
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);

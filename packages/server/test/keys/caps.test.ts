@@ -1,4 +1,4 @@
-// Daily caps of API keys (D25) over services on one database.
+// Daily caps of API keys (D25), over two services on one database.
 import { afterEach, describe, expect, it } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
@@ -16,7 +16,7 @@ const bearing = (key: string) => ({
 });
 const CAPPED = "RATE_LIMITED/CAP_EXCEEDED";
 
-/** Two services on one database, known by both: a key with these caps. */
+/** Starts two services on one database, with a key of these caps that both know. */
 async function two(caps: object, node = {}) {
   const first = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
   const second = services.own(await first.again());
@@ -33,8 +33,8 @@ async function untilKnown(service: TestService, key: string): Promise<void> {
 
 const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => innerOf(from + i));
 
-describe("a cap of N", () => {
-  it("lets exactly N through, however many ask whichever replica at once", async () => {
+describe("a cap of N transactions", () => {
+  it("passes exactly N, however many clients ask any replica at once", async () => {
     const { first, second, key } = await two({ transactions: 30 }, { automine: false });
     const answers = Array.from({ length: 12 }, (_, i) =>
       (i % 2 ? first : second).submit(users(1 + 5 * i, 5), bearing(key)),
@@ -52,7 +52,7 @@ describe("a cap of N", () => {
     });
   });
 
-  it("is free again for what failed, on whichever replica", async () => {
+  it("gets back what failed submissions reserved, on any replica", async () => {
     const { first, second, key } = await two({ transactions: 2, gas: 200_000 });
     first.node.onSends({
       kind: "error",
@@ -67,7 +67,7 @@ describe("a cap of N", () => {
     expect(outcomes).toEqual(["success", "success", CAPPED]);
   });
 
-  it("holds for requests with an Idempotency-Key, whose replays count nothing", async () => {
+  it("holds for requests with an Idempotency-Key, and repetitions count nothing", async () => {
     const { first, second, key } = await two({ transactions: 2 });
     const named = { headers: { ...bearing(key).headers, "idempotency-key": "a-request" } };
     const expected = ["success", "success", CAPPED];
@@ -76,9 +76,9 @@ describe("a cap of N", () => {
     expect((await second.submit(users(9, 1), bearing(key))).map(outcomeOf)).toEqual([CAPPED]);
   });
 
-  it("is settled by the gas that was used, and changes with the key", async () => {
+  it("counts the gas that was used in the end, and changes with the key", async () => {
     const { first, second, admin, key, id } = await two({ gas: 150_000 });
-    // Each asks for 100,000 and uses less.
+    // Each reserves 100,000 gas and uses less.
     const [one, other] = await first.submit(users(1, 2), { ...bearing(key), query: "?wait=included" });
     expect([one, other].map(outcomeOf)).toEqual(["success", CAPPED]);
     expect((await second.submit([innerOf(2)], bearing(key))).map(outcomeOf)).toEqual(["success"]);
@@ -93,7 +93,7 @@ describe("a cap of N", () => {
 });
 
 describe("a service that is killed while it accepts", () => {
-  it("leaks nothing of the cap: what is reserved is what was accepted", async () => {
+  it("reserves exactly what was accepted", async () => {
     const { first, admin, key, id } = await two({ transactions: 1_000_000 }, { automine: false });
     const databaseUrl = `${first.databaseUrl}?application_name=killed`;
     const child = await startServiceProcess(databaseUrl, first.node.url, { apiKeys: [] });
@@ -104,7 +104,7 @@ describe("a service that is killed while it accepts", () => {
     await first.until("select from unfinished where key_id = $1 limit 1", [id]);
     await child.kill();
     await Promise.all(requests);
-    // The database may still finish what it was asked for.
+    // The database may still finish the write of the killed service.
     while ((await connections()).length > 0);
     const [accepted] = await first.query<{ count: number }>(
       "select count(*)::int as count from unfinished where key_id = $1",
@@ -125,8 +125,8 @@ describe("a service that is killed while it accepts", () => {
   });
 });
 
-describe("what is left of caps", () => {
-  it("is told by the policy, and a check says what would not fit, and reserves nothing", async () => {
+describe("the rest of a key's caps", () => {
+  it("is shown by GET /v1/policy, and a check finds what would not fit, without reserving", async () => {
     const caps = { transactions: 4, gas: "450000", senderTransactions: 2 };
     const { first, second, key } = await two(caps, { automine: false });
     const policy = async () =>
@@ -135,7 +135,7 @@ describe("what is left of caps", () => {
       const body = JSON.stringify({ transactions });
       const { text } = await second.call("POST", "/v1/check", body, bearing(key).headers);
       const lines = text.trimEnd().split("\n");
-      return lines.map((line) => JSON.parse(line).error?.reason ?? "would be taken");
+      return lines.map((line) => JSON.parse(line).error?.reason ?? "would be accepted");
     };
     const all = [
       innerOf(1),
@@ -148,13 +148,13 @@ describe("what is left of caps", () => {
     ];
     for (let i = 0; i < 2; i++) {
       expect(await check(...all)).toEqual([
-        "would be taken",
-        "would be taken",
+        "would be accepted",
+        "would be accepted",
         "CAP_EXCEEDED",
-        // In a submit they would both be over the sender's cap.
+        // In a submit, both would exceed the sender's cap.
         "CAP_EXCEEDED",
-        "would be taken",
-        "would be taken",
+        "would be accepted",
+        "would be accepted",
         "CAP_EXCEEDED",
       ]);
     }
@@ -165,26 +165,26 @@ describe("what is left of caps", () => {
       gas: { limit: "450000", left: "250000" },
       senderTransactions: { limit: 2 },
     });
-    // The same again is the same submission, and what is behind one that does not fit is ahead of its turn.
+    // A repeated transaction is the same submission. A transaction behind one that does not fit leaves a gap.
     const big = innerOf(2, 0, { gasLimit: 260_000n });
     expect(await check(innerOf(1), big, innerOf(2, 1), innerOf(3))).toEqual([
-      "would be taken",
+      "would be accepted",
       "CAP_EXCEEDED",
       "NONCE_GAP",
-      "would be taken",
+      "would be accepted",
     ]);
-    // What does not fit does not stand in the way of what does; the same again does not fit either.
+    // One that does not fit does not keep others out. Its repetition does not fit either.
     const [large, larger] = [innerOf(5, 0, { gasLimit: 260_000n }), innerOf(5, 0, { gasLimit: 300_000n })];
     const light = innerOf(5, 0, { gasLimit: 90_000n });
     const rivals = [larger, large, larger, light, light, innerOf(5, 0, { gasLimit: 80_000n })];
     const verdicts = await check(...rivals);
     expect(verdicts).toEqual([
       ...Array(3).fill("CAP_EXCEEDED"),
-      ...Array(2).fill("would be taken"),
+      ...Array(2).fill("would be accepted"),
       "NONCE_CONFLICT",
     ]);
     const lines = (await first.submit(rivals, bearing(key))).map((line) =>
-      line.success ? "would be taken" : line.error.reason,
+      line.success ? "would be accepted" : line.error.reason,
     );
     expect(lines).toEqual(verdicts);
   });

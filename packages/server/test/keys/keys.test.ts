@@ -1,4 +1,4 @@
-// Keys of the store (D25): what they may do, and how fast a change of them binds, on every replica.
+// Keys of the store (D25): their scopes and limits, and how fast a change applies on every replica.
 import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
@@ -24,7 +24,7 @@ const bearing = (key: string) => ({
 });
 const bodyOf = (...transactions: string[]) => JSON.stringify({ transactions });
 
-/** Resolves when the service answers the key with this status: the notice of a change is on its way. */
+/** Resolves when the service answers the key with this status, because the notification of a change has arrived. */
 async function untilStatus(service: TestService, key: string, status: number): Promise<void> {
   for (;;) {
     const reply = await service.call(
@@ -37,7 +37,7 @@ async function untilStatus(service: TestService, key: string, status: number): P
   }
 }
 
-/** A service without keys of its configuration, its admin, and a key of the store. */
+/** Starts a service without configured keys, and creates a key in its store. */
 async function withKey(input: object, node = {}) {
   const service = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
   const admin = await adminOf(service);
@@ -47,7 +47,7 @@ async function withKey(input: object, node = {}) {
 }
 
 describe("a key of the store", () => {
-  it("is held to its own scope, gas and calldata, and says that it is the key that refuses", async () => {
+  it("has its own scope, gas and calldata limits, and errors that name the key as the reason", async () => {
     const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
     const limits = { maxGasLimit: 90_000, maxDataLength: 4, maxBatchSize: 5 };
     const { service, key } = await withKey({ allowedTargets, limits });
@@ -68,13 +68,13 @@ describe("a key of the store", () => {
     expect(JSON.parse(many.text).error).toMatchObject({ reason: "BATCH_TOO_LARGE" });
   });
 
-  it("is told its own scope and limits, and what they would refuse", async () => {
+  it("gets its own scope and limits from GET /v1/policy, and their refusals from a check", async () => {
     const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
     const limits = { maxGasLimit: 90_000, ratePerSecond: 7, rateBurst: 150, queueShare: 0.1 };
     const { service, key } = await withKey({ allowedTargets, limits });
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const told = await service.call("GET", "/v1/policy", undefined, headers);
-    // What the waiver may do of it: the token's transfer.
+    // The part of the scope that the waiver permits: the token's transfer.
     const scope = [{ address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
     expect(JSON.parse(told.text)).toMatchObject({
       allowedTargets: scope,
@@ -95,7 +95,7 @@ describe("a key of the store", () => {
     ]);
   });
 
-  it("has its own rate, and the fields that say so", async () => {
+  it("has its own rate, with the RateLimit fields", async () => {
     const { service, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 100 } });
     const many = (count: number) => bodyOf(...Array(count).fill("0x"));
     const first = await service.post(many(100), bearing(key));
@@ -109,7 +109,7 @@ describe("a key of the store", () => {
   it.each([
     ["by its length", { "content-length": "2000" }],
     ["as it comes", { "transfer-encoding": "chunked" }],
-  ])("is held to its own size of a body, %s", async (_, headers) => {
+  ])("has its own limit of a body's size, %s", async (_, headers) => {
     const { service, key } = await withKey({ limits: { maxBodyBytes: 1_024 } });
     const body = bodyOf("x".repeat(2_000)).slice(0, 2_000);
     const reply = await service.post(body, { headers: { ...bearing(key).headers, ...headers } });
@@ -122,7 +122,7 @@ describe("a key of the store", () => {
     expect(await socket.closed).toBe(1009);
   });
 
-  it("has limits that change under an open connection", async () => {
+  it("has limits that change for open connections", async () => {
     const { service, admin, key, id } = await withKey({});
     const socket = await TestSocket.open(service, key);
     await admin.update("tests", id, { limits: { maxBatchSize: 1 } });
@@ -137,14 +137,14 @@ describe("a key of the store", () => {
   });
 });
 
-describe("two services", () => {
-  it("hold one rate together", async () => {
+describe("two replicas", () => {
+  it("share one rate", async () => {
     const { service: first, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 40 } });
     const second = services.own(await first.again());
     const post = (service: TestService, count: number) =>
       service.post(bodyOf(...Array(count).fill("0x")), bearing(key));
     const since = performance.now();
-    // One comes back in each second that has begun meanwhile.
+    // One token comes back in each second that has begun in the meantime.
     const between = (least: number, value: unknown) => {
       expect(Number(value)).toBeGreaterThanOrEqual(least);
       expect(Number(value)).toBeLessThanOrEqual(least + Math.ceil((performance.now() - since) / 1_000));
@@ -161,7 +161,7 @@ describe("two services", () => {
 });
 
 describe("a key that is revoked", () => {
-  it("is told by notification, with nothing that looks for itself", async () => {
+  it("is refused after the notification, without polling", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { service: first, admin, key, id } = await withKey({});
     const second = services.own(await first.again());
@@ -170,7 +170,7 @@ describe("a key that is revoked", () => {
     expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
   });
 
-  it("is refused on all replicas within 5 s: open WebSockets are closed, streams end after a whole line", async () => {
+  it("is refused on all replicas within 5 s; WebSockets are closed, streams end after a whole line", async () => {
     const { service: first, admin, key, id } = await withKey({}, { automine: false });
     const second = services.own(await first.again());
     const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
@@ -190,7 +190,7 @@ describe("a key that is revoked", () => {
     await admin.revoke("tests", id);
     expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
     const ended = await Promise.all(texts);
-    // And what a busy machine adds.
+    // With a margin for a busy machine.
     expect(performance.now() - since).toBeLessThan(5_000);
     for (const text of ended) {
       expect(text).toMatch(/^[^\n]*\n$/);
@@ -201,7 +201,7 @@ describe("a key that is revoked", () => {
       expect(reply.status).toBe(401);
       expect(JSON.parse(reply.text).error).toMatchObject({ reason: "KEY_REVOKED" });
     }
-    // What was accepted goes on (D19).
+    // Accepted submissions go on (D19).
     first.node.mine();
     await first.node.until(({ chain }) => chain.executed.length === 2);
     expect(new Set(first.node.chain.executed)).toEqual(new Set([1, 2].map((user) => hashOf(innerOf(user)))));

@@ -1,4 +1,4 @@
-// Clients that hold what they do not use, send without an end, or send what grows when it is read.
+// Abusive clients: idle connections, endless requests, and bodies that expand in memory.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { CLOSE_CODES } from "@gas-waiver/protocol";
@@ -27,7 +27,7 @@ function rawTo(service: TestService, lines: readonly string[], rest = ""): Socke
 const reasonOf = (text: string) => JSON.parse(text).error.reason;
 let users = 0;
 
-/** Somebody else's request goes its way. */
+/** Checks that a request of another client works. */
 async function expectServed(service: TestService): Promise<void> {
   expect((await service.submit([innerOf(++users)])).map(outcomeOf)).toEqual(["success"]);
 }
@@ -40,8 +40,8 @@ async function metered(service: TestService): Promise<(name: string) => Promise<
   };
 }
 
-describe("connections that ask for nothing", () => {
-  it("200 WebSockets are held and counted, and requests are answered beside them", async () => {
+describe("idle connections", () => {
+  it("200 open WebSockets are counted, and do not affect requests", async () => {
     const service = await services.start();
     const metric = await metered(service);
     const sockets = await Promise.all(Array.from({ length: 200 }, () => TestSocket.open(service)));
@@ -53,7 +53,7 @@ describe("connections that ask for nothing", () => {
     for (const { socket } of sockets) socket.terminate();
   });
 
-  it("WebSockets beyond the key's number: 503, while another key has room, until one is closed", async () => {
+  it("WebSockets above the key's limit: 503 until one is closed, while another key has room", async () => {
     const service = await services.start({ maxKeySockets: 2, maxSockets: 3 });
     const [first] = await Promise.all([TestSocket.open(service), TestSocket.open(service)]);
     const handshake = {
@@ -76,7 +76,7 @@ describe("connections that ask for nothing", () => {
     for (const { socket } of [again, other]) socket.terminate();
   });
 
-  it("connections beyond the limit are closed unheard and counted, and those that are open go on", async () => {
+  it("connections above the limit are closed and counted, and open ones go on", async () => {
     const service = await services.start({ maxConnections: 2 });
     const metric = await metered(service);
     const open = [rawTo(service, []), rawTo(service, [])];
@@ -91,8 +91,8 @@ describe("connections that ask for nothing", () => {
   });
 });
 
-describe("a request that does not end", () => {
-  it("a head is cut with 408", async () => {
+describe("an unfinished request", () => {
+  it("gets 408 if the head does not end", async () => {
     const service = await services.start({ headTimeoutMs: 1_000 });
     const slow = rawTo(service, [...HEAD, "X-More: a"]);
     await expectServed(service);
@@ -100,7 +100,7 @@ describe("a request that does not end", () => {
     expect([reply.status, reasonOf(reply.text)]).toEqual([408, "REQUEST_TOO_SLOW"]);
   });
 
-  it("a body that comes a byte at a time is cut with 408, and what it held is free again", async () => {
+  it("gets 408 if the body comes byte by byte, and frees its memory", async () => {
     const limits = { headTimeoutMs: 1_000, bodyTimeoutMs: 1_000, maxBodyBytes: 60_000, maxHeldBytes: 65_536 };
     const service = await services.start(limits);
     const slow = rawTo(service, [...HEAD, "Content-Length: 50000", "", ""], "{");
@@ -108,13 +108,13 @@ describe("a request that does not end", () => {
     const reply = await replyFrom(slow);
     clearInterval(dripping);
     expect([reply.status, reasonOf(reply.text)]).toEqual([408, "REQUEST_TOO_SLOW"]);
-    // It has no room beside the other, which may have a moment until it is gone.
+    // It finds no room beside the first one, which takes a moment to end.
     const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
     while ((await service.post(body)).status === 503);
     await expectServed(service);
   });
 
-  it("a frame closes its WebSocket with 1008", async () => {
+  it("closes its WebSocket with 1008", async () => {
     const service = await services.start({ headTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
     const slow = await TestSocket.open(service);
     slow.socket.send('{"id":1,', { fin: false });
@@ -125,12 +125,12 @@ describe("a request that does not end", () => {
   });
 });
 
-describe("bodies that together are too large", () => {
-  it("find no room: 503, while another key has room, until the first is gone", async () => {
+describe("bodies that are too large together", () => {
+  it("get 503 until the first is gone, while another key has room", async () => {
     const service = await services.start({ maxBodyBytes: 40_000, maxHeldBytes: 100_000 });
     const first = rawTo(service, [...HEAD, "Content-Length: 40000", "", ""], "{");
     const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
-    // The first one's bytes arrive when they arrive.
+    // Repeats until the bytes of the first one have arrived.
     let reply = await service.post(body);
     while (reply.status === 200) reply = await service.post(body);
     expect([reply.status, reasonOf(reply.text)]).toEqual([503, "BODIES_AT_CAPACITY"]);
@@ -142,7 +142,7 @@ describe("bodies that together are too large", () => {
     await expectServed(service);
   });
 
-  it("a stranger's, where there is no path, is not read at all", async () => {
+  it("are not read without a key on an unknown path", async () => {
     const service = await services.start();
     const stranger = rawTo(service, [
       "POST /v1/nothing HTTP/1.1",
@@ -156,7 +156,7 @@ describe("bodies that together are too large", () => {
     expect([reply.status, reasonOf(reply.text)]).toEqual([404, "NO_SUCH_PATH"]);
   });
 
-  it("a batch of the largest transactions is taken whole", async () => {
+  it("are accepted as one batch of the largest transactions", async () => {
     const service = await services.start({}, { automine: false });
     const data = new Uint8Array(131_072);
     data.set(APPROVE);
@@ -168,8 +168,8 @@ describe("bodies that together are too large", () => {
   });
 });
 
-describe("a body in pieces of one byte", () => {
-  it("is as good as any other", async () => {
+describe("a body in chunks of one byte", () => {
+  it("is read like any other", async () => {
     const service = await services.start();
     const transaction = innerOf(++users);
     const body = JSON.stringify({ transactions: [transaction] });
@@ -182,8 +182,8 @@ describe("a body in pieces of one byte", () => {
   });
 });
 
-describe("a body in very many pieces of one byte", () => {
-  it("is refused before its end, and the connection closed", async () => {
+describe("a body in very many chunks of one byte", () => {
+  it("is refused before its end, and its connection closed", async () => {
     const service = await services.start();
     const socket = rawTo(service, [...HEAD, "Transfer-Encoding: chunked", "", ""]);
     socket.write("1\r\n \r\n".repeat(20_000));
@@ -194,7 +194,7 @@ describe("a body in very many pieces of one byte", () => {
   });
 });
 
-describe("JSON that grows when it is read", () => {
+describe("JSON that expands in memory", () => {
   const shared = services.shared();
 
   it.each([
@@ -202,7 +202,7 @@ describe("JSON that grows when it is read", () => {
     ["arrays", "[],", "[]"],
     ["numbers", "0,", "0"],
     ["depth", "[", `${"]".repeat(300_000)}0`],
-  ])("of very many %s: 400, and an error frame", async (_, one, last) => {
+  ])("of very many %s: 400 over HTTP, and an error frame over WebSocket", async (_, one, last) => {
     const service = shared();
     const many = `[${one.repeat(300_000)}${last}]`;
     const reply = await service.post(`{"transactions":${many}}`);
@@ -218,7 +218,7 @@ describe("JSON that grows when it is read", () => {
   it.each([
     ["a lone surrogate", '"\\ud800"', "PARSE_ERROR/INVALID_HEX"],
     ["a text of a million characters", `"${"z".repeat(1_000_000)}"`, "PARSE_ERROR/INVALID_HEX"],
-  ])("%s is that line's error", async (_, transaction, outcome) => {
+  ])("in a transaction, %s: an error in its line", async (_, transaction, outcome) => {
     const reply = await shared().post(`{"transactions":[${transaction}]}`);
     expect(outcomeOf(JSON.parse(reply.text))).toBe(outcome);
   });
@@ -227,13 +227,13 @@ describe("JSON that grows when it is read", () => {
     ["beyond all numbers", "1e400"],
     ["of 100,000 digits", "9".repeat(100_000)],
     ["below all numbers", "-1e-400"],
-  ])("a number %s in the place of a transaction: 400", async (_, number) => {
+  ])("a number %s in place of a transaction: 400", async (_, number) => {
     const reply = await shared().post(`{"transactions":[${number}]}`);
     expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);
     expect(reply.text.length).toBeLessThan(1_000);
   });
 
-  it("a lone surrogate as the id of a request comes back as it was", async () => {
+  it("a lone surrogate in a request's id comes back unchanged", async () => {
     const client = await TestSocket.open(shared());
     client.send('{"id":"\\ud800","watch":[]}');
     expect(await client.next()).toEqual({ request: "\ud800", done: true });
@@ -246,14 +246,14 @@ describe("JSON that grows when it is read", () => {
 describe("a WebSocket that sends", () => {
   const shared = services.shared();
 
-  it("a frame in very many pieces is closed with 1008", async () => {
+  it("a frame in very many chunks is closed with 1008", async () => {
     const client = await TestSocket.open(shared());
     for (let i = 0; i < 5_000; i++) client.socket.send("x", { fin: false });
     expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
     await expectServed(shared());
   });
 
-  it("a frame in pieces of nothing is closed with 1008, and told why", async () => {
+  it("a frame in empty fragments is closed with 1008 and a reason", async () => {
     const client = await TestSocket.open(shared());
     const why = once(client.socket, "close");
     client.socket.send("x", { fin: false });
@@ -263,7 +263,7 @@ describe("a WebSocket that sends", () => {
     await expectServed(shared());
   });
 
-  it("pings without an end is closed with 1008, and told why", async () => {
+  it("endless pings is closed with 1008 and a reason", async () => {
     const client = await TestSocket.open(shared());
     const why = once(client.socket, "close");
     for (let i = 0; i < 2_000; i++) client.socket.ping("x".repeat(125), true, () => {});

@@ -1,4 +1,4 @@
-// What survives: clients that go away, the database, the service itself.
+// Submissions survive the end of their client, of the database, and of the service.
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
@@ -8,8 +8,8 @@ import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
 const services = testServices();
 
-describe("a client that goes away", () => {
-  it("cancels nothing (D19)", async () => {
+describe("a client that leaves", () => {
+  it("cancels no submission (D19)", async () => {
     const service = await services.start({}, { automine: false });
     const nodeAnswer = deferred();
     service.node.onSends({ kind: "later", after: nodeAnswer.promise });
@@ -26,11 +26,11 @@ describe("a client that goes away", () => {
   });
 });
 
-describe("a service whose store is away when its lanes start", () => {
-  it("starts them when it is back", async () => {
+describe("a service whose database is away when its lanes start", () => {
+  it("starts them when the database is back", async () => {
     const first = await services.start();
     await first.server.close();
-    // Each start writes its lane twice: when it makes itself known, and when the lane begins.
+    // Each start writes its lane twice: when it registers the lane, and when it acquires the lease.
     await first.query(`create sequence writes`);
     await first.query(`create function fail() returns trigger language plpgsql as $$ begin
       if nextval('writes') = 2 then raise exception using errcode = 'admin_shutdown'; end if;
@@ -46,7 +46,7 @@ describe("a service whose store is away when its lanes start", () => {
 });
 
 describe("a service that is closed", () => {
-  it("answers the lines that wait, ends soon, and the next one on the same store carries on", async () => {
+  it("answers open lines and ends soon, and the next service on the same store goes on", async () => {
     const changes = { rpcTimeoutMs: 600_000, shutdownMs: 300 };
     const service = await services.start(changes, { automine: false });
     service.node.onSends({ kind: "silence", carriedOut: false });
@@ -54,7 +54,7 @@ describe("a service that is closed", () => {
     await service.node.until(({ sent }) => sent.length === 1);
     const since = performance.now();
     await service.server.close();
-    // Soon, and what a busy machine adds; the node's own limit is far away.
+    // With a margin for a busy machine; a call of the node would take far longer.
     expect(performance.now() - since).toBeLessThan(15_000);
     const [line] = await lines;
     expect(outcomeOf(line)).toBe("TIMEOUT/OUTCOME_UNKNOWN");
@@ -70,12 +70,12 @@ describe("a service that is closed", () => {
     expect(new Set(service.node.sent).size).toBe(1);
   });
 
-  it("may be closed twice, and at once after its start", async () => {
+  it("may be closed twice, and right after its start", async () => {
     const service = await services.start();
     await Promise.all([service.server.close(), service.server.close()]);
   });
 
-  it("waits for a broadcast under way, and for inclusion no longer", async () => {
+  it("waits for a broadcast in flight, and not for inclusion", async () => {
     const service = await services.start({}, { automine: false });
     const lines = service.submit([innerOf(1)], { query: "?wait=included" });
     await service.node.until(({ chain }) => chain.waiting.length === 1);
@@ -84,8 +84,8 @@ describe("a service that is closed", () => {
   });
 });
 
-describe("a database that goes away", () => {
-  it("is 503 UNAVAILABLE with Retry-After, and works again when it is back", async () => {
+describe("a database that is away", () => {
+  it("makes requests fail with 503 UNAVAILABLE and Retry-After until it is back", async () => {
     const service = await services.start();
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
     await services.postgres.halt();
@@ -98,7 +98,7 @@ describe("a database that goes away", () => {
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("while a line waits: the line is answered all the same, and the work completes", async () => {
+  it("does not keep an open line from its answer, nor the submission from completing", async () => {
     const service = await services.start({ rpcTimeoutMs: 300 }, { automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)]);
@@ -110,7 +110,7 @@ describe("a database that goes away", () => {
 });
 
 describe("a service that is killed", () => {
-  it("between accept and broadcast: the next one executes it exactly once", async () => {
+  it("between accept and broadcast is replaced by one that executes the transaction exactly once", async () => {
     const node = await ScriptedNode.start();
     node.onSends({ kind: "silence", carriedOut: false });
     const databaseUrl = await services.postgres.createDatabase();

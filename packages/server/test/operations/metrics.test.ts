@@ -4,7 +4,7 @@ import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "
 
 const services = testServices();
 
-/** The samples of `GET /metrics`, by name and labels as they stand there. */
+/** @returns the samples of `GET /metrics`, by their names with labels. */
 async function scrape(url: string): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`);
   expect(response.status).toBe(200);
@@ -24,7 +24,7 @@ async function metered(service: TestService): Promise<() => Promise<Map<string, 
 }
 
 describe("the metrics", () => {
-  it("count what was accepted, answered by code, refused whole, and said by the node", async () => {
+  it("count accepted submissions, lines by code, refused requests, and the node's answers", async () => {
     const service = await services.start({ maxBatchSize: 10 });
     const read = await metered(service);
     service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
@@ -45,15 +45,15 @@ describe("the metrics", () => {
     expect(metrics.get('gas_waiver_node_answers_total{meaning="refused"}')).toBe(1);
   });
 
-  it("show each lane: whether it takes work, how much waits in it, and for how long", async () => {
+  it("show for each lane whether it takes work, the length of its queue, and the longest wait", async () => {
     const service = await services.start({ waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 100 });
     await service.node.close();
     await service.submit([1, 2, 3].map((user) => innerOf(user)));
     await service.query("update unfinished set accepted_at = now() - interval '1 minute'");
-    // One that finds the store like this when it starts.
+    // A service that starts on this store.
     const next = services.own(await service.again());
     await next.submit([innerOf(4)]);
-    // It has looked at its lanes when this is answered.
+    // The answer comes after a refresh of the lanes.
     await next.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
     const metrics = await (await metered(next))();
     const of = (metric: string) =>
@@ -66,7 +66,7 @@ describe("the metrics", () => {
     expect(of("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
   });
 
-  it("are not on the port of the customers, and nothing else is on theirs", async () => {
+  it("have a port of their own, with nothing else on it", async () => {
     const service = await services.start();
     const { url, port } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
     expect((await service.call("GET", "/metrics")).status).toBe(404);

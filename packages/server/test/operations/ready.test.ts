@@ -1,4 +1,4 @@
-// Can the service do its work? (D24)
+// GET /v1/ready: whether the service can do its work (D24).
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
@@ -12,7 +12,7 @@ async function readyOf(service: TestService) {
 }
 
 describe("GET /v1/ready", () => {
-  it("is 200 when store, node and a waiver are there", async () => {
+  it("answers 200 when store, node and a waiver can be used", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     expect(await readyOf(service)).toEqual({
@@ -24,7 +24,7 @@ describe("GET /v1/ready", () => {
     });
   });
 
-  it("is 503 and names the node when that is away", async () => {
+  it("answers 503 and names the node while the node is away", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     await service.node.close();
@@ -32,7 +32,7 @@ describe("GET /v1/ready", () => {
     expect([status, body.ready, body.parts.store.ok, body.parts.chain.ok]).toEqual([503, false, true, false]);
   });
 
-  it("is 503 when no lane takes work", async () => {
+  it("answers 503 when no lane takes work", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     await service.query("update lanes set state = 'draining'");
@@ -40,7 +40,7 @@ describe("GET /v1/ready", () => {
     expect([status, body.ready, body.parts.waivers]).toMatchObject([503, false, { ok: false, usable: 0 }]);
   });
 
-  it("needs a key, as everything but health does", async () => {
+  it("needs an API key, like every route but health", async () => {
     const service = await services.start();
     const reply = await service.call("GET", "/v1/ready");
     expect(reply.status).toBe(401);

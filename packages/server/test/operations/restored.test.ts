@@ -1,4 +1,4 @@
-// A store that knows less than the chain: an old backup was restored. The chain is right, and nothing fails wrongly.
+// A store that is older than the chain, from a backup: the chain decides, and no executed submission fails.
 import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
@@ -9,10 +9,10 @@ const INCLUDED = { query: "?wait=included" };
 const users = [1, 2, 3, 4];
 const batch = users.map((user) => innerOf(user));
 
-/** A service that has executed the batch and ended; its store is put back to when all of it was queued or signed. */
+/** Executes a batch, closes the service, and sets the store back to when the batch was queued or signed. */
 async function restored(state: "queued" | "signed"): Promise<TestService> {
   const service = await services.start();
-  // What leaves the table is kept aside, as a backup would have it.
+  // A trigger keeps a copy of the rows that leave the table, as a backup would have them.
   await service.query(`
     create table backup (like unfinished);
     create function back_up() returns trigger language plpgsql as $$
@@ -34,7 +34,7 @@ const allIncluded = "select from submissions having bool_and(state = 'included')
 
 describe("a store restored from an old backup", () => {
   it.each(["queued", "signed"] as const)(
-    "that has as %s what the chain executed: the sweep at the start settles it",
+    "with executed submissions as %s: the sweep at the start reconciles them",
     async (state) => {
       const service = await restored(state);
       const sent = service.node.sent.length;
@@ -48,10 +48,10 @@ describe("a store restored from an old backup", () => {
     },
   );
 
-  it("does not give up what has waited too long by its clock, but was executed", async () => {
+  it("does not fail a submission that was executed, however long it has waited by the store's clock", async () => {
     const service = await restored("queued");
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
-    // The node is away at the start: nobody can know yet.
+    // The node is away at the start, so the service cannot know yet.
     await service.node.close();
     const next = services.own(await service.again({ maxQueueMs: 60_000, requestTimeoutMs: 1_500 }));
     expect((await next.submit([innerOf(9)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
@@ -61,7 +61,7 @@ describe("a store restored from an old backup", () => {
     expect(service.node.chain.executed).toEqual([...batch, innerOf(9)].map(hashOf));
   });
 
-  it("gives up what has waited too long and was not executed", async () => {
+  it("fails a submission that has waited too long and was not executed", async () => {
     const service = await restored("queued");
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
     service.node.chain.reorg(service.node.chain.height);
@@ -75,7 +75,7 @@ describe("a store restored from an old backup", () => {
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(9))]);
   });
 
-  it("does not confuse a nonce that was used by another way: NONCE_TOO_LOW where the InnerTx never ran", async () => {
+  it("fails a submission with NONCE_TOO_LOW if another transaction used its nonce", async () => {
     const service = await restored("queued");
     const rival = innerOf(5, 0, { gasLimit: 90_000n });
     service.node.chain.setNonce(userAddress(5), 1n);
@@ -87,7 +87,7 @@ describe("a store restored from an old backup", () => {
 });
 
 describe("the doctor", () => {
-  it("says what it found and changes nothing; with repair, it settles what no service works", async () => {
+  it("reports findings without changes; with repair, it reconciles lanes that no service works", async () => {
     const service = await restored("signed");
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
     const [dry] = await admin.examine(service.node.url, { repair: false });
@@ -106,7 +106,7 @@ describe("the doctor", () => {
     await admin.close();
   });
 
-  it("leaves a lane that a service works to the service", async () => {
+  it("does not repair a lane that a service works", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
@@ -116,7 +116,7 @@ describe("the doctor", () => {
     await admin.close();
   });
 
-  it("refuses a node on another chain: what that says of nonces is nothing", async () => {
+  it("refuses a node on another chain, whose nonces mean nothing here", async () => {
     const service = await restored("signed");
     service.node.chain.genesisHash = hashOf(innerOf(1));
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });

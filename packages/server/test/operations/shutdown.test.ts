@@ -1,4 +1,4 @@
-// The end of the service: what is signed is finished, nothing new is taken, and nothing takes too long.
+// The shutdown: signed submissions are finished, new requests are refused, and nothing takes too long.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ function gate() {
 }
 
 describe("a service that is closed", () => {
-  it("finishes the batch that is on the wire, and answers its lines; what is queued stays for the next", async () => {
+  it("finishes the batch on the wire and answers its lines, and leaves the queue to the next service", async () => {
     const service = await services.start({ maxBatchSize: 300, shutdownMs: 20_000 });
     const { after, open } = gate();
     service.node.once({ kind: "later", after });
@@ -39,7 +39,7 @@ describe("a service that is closed", () => {
     expect(new Set(next.node.sent).size).toBe(300);
   });
 
-  it("refuses what comes meanwhile, with 503 and Retry-After", async () => {
+  it("refuses further requests with 503 and Retry-After", async () => {
     const service = await services.start({ shutdownMs: 20_000 });
     const { after, open } = gate();
     service.node.once({ kind: "later", after });
@@ -59,7 +59,7 @@ describe("a service that is closed", () => {
   it.each([
     ["sends", ["eth_sendRawTransaction"]],
     ["everything", undefined],
-  ])("is not held longer than shutdownMs and a moment by a node that hangs on %s", async (_, methods) => {
+  ])("ends soon after shutdownMs even if the node hangs on %s", async (_, methods) => {
     const service = await services.start({ shutdownMs: 300, rpcTimeoutMs: 600_000 }, { automine: false });
     await service.submit([innerOf(1)]);
     service.node.script = (arrival) =>
@@ -72,7 +72,7 @@ describe("a service that is closed", () => {
     if (methods !== undefined) await service.node.until(({ sent }) => sent.length > before);
     const since = performance.now();
     await service.server.close();
-    // A moment, and what a busy machine adds; the node's own limit is far away.
+    // With a margin for a busy machine; a call of the node would take far longer.
     expect(performance.now() - since).toBeLessThan(15_000);
     expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_BROADCAST|OUTCOME_UNKNOWN)$/);
   });
@@ -80,20 +80,20 @@ describe("a service that is closed", () => {
   it.each([
     ["has asked for nothing", ""],
     ["has sent half a request", "POST /v1/submit HTTP/1.1\r\nHost: localhost\r\nContent-Len"],
-  ])("is not held up by a client that %s", async (_, sent) => {
+  ])("does not wait for a client that %s", async (_, sent) => {
     const service = await services.start();
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
     await once(socket, "connect");
     socket.write(sent);
-    // One answer on another connection: the service has seen what came before.
+    // After this answer on another connection, the service has read what the client sent.
     await service.call("GET", "/v1/health");
     const ended = once(socket, "close");
     await service.server.close();
     await ended;
   });
 
-  it("before its node was ever there: ends at once", async () => {
+  it("ends at once if its node was never there", async () => {
     const service = await services.start();
     await service.server.close();
     await service.node.close();
@@ -103,7 +103,7 @@ describe("a service that is closed", () => {
     await keys;
   });
 
-  it("leaves its lanes to a process that starts at once, whatever the lease", async () => {
+  it("hands its lanes to a process that starts at once, before the lease would expire", async () => {
     const service = await services.start({ leaseMs: 600_000 });
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.close();
