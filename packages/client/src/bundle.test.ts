@@ -5,10 +5,10 @@ import { build, type Rollup } from "vite";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** There is no such file: the test says what is in it. */
+/** The name of the bundle's entry. The test gives its text; there is no such file. */
 const ENTRY = join(ROOT, "src", "bundled.ts");
 
-/** What a bundler for browsers makes of these imports: its size, and the modules in it or left outside. */
+/** Bundles these imports for browsers. Returns the size, and the modules in the bundle or left outside. */
 async function bundleOf(code: string): Promise<{ readonly gzipped: number; readonly modules: string[] }> {
   const result = await build({
     root: ROOT,
@@ -46,24 +46,24 @@ describe("a bundle", () => {
     expect(gzipped).toBeLessThan(15_000);
   });
 
-  it("of everything but the adapters has no wallet library and no cryptography in it", async () => {
+  it("of the main entry has no wallet library and no cryptography", async () => {
     const { modules, gzipped } = await bundleOf('export * from "./index.js";');
     expect(modules.some((id) => id.endsWith("/submit.ts"))).toBe(true);
     expect(modules.filter((id) => HEAVY.test(id))).toEqual([]);
     expect(gzipped).toBeLessThan(15_000);
   });
 
-  it("of everything but the adapters has no descriptions of the wire in it", async () => {
+  it("of the main entry has no descriptions of the wire", async () => {
     const { modules } = await bundleOf('export * from "./index.js";');
     expect(modules.filter((id) => /\/(?:description|schema)\//.test(id))).toEqual([]);
   });
 
-  it("of the part for waiver keys has the cryptography, which the other shows to be absent", async () => {
+  it("of the self-hosted entry has the cryptography, so its absence above is no blind spot of the test", async () => {
     const { modules } = await bundleOf('export * from "./selfHosted.js";');
     expect(modules.some((id) => HEAVY.test(id))).toBe(true);
   });
 
-  it("leaves out what is not used", async () => {
+  it("leaves out functions that are not imported", async () => {
     const { modules } = await bundleOf('export { health } from "./index.js";');
     expect(modules.filter((id) => /\/(?:submit|wait|ndjson)\.ts$/.test(id))).toEqual([]);
   });

@@ -120,7 +120,7 @@ describe("submit", () => {
     }
   });
 
-  it("gives a line while the answer is still open, and takes a last one without newline", async () => {
+  it("yields a line while the answer is still open, and accepts a last line without newline", async () => {
     let finish: () => void = () => undefined;
     const [first, second] = LINES.map(encodeResultLine);
     const url = await serviceWith((_, response) => {
@@ -165,7 +165,7 @@ describe("submit", () => {
 });
 
 describe("errors", () => {
-  it("says what the service refused and when to come again", async () => {
+  it("tells the service's refusal and the pause that it asks for", async () => {
     const retryAfter = ["7", "x", new Date(Date.now() + 60_000).toUTCString()];
     const url = await serviceWith((_, response) => {
       response.writeHead(429, { "retry-after": retryAfter.shift() });

@@ -37,7 +37,7 @@ describe("wrap", () => {
     expect(recoverSender(wrapper)).toEqual(privateKeyToAddress(hexToBytes(KEY)));
   });
 
-  it("gives the same for a key in bytes, and for what viem and ethers sign with it", async () => {
+  it("gives the same wrapper for a key in bytes, and for signatures of viem and ethers", async () => {
     const wrapper = await wrap(inner, { privateKey: KEY }, place);
     const signers = [
       { privateKey: hexToBytes(KEY) },
@@ -53,7 +53,7 @@ describe("wrap", () => {
       expect(await wrap(inner, signer, { nonce: 4n, chainId: 2201n })).toBe(wrapper);
   });
 
-  it("gives more gas for checking where validators ask for it", async () => {
+  it("adds the verification gas that the caller gives", async () => {
     const [less, more] = await Promise.all(
       [0n, 10n].map(async (verificationGas) =>
         decodeTransaction(hexToBytes(await wrap(inner, { privateKey: KEY }, { ...place, verificationGas }))),
@@ -73,7 +73,7 @@ describe("wrap", () => {
     await expect(wrap(strange, { privateKey: KEY }, place)).rejects.toMatchObject({ reason });
   });
 
-  it("takes a waiver account, and gives the same wrapper as with its key", async () => {
+  it("takes a waiver account, and gives the same wrapper as with the key itself", async () => {
     const signingKey = new SigningKey(KEY);
     const address = bytesToHex(privateKeyToAddress(hexToBytes(KEY)));
     const accounts = [
@@ -94,7 +94,7 @@ describe("wrap", () => {
     });
   });
 
-  it("refuses what is no signature", async () => {
+  it("refuses a signature that no key can have made", async () => {
     const sign = () => ({ r: "0x00", s: "0x00", yParity: 0 });
     await expect(wrap(inner, { sign }, place)).rejects.toMatchObject({ name: "ProtocolError" });
   });
@@ -116,7 +116,7 @@ describe("broadcast", () => {
     expect(seen).toMatchObject([{ method: "eth_sendRawTransaction", params: [inner] }]);
   });
 
-  it("takes it for sent when the node has it already", async () => {
+  it("succeeds when the node already has the wrapper", async () => {
     const known = answering({ error: { code: -32000, message: "already known" } });
     expect(await broadcast(URL_WITH_KEY, inner, known)).toBe(hashOf(inner));
   });
@@ -127,7 +127,7 @@ describe("broadcast", () => {
     await expect(broadcast(URL_WITH_KEY, inner, refused)).rejects.toMatchObject(error);
   });
 
-  it("takes no other refusal for sent because it holds the same words", async () => {
+  it("does not take 'unknown transaction type' for a known transaction", async () => {
     const refused = answering({ error: { code: -32000, message: "unknown transaction type" } });
     const error = { name: "NodeRefusedError", kind: "disputed" };
     await expect(broadcast(URL_WITH_KEY, inner, refused)).rejects.toMatchObject(error);
@@ -138,7 +138,7 @@ describe("broadcast", () => {
     await expect(broadcast(URL_WITH_KEY, inner, answering(body, 502))).rejects.toMatchObject(error);
   });
 
-  it("tells a node that was not reached from one that may have it, without its address's secrets", async () => {
+  it("tells a node that was not reached from one that may have the wrapper, and keeps the secrets in its address", async () => {
     const failing = (error: Error) => ({ fetch: () => Promise.reject(error) });
     const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
     const never = await broadcast(URL_WITH_KEY, inner, failing(refused)).catch((error: Error) => error);

@@ -22,7 +22,7 @@ describe("a policy (D4)", () => {
     expect(check([], TOKEN, NOTHING)).toBe("target not allowed");
   });
 
-  it("permits any calldata of a target without selectors, also none", () => {
+  it("permits any calldata of a target without selectors, empty calldata included", () => {
     for (const data of [TRANSFER, NOTHING, SELECTOR.subarray(0, 3)]) {
       expect(check([{ address: TOKEN }], TOKEN, data)).toBe("allowed");
     }
@@ -97,7 +97,7 @@ describe("a policy (D4)", () => {
 });
 
 describe("assertVerdict", () => {
-  it("names the target, the selector and whose policy it is", () => {
+  it("names the target, the selector and the policy", () => {
     const target = bytesToHex(TOKEN);
     expect(
       refusal(() => assertVerdict("target not allowed", TOKEN, TRANSFER, "the policy of X")),

@@ -144,7 +144,7 @@ describe("assertInnerTx", () => {
     });
   });
 
-  it("says whose policy it was", () => {
+  it("names the policy that refused", () => {
     expect(refused(inner(legacy({ to: USER })), { policyName: "the scope of this key" }).message).toContain(
       "the scope of this key",
     );
@@ -153,7 +153,7 @@ describe("assertInnerTx", () => {
   it.each([
     [[], "TARGET_NOT_ALLOWED"],
     [[{ address: TOKEN, selectors: [] }], "SELECTOR_NOT_ALLOWED"],
-  ])("refuses what the scope of the sender does not hold, however wide the policy (D25)", (scope, reason) => {
+  ])("refuses a call outside the sender's scope, however wide the policy (D25)", (scope, reason) => {
     const changes = { scope: compilePolicy(scope), scopeName: "the scope of this key" };
     const error = refused(inner(legacy()), changes);
     expect(error.reason).toBe(reason);
@@ -162,7 +162,7 @@ describe("assertInnerTx", () => {
     expect(refused(inner(legacy()), narrow).message).toContain("the waiver's policy");
   });
 
-  // The rules in the order of D3. Each pair is broken at once, and the earlier one is reported.
+  // The rules in the order of D3. Of two broken at once, the earlier one is reported.
   const low = { gasLimit: 1n };
   const high = { gasLimit: 10_000_001n };
   const breaking: [string, Parameters<typeof legacy>[0], Partial<InnerTxRules>][] = [

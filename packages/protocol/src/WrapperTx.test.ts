@@ -19,6 +19,7 @@ import { MARKER_ADDRESS } from "./network.js";
 import { recoverSender, signingHash } from "./SignedTransaction.js";
 import { assembleWrapperTx, signWrapperTx, signWrapperTxWithKey, wrapInnerTx } from "./WrapperTx.js";
 import { privateKeyAccount } from "./waiverAccount.js";
+import { mismatchedAccount } from "./waiverAccountContract.test-support.js";
 
 const inner = decodeInnerTx(byUser(legacy()).raw);
 
@@ -42,7 +43,7 @@ describe("wrapInnerTx (D5)", () => {
     },
   );
 
-  it("has gas for the inner, for its own intrinsic gas and for verification: 50,000 unless told otherwise", () => {
+  it("has gas for the inner, for its own intrinsic gas and for verification: 50,000 by default", () => {
     const wrapper = wrapInnerTx(inner, { nonce: 0n });
     expect(wrapper.gasLimit).toBe(inner.gasLimit + intrinsicGas(wrapper) + 50_000n);
     expect(wrapInnerTx(inner, { nonce: 0n, verificationGas: 0n }).gasLimit).toBe(wrapper.gasLimit - 50_000n);
@@ -66,7 +67,7 @@ describe("signWrapperTx", () => {
   });
 
   it("never returns a wrapper that another key has signed (D33)", async () => {
-    const account = { ...privateKeyAccount(USER_KEY), address: WAIVER };
+    const account = mismatchedAccount(WAIVER, USER_KEY);
     const error = await refusalOf(signWrapperTx(inner, account, { nonce: 7n }));
     expect(error.reason).toBe("WRAPPER_INVALID_SIGNATURE");
     expect(error.values).toEqual({ waiver: bytesToHex(WAIVER), recovered: bytesToHex(USER) });

@@ -66,7 +66,7 @@ describe("decodeTransaction", () => {
       "the highest nonce, gas and value",
       legacy({ nonce: 2n ** 64n - 2n, gasLimit: 2n ** 64n - 1n, value: 2n ** 256n - 1n }),
     ],
-  ])("gives back %s", (_, tx) => {
+  ])("decodes the encoding of %s", (_, tx) => {
     const signed = byUser(tx);
     expect(decodeTransaction(signed.raw)).toEqual(signed);
   });

@@ -20,7 +20,7 @@ type Eip1559 = Extract<UnsignedTransaction, { type: "eip1559" }>;
 
 const call = { nonce: 0n, gasLimit: 100_000n, to: TOKEN, value: 0n, data: TRANSFER };
 
-/** A gas-waived transfer that keeps every rule, unless told otherwise. */
+/** A gas-waived transfer that keeps every rule, but for the given fields. */
 export function legacy(fields: Partial<Legacy> = {}): Legacy {
   return { type: "legacy", chainId: CHAIN_ID, gasPrice: 0n, ...call, ...fields };
 }
@@ -50,7 +50,7 @@ function refusedBy(thrown: unknown): ProtocolError {
   throw new Error(`expected a ProtocolError, got ${thrown}`, { cause: thrown });
 }
 
-/** The ProtocolError that a call throws; the test fails where it throws nothing or anything else. */
+/** Returns the ProtocolError that a call throws. The test fails if it throws nothing or anything else. */
 export function refusal(run: () => unknown): ProtocolError {
   let thrown: unknown;
   try {
@@ -61,7 +61,7 @@ export function refusal(run: () => unknown): ProtocolError {
   return refusedBy(thrown);
 }
 
-/** The same for a promise. */
+/** Returns the ProtocolError that a promise rejects with. The test fails if it does not. */
 export async function refusalOf(pending: Promise<unknown>): Promise<ProtocolError> {
   const thrown: unknown = await pending.then(
     () => undefined,

@@ -11,16 +11,19 @@ describe("wasNeverSent", () => {
     "EHOSTUNREACH",
     "ENETUNREACH",
     "UND_ERR_CONNECT_TIMEOUT",
-  ])("is sure where no connection was made: %s", (code) => {
+  ])("is true where no connection was made: %s", (code) => {
     expect(wasNeverSent(failing(code))).toBe(true);
     expect(wasNeverSent(new TypeError("fetch failed", { cause: failing(code) }))).toBe(true);
   });
 
-  it.each(["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"])("is not sure after %s", (code) => {
-    expect(wasNeverSent(failing(code))).toBe(false);
-  });
+  it.each(["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"])(
+    "is false after %s, which may come after the request was sent",
+    (code) => {
+      expect(wasNeverSent(failing(code))).toBe(false);
+    },
+  );
 
-  it("is not sure of what is no error", () => {
+  it("is false for a value that is not an error", () => {
     expect(wasNeverSent("ECONNREFUSED")).toBe(false);
     expect(wasNeverSent(undefined)).toBe(false);
   });

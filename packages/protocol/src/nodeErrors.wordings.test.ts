@@ -1,10 +1,10 @@
-// What nodes say, word for word, and what it means to us: one row a wording.
+// The wordings of nodes with their verdicts: one row a wording.
 import { describe, expect, it } from "vitest";
 import { classifySendError, type SendVerdictKind as Kind } from "./nodeErrors.js";
 
 const said = (message: string, code = -32_000) => classifySendError({ code, message });
 
-/** The node has these bytes already: success. */
+/** Wordings of a node that already has these bytes, which is success. */
 const ACCEPTED = [
   ["geth", "already known"],
   ["geth, old", "known transaction: 0x12"],
@@ -18,7 +18,7 @@ const ACCEPTED = [
   ["a gateway", "transaction already exists"],
   ["a gateway", "already in the pool"],
 ];
-/** Something else has the nonce in the pool, and a gas price of 0 replaces nothing. */
+/** Wordings of a pool with another transaction under the nonce, which a gas price of 0 cannot replace. */
 const OCCUPIED = [
   ["geth", "replacement transaction underpriced"],
   ["geth", "replacement transaction underpriced: new tx gas fee cap 0 <= 0 queued"],
@@ -45,7 +45,7 @@ const NONCE_GAP = [
   ["cosmos/evm", "invalid nonce; got 10, expected 9: invalid sequence"],
   ["Cosmos SDK", "account sequence mismatch, expected 9, got 10: incorrect account sequence"],
 ];
-/** Pool full, rate limited: surely not taken, and may be later. */
+/** Wordings of a node that has not taken the wrapper and may do so later: its pool is full, or a rate is exceeded. */
 const NOT_NOW = [
   ["geth", "txpool is full"],
   ["geth", "account limit exceeded: pooled 16 txs"],
@@ -58,7 +58,7 @@ const NOT_NOW = [
   ["a gateway", "Too Many Requests"],
   ["a gateway", "request limit reached"],
 ];
-/** It wants to be paid: it knows nothing of waivers, or not of this one. */
+/** Wordings of a node that wants to be paid: it knows no waivers, or not this one. */
 const UNUSABLE = [
   ["geth", "transaction underpriced: gas tip cap 0, minimum needed 1"],
   ["geth", "max fee per gas less than block base fee: address 0x12, maxFeePerGas: 0, baseFee: 7"],
@@ -70,7 +70,7 @@ const UNUSABLE = [
   ["cosmos/evm", "insufficient fee: provided 0, required 1"],
   ["cosmos/evm", "gas price (0) below the minimum global fee"],
 ];
-/** The InnerTx carries a value that its sender does not have. */
+/** Wordings for an InnerTx that carries a value which its sender does not have. */
 const FUNDS = [
   ["geth", "insufficient funds for gas * price + value: balance 0, tx cost 1, overshot 1"],
   ["erigon", "insufficient funds"],
@@ -78,7 +78,7 @@ const FUNDS = [
   ["anvil", "Insufficient funds for gas * price + value"],
   ["cosmos/evm", "sender balance < tx cost (0 < 1): insufficient funds"],
 ];
-/** Refused for a rule in words that we do not know, or something else: looked up, and a refusal when heard again. */
+/** Wordings outside the table: the lane looks the wrapper up, and takes the same answer a second time as a refusal. */
 const DISPUTED = [
   ["geth", "intrinsic gas too low: gas 1, minimum needed 21000"],
   ["geth", "exceeds block gas limit"],
@@ -103,19 +103,19 @@ const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
 ];
 
 describe.each(TABLE)("%s", (kind, rows) => {
-  it.each(rows)("is what %s means by %j", (_node, message = "") => {
+  it.each(rows)("is the meaning of %s's %j", (_node, message = "") => {
     expect(said(message).kind).toBe(kind);
   });
 });
 
 describe("refused for funds", () => {
-  it.each(FUNDS)("is what %s means by %j", (_node, message = "") => {
+  it.each(FUNDS)("is the meaning of %s's %j", (_node, message = "") => {
     expect(said(message)).toMatchObject({ kind: "refused", reason: "INSUFFICIENT_BALANCE" });
   });
 });
 
 describe("the code for an exceeded limit", () => {
-  it("is no refusal, whatever the words; but words that are known count more", () => {
+  it("means not now, whatever the words, but known words take precedence", () => {
     expect(said("daily request count exceeded", -32_005).kind).toBe("not now");
     expect(said("already known", -32_005).kind).toBe("accepted");
   });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
-/** Everything that a module imports at run time, its own imports included: files below src, and bare names. */
+/** Lists the imports of a module at run time, those of its imports included: files below src, and bare names. */
 function importsOf(entry: string, seen = new Set<string>()): Set<string> {
   if (seen.has(entry)) return seen;
   seen.add(entry);
@@ -42,7 +42,7 @@ describe("@gas-waiver/protocol/wire", () => {
     expect(imports.filter((name) => name.includes("crypto") || !name.endsWith(".ts"))).toEqual([]);
   });
 
-  it("is found to import cryptography from the main entry, so the walk above sees it", () => {
+  it("is told from the main entry, whose cryptography the same walk finds", () => {
     expect([...importsOf("index.ts")]).toContain("crypto/javascript.ts");
   });
 });

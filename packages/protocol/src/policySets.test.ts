@@ -15,7 +15,7 @@ const targets = fc.array(
   ),
   { maxLength: 4 },
 );
-/** Every call that the policies above can tell apart from others. */
+/** All calls that the policies above can tell apart. */
 const calls = [...addresses, new Uint8Array(20).fill(9)].flatMap((to) =>
   [...selectors, new Uint8Array(4).fill(9), new Uint8Array(0)].map((data) => [to, data] as const),
 );

@@ -6,7 +6,7 @@ const reasons = Object.keys(REASONS) as Reason[];
 const codes: readonly string[] = [...LINE_CODES, ...REQUEST_ONLY_CODES];
 
 describe("the codes", () => {
-  it("of a line are the eight of the protocol document, in its order", () => {
+  it("of a line are the eight of docs/protocol.md#error-codes, in their order", () => {
     expect(LINE_CODES).toEqual([
       "PARSE_ERROR",
       "INVALID_REQUEST",

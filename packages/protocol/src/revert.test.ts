@@ -8,7 +8,7 @@ const errorOf = (text: string) => encodeErrorResult({ abi, errorName: "Error", a
 const read = (data: Hex) => decodeRevert(hexToBytes(data));
 
 describe("the data of a revert", () => {
-  it("with a text says it", () => {
+  it("with a text yields the text", () => {
     expect(read(errorOf("too little, too late: äöü"))).toEqual({
       kind: "error",
       message: "too little, too late: äöü",
@@ -29,7 +29,7 @@ describe("the data of a revert", () => {
     [0x11n, "panic 0x11: an arithmetic overflow or underflow"],
     [0x32n, "panic 0x32: an index out of bounds"],
     [2n ** 255n, "a fault of another kind"],
-  ])("with the panic %i says what it means", (code, message) => {
+  ])("with the panic %i tells its meaning", (code, message) => {
     const revert = read(encodeErrorResult({ abi, errorName: "Panic", args: [code] }));
     expect(revert.kind).toBe("panic");
     expect(revert.message).toContain(message);
@@ -43,7 +43,7 @@ describe("the data of a revert", () => {
     });
   });
 
-  it("that is empty, too short, or not what its selector says is no error of ours", () => {
+  it("that is empty, too short, or does not fit its selector is told as it is", () => {
     expect(read("0x")).toEqual({ kind: "empty", message: "without a reason" });
     expect(read("0xdead")).toEqual({ kind: "custom", message: "with the data 0xdead" });
     for (const data of ["0x08c379a0", "0x4e487b71ff", `0x08c379a0${"ff".repeat(64)}`] as const) {
@@ -67,7 +67,7 @@ describe("the data of a node's error", () => {
     expect(revertDataIn(data)).toBe(expected);
   });
 
-  it("is not searched without end", () => {
+  it("is searched to a limited depth", () => {
     let data: unknown = "0x12";
     for (let depth = 0; depth < 10_000; depth++) data = { data };
     expect(revertDataIn(data)).toBeUndefined();

@@ -87,7 +87,7 @@ describe("RlpReader", () => {
     expect(error.message).toContain("x");
   });
 
-  it("refuses what follows the last item", () => {
+  it("refuses bytes after the last item", () => {
     const list = reader("0xc20f0f");
     const inside = list.list("list");
     inside.bytes("first");

@@ -62,12 +62,12 @@ const innerTx = (fields: Partial<Legacy> = {}) => legacy({ nonce: 3n, ...fields 
 const wrapperTx = (data: Uint8Array, fields: Partial<Legacy> = {}) =>
   legacy({ nonce: 5n, to: MARKER_ADDRESS, gasLimit: 1_000_000n, data, ...fields });
 
-/** A case: what differs from a wrapper that keeps every rule. */
+/** A case, by its differences from a wrapper that keeps every rule. */
 interface Case {
   inner?: Partial<Legacy>;
   wrapper?: Partial<Legacy>;
   chain?: Partial<Chain>;
-  /** Instead of the inner's signed bytes. */
+  /** Replaces the inner's signed bytes in the wrapper's data. */
   data?: Uint8Array;
   key?: Uint8Array;
 }
@@ -98,7 +98,7 @@ describe("isWrapper", () => {
 });
 
 describe("assertWrapper", () => {
-  it("gives wrapper, waiver, inner and sender of a wrapper that keeps every rule", async () => {
+  it("returns wrapper, waiver, inner and sender of a wrapper that keeps every rule", async () => {
     const valid = await check({});
     expect(valid.waiver).toEqual(WAIVER);
     expect(valid.sender).toEqual(USER);
@@ -165,7 +165,7 @@ describe("assertWrapper", () => {
     expect(error.message).toContain(message);
   });
 
-  it("says why a wrapper does not decode, and that it is the wrapper", async () => {
+  it("tells why a wrapper does not decode, and that the fault is the wrapper's", async () => {
     const error = await refusalOf(assertWrapper(Uint8Array.of(0xc1), view(GOOD)));
     expect(error).toMatchObject({ reason: "WRAPPER_INVALID", code: "BROADCAST_FAILED" });
     expect(error.values).toMatchObject({ check: "wrapper decodes", cause: "MALFORMED_RLP" });
@@ -189,7 +189,7 @@ describe("assertWrapper", () => {
     expect(error.values).toMatchObject({ check: "wrapper signature", cause: "INVALID_SIGNATURE" });
   });
 
-  // D7: each case breaks one check; of two, the one that stands first is named.
+  // Each case breaks one check of D7. Of two broken checks, the error names the earlier one.
   const order: [string, Case][] = [
     ["wrapper decodes", { wrapper: { nonce: 2n ** 64n - 1n } }],
     ["wrapper signature", { wrapper: { chainId: 1n } }],
@@ -220,7 +220,7 @@ describe("assertWrapper", () => {
     expect((await refusalOf(check(both))).values.check).toBe(earlier);
   });
 
-  it("lets nonces be ahead where the pool queues them, and never behind", async () => {
+  it("permits nonces ahead where the pool queues them, and never behind", async () => {
     expect((await check({ wrapper: { nonce: 9n }, inner: { nonce: 8n } }, "gaps")).wrapper.nonce).toBe(9n);
     expect((await refusalOf(check({ wrapper: { nonce: 4n } }, "gaps"))).reason).toBe("WRAPPER_NONCE_TOO_LOW");
     expect((await refusalOf(check({ inner: { nonce: 2n } }, "gaps"))).reason).toBe("NONCE_TOO_LOW");
@@ -233,7 +233,7 @@ describe("assertWrapper", () => {
     expect((await refusalOf(own(7n))).reason).toBe("NONCE_GAP");
   });
 
-  it("asks for a balance only where value is carried, and accepts exactly enough", async () => {
+  it("reads a balance only where value is carried, and accepts exactly enough", async () => {
     const balances = { [bytesToHex(USER)]: 10n };
     expect((await check({ inner: { value: 10n }, chain: { balances } })).inner.value).toBe(10n);
     expect((await refusalOf(check({ inner: { value: 11n }, chain: { balances } }))).reason).toBe(
@@ -248,7 +248,7 @@ describe("assertWrapper", () => {
     expect(error.values).toMatchObject({ gasLimit: String(least - 1n), needed: String(least) });
   });
 
-  it("lets an error of the chain view through as it is", async () => {
+  it("passes on an error of the chain view", async () => {
     const down = { ...view(GOOD), nonceOf: () => Promise.reject(new Error("the store is away")) };
     await expect(assertWrapper(build({}), down)).rejects.toThrow("the store is away");
   });

@@ -8,7 +8,7 @@ describeWaiverAccount("of a private key", () => privateKeyAccount(WAIVER_KEY), W
 
 describe("privateKeyAccount", () => {
   it.each([new Uint8Array(32), new Uint8Array(32).fill(0xff), new Uint8Array(31).fill(1)])(
-    "refuses a key that is none (%#)",
+    "refuses an invalid key (%#)",
     (key) => {
       expect(() => privateKeyAccount(key)).toThrow();
     },
@@ -30,7 +30,7 @@ describe("assertWaiverSignature (D33)", () => {
     return error;
   };
 
-  it("takes the waiver's own signature", async () => {
+  it("accepts the waiver's own signature", async () => {
     const signature = await privateKeyAccount(WAIVER_KEY).sign(hash);
     expect(() => assertWaiverSignature(hash, signature, WAIVER)).not.toThrow();
   });
@@ -54,7 +54,7 @@ describe("assertWaiverSignature (D33)", () => {
     expect(refused({ compact: twin, yParity: yParity === 0 ? 1 : 0 }).message).toContain("half the order");
   });
 
-  it("refuses what is no signature", () => {
+  it("refuses an invalid signature", () => {
     refused({ compact: new Uint8Array(64), yParity: 0 });
     refused({ compact: new Uint8Array(63).fill(1), yParity: 0 });
     refused({ compact: new Uint8Array(65).fill(1), yParity: 0 });

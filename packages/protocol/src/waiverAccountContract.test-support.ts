@@ -2,17 +2,17 @@ import { describe, expect, it } from "vitest";
 import { privateKeyAccount, recoverAddress, type Signature, type WaiverAccount } from "./index.js";
 import { assertCanonicalSignature } from "./signature.js";
 
-/** Hashes that a custody must sign as they are: also those with leading zeros, and those above the curve's order. */
+/** Hashes that a custody must sign as they are, with leading zeros and above the curve's order too. */
 const HASHES = [0x00, 0x01, 0x7f, 0x80, 0xff].map((byte) => new Uint8Array(32).fill(byte));
 const LEADING_ZEROS = Uint8Array.from({ length: 32 }, (_, i) => (i < 4 ? 0 : i));
 
-/** Sixty-four hashes of which about half have a high s in one of its two forms. */
+/** So many hashes that a custody which does not lower s fails on some: every second signature has a high s. */
 const MANY = Array.from({ length: 64 }, (_, i) => new Uint8Array(32).fill(i + 2));
 
 /**
- * The contract of every custody (D33). Call it once in the custody's test file.
- * @param name the custody, for the titles.
- * @param open gives an account; called once for each test.
+ * Defines the tests of the contract that every custody keeps (D33). Call it once in the custody's test file.
+ * @param name the custody, for the tests' titles.
+ * @param open returns an account; called once for each test.
  * @param expected the address of the key, 20 bytes, where the test knows it.
  */
 export function describeWaiverAccount(
@@ -65,7 +65,7 @@ export function describeWaiverAccount(
   });
 }
 
-/** An account that signs with another key than that of its address: never to be used. */
-export function lyingAccount(address: Uint8Array, otherKey: Uint8Array): WaiverAccount {
+/** Returns an account that signs with another key than that of its address. Its signatures must never be used. */
+export function mismatchedAccount(address: Uint8Array, otherKey: Uint8Array): WaiverAccount {
   return { ...privateKeyAccount(otherKey), address };
 }

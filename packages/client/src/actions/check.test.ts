@@ -11,7 +11,7 @@ const bad: CheckLine = {
 };
 const bodyOf = (...lines: unknown[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 
-/** A client whose service gives these answers, one after the other; and what it was asked. */
+/** Creates a client whose service gives these answers in turn. Returns it with the requests that it sends. */
 function clientOf(...answers: (() => Response | Promise<Response>)[]) {
   const asked: { url: string; init: RequestInit | undefined }[] = [];
   const client = createWaiverClient({
@@ -50,7 +50,7 @@ describe("check", () => {
     expect(asked[0]?.init).toMatchObject({ method: "POST", body: '{"transactions":["0x01","0x02"]}' });
   });
 
-  it("asks again while the service is away, because nothing is changed by it", async () => {
+  it("asks again while the service is away, because a check changes nothing", async () => {
     const { client, asked } = clientOf(away, () => new Response(bodyOf(good)));
     expect(await client.check(["0x01"], { retry })).toEqual([good]);
     expect(asked).toHaveLength(2);
@@ -65,7 +65,7 @@ describe("check", () => {
     ["breaks off", bodyOf(good, bad).slice(0, -5), { name: "StreamEndedError", missing: [1] }],
     ["is no check", bodyOf({ ...good, txHash: "0x" }), { name: "MalformedAnswerError" }],
     ["is no JSON", "<html>\n", { name: "MalformedAnswerError" }],
-  ])("fails with what is wrong when the answer %s", async (_, body, error) => {
+  ])("fails with the fault when the answer %s", async (_, body, error) => {
     const { client } = clientOf(() => new Response(body));
     await expect(client.check(["0x01", "0x02"], { retry: { attempts: 1 } })).rejects.toMatchObject(error);
   });
@@ -95,12 +95,12 @@ describe("policy", () => {
     },
   };
 
-  it("gives what the service says, also with members of a newer one (D26)", async () => {
+  it("returns the policy, with the members that a newer service adds (D26)", async () => {
     const { client } = clientOf(away, () => new Response(JSON.stringify({ ...policy, newer: 1 })));
     expect(await client.policy({ retry })).toMatchObject(policy);
   });
 
-  it("fails where the answer is no policy", async () => {
+  it("fails when the answer is not a policy", async () => {
     const { client } = clientOf(() => new Response(JSON.stringify({ ...policy, limits: {} })));
     await expect(client.policy()).rejects.toMatchObject({ name: "MalformedAnswerError" });
   });

@@ -10,7 +10,7 @@ const record = (n: number): SubmissionRecord => ({
 const page = (records: readonly number[], next?: string) =>
   Response.json({ submissions: records.map(record), ...(next !== undefined && { next }) });
 
-/** A service that gives these answers in turn, and what it was asked each time. */
+/** Creates a service that gives these answers in turn. Returns it with the queries that it gets. */
 function serviceOf(...answers: (Response | Error)[]) {
   const asked: string[] = [];
   const fetch: typeof globalThis.fetch = async (url) => {
@@ -25,7 +25,7 @@ function serviceOf(...answers: (Response | Error)[]) {
 const AT_ONCE = { attempts: 3, minDelayMs: 0 };
 
 describe("list", () => {
-  it("gives the records of all pages, also behind one that is empty", async () => {
+  it("yields the records of all pages, those behind an empty page included", async () => {
     const { asked, client } = serviceOf(page([3, 2], "b"), page([], "c"), page([1]));
     const filter = { states: ["queued", "failed"], from: new Date("2030-01-01") } as const;
     const ids: string[] = [];
@@ -36,13 +36,13 @@ describe("list", () => {
     expect(asked[0]).toBe(`http://service/v1/submissions?${parameters}`);
   });
 
-  it("reads no page that nobody comes to", async () => {
+  it("reads no page before the iteration reaches it", async () => {
     const { asked, client } = serviceOf(page([3, 2], "b"));
     for await (const { id } of client.list()) if (id === record(2).id) break;
     expect(asked).toHaveLength(1);
   });
 
-  it("goes through a moment in which the service is away", async () => {
+  it("survives a moment in which the service is away", async () => {
     const { client } = serviceOf(new TypeError("fetch failed"), page([1], "b"));
     expect(await client.listPage({ cursor: "a", retry: AT_ONCE })).toEqual({
       submissions: [record(1)],
@@ -50,7 +50,7 @@ describe("list", () => {
     });
   });
 
-  it("throws what the service refuses, and refuses what is no list", async () => {
+  it("throws the service's refusal, and refuses an answer that is not a list", async () => {
     const refusal = requestErrorBody(new ProtocolError("MALFORMED_QUERY", "sender is no address"));
     const { client } = serviceOf(Response.json(refusal, { status: 400 }), Response.json({}));
     await expect(client.listPage({ sender: "x" })).rejects.toMatchObject({ reason: "MALFORMED_QUERY" });

@@ -13,12 +13,12 @@ const waivers = { ok: false, usable: 0, message: "no waiver takes work" };
 const body: Readiness = { ready: false, parts: { store: { ok: true }, chain: { ok: true }, waivers } };
 
 describe("ready", () => {
-  it("gives what the service says, also when it is not ready", async () => {
+  it("returns the readiness, also when the service is not ready", async () => {
     expect(await clientOf(503, body).ready()).toEqual(body);
     expect(await clientOf(200, { ...body, ready: true }).ready()).toMatchObject({ ready: true });
   });
 
-  it("throws for any other refusal, and for what is no readiness", async () => {
+  it("throws for any other refusal, and for an answer that is not a readiness", async () => {
     const error = { code: "UNAUTHORIZED", message: "m", reason: "UNKNOWN_KEY" };
     await expect(clientOf(401, { error }).ready()).rejects.toMatchObject({ status: 401 });
     await expect(clientOf(503, "away").ready()).rejects.toMatchObject({ name: "MalformedAnswerError" });

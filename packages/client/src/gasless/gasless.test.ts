@@ -18,14 +18,14 @@ const failure = (reason: Reason): ResultLine => ({
   error: { code: codeOf(reason), message: reason, reason } as never,
 });
 
-/** What the service answers to a nonce, in turn; success when nothing is left. */
+/** The service's answers to each nonce, in turn. Success when none is left. */
 let answers: Map<number, (ResultLine | Response | Error)[]>;
 /** The nonces that were submitted, in order. */
 let submitted: number[];
 let signed: { nonce: number; gas: bigint; chainId: number }[];
-/** What the chain has counted. */
+/** The transaction count that the chain tells. */
 let counted: number;
-/** The estimates of calls, by their data; 100,000 where nothing is said. */
+/** The estimates of calls, by their data; 100,000 by default. */
 let estimates: Map<string, Promise<bigint>>;
 let gasless: Gasless;
 
@@ -73,7 +73,7 @@ describe("a gasless call", () => {
     expect(signed).toEqual([{ nonce: 9, gas: 50_000n, chainId: 2201 }]);
   });
 
-  it("throws what its line says", async () => {
+  it("throws the error of its line", async () => {
     answers.set(0, [failure("TARGET_NOT_ALLOWED")]);
     const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED", id: ID };
     await expect(send()).rejects.toMatchObject(refusal);
@@ -94,17 +94,17 @@ describe("calls at the same time", () => {
     ]);
   });
 
-  it("count for each sender apart, however its address is written", async () => {
+  it("are numbered for each sender apart, however its address is written", async () => {
     await Promise.all([send(), send({}, senderOf("0xaa")), send({}, senderOf("0xCC"))]);
     expect(submitted.sort()).toEqual([0, 0, 1]);
   });
 
-  it("pass over the nonce that one of them was given", async () => {
+  it("skip the nonce that the caller gave to one of them", async () => {
     await Promise.all([send({ nonce: 1 }), send(), send()]);
     expect(submitted.sort()).toEqual([0, 1, 2]);
   });
 
-  it("lose no nonce to one that cannot be estimated", async () => {
+  it("lose no nonce to a call that cannot be estimated", async () => {
     estimates.set("0xbad", Promise.reject(new Error("reverts")));
     expect(await settled(send({ data: "0xbad" }), send())).toMatchObject(["reverts", { txHash: TX_HASH }]);
     expect(submitted).toEqual([0]);
@@ -125,12 +125,12 @@ describe("the nonce after a transaction", () => {
     return submitted.at(-1);
   };
 
-  it("is the next one while the chain does not count what is under way", async () => {
+  it("is the next one while the chain does not count the transaction yet", async () => {
     await send();
     expect(await next()).toBe(1);
     counted = 5;
     expect(await next()).toBe(5);
-    // A node that lags behind.
+    // This node lags behind.
     counted = 4;
     expect(await next()).toBe(6);
   });
@@ -142,7 +142,7 @@ describe("the nonce after a transaction", () => {
       Response.json(requestErrorBody(new ProtocolError("QUEUE_AT_CAPACITY", "")), { status: 503 }),
     ],
     ["never sent", new TypeError("failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) })],
-  ])("that was %s is the same again", async (_, answer) => {
+  ])("that was %s is the same nonce again", async (_, answer) => {
     answers.set(0, [answer]);
     await settled(send());
     expect(await next()).toBe(0);
@@ -152,21 +152,21 @@ describe("the nonce after a transaction", () => {
     ["still under way", failure("OUTCOME_UNKNOWN")],
     ["run and reverted", failure("REVERTED")],
     ["perhaps accepted", new Error("reset")],
-  ])("that is %s is the one after it", async (_, answer) => {
+  ])("that is %s is the following one", async (_, answer) => {
     answers.set(0, [answer]);
     await settled(send());
     expect(await next()).toBe(1);
   });
 
-  it("is another one where somebody else's transaction has it", async () => {
+  it("is another one where a transaction of another program has it", async () => {
     answers.set(0, [failure("NONCE_CONFLICT")]);
     await send();
     expect(submitted).toEqual([0, 1]);
   });
 
-  it("comes from the chain again when what was remembered leaves a gap", async () => {
+  it("is read from the chain again when the remembered nonces leave a gap", async () => {
     await send();
-    // The chain began anew, or what was perhaps accepted was not.
+    // The chain began anew, or a transaction of unknown outcome was not accepted.
     answers.set(1, [failure("NONCE_GAP")]);
     await send();
     expect(submitted).toEqual([0, 1, 0]);

@@ -22,7 +22,7 @@ async function collect(stream: ReadableStream<Uint8Array>, maxLineBytes?: number
 }
 
 describe("readNdjson", () => {
-  it("gives the same values wherever the bytes are split", async () => {
+  it("yields the same values wherever the bytes are split", async () => {
     const all = bytes(TEXT);
     for (let at = 0; at <= all.length; at++) {
       expect(await collect(streamOf(all.subarray(0, at), all.subarray(at)))).toEqual(VALUES);
@@ -31,11 +31,11 @@ describe("readNdjson", () => {
     expect(await collect(streamOf(...single))).toEqual(VALUES);
   });
 
-  it("gives nothing for an empty stream", async () => {
+  it("yields nothing for an empty stream", async () => {
     expect(await collect(streamOf())).toEqual([]);
   });
 
-  it("gives a value before the next line has come", async () => {
+  it("yields a value before the next line has come", async () => {
     let push: (text: string) => void = () => undefined;
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -78,11 +78,11 @@ describe("readNdjson", () => {
     expect(error).toMatchObject({ fault });
   });
 
-  it("takes a line of just the limit", async () => {
+  it("accepts a line of exactly the limit", async () => {
     expect(await collect(streamOf(bytes(`"${"x".repeat(62)}"\n`)), 64)).toEqual(["x".repeat(62)]);
   });
 
-  it("passes on what the stream throws", async () => {
+  it("passes on the errors of the stream", async () => {
     const broken = new Error("reset");
     const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(broken) });
     await expect(collect(stream)).rejects.toBe(broken);

@@ -6,7 +6,7 @@ const AT_ONCE: RetryOptions = { attempts: 3, minDelayMs: 0 };
 const idOf = (index: number) => `01890000-0000-7000-8000-00000000000${index}`;
 const hashOf = (index: number) => `0x${String(index).repeat(64)}`;
 
-/** The body with lines for these of what was sent: position in the request, number of the transaction. */
+/** Returns a body with lines for some of the transactions: position in the request, number of the transaction. */
 function linesOf(...lines: readonly (readonly [index: number, number: number])[]): string {
   return lines
     .map(
@@ -18,7 +18,7 @@ function linesOf(...lines: readonly (readonly [index: number, number: number])[]
 
 type Answer = Response | Error;
 
-/** A service that gives these answers in turn, and the transactions and keys that it was sent each time. */
+/** Creates a service that gives these answers in turn. Returns it with the transactions and keys of each request. */
 function serviceOf(...answers: Answer[]) {
   const sent: string[][] = [];
   const keys: (string | null)[] = [];
@@ -54,19 +54,19 @@ afterEach(() => {
 });
 
 describe("submit with retry", () => {
-  it("is off unless asked for", async () => {
+  it("is off by default", async () => {
     const { sent, client } = serviceOf(refused(503), new Response(linesOf([0, 0])));
     expect(await errorOf(collect(client.submit(["0x00"])))).toMatchObject({ status: 503 });
     expect(sent).toHaveLength(1);
   });
 
-  it("sends again what is refused for now or finds nobody", async () => {
+  it("sends again when the request is refused for now or the service cannot be reached", async () => {
     const { sent, client } = serviceOf(refused(503), neverSent(), new Response(linesOf([0, 0])));
     expect(await collect(client.submit(["0x00"], { retry: AT_ONCE }))).toMatchObject([{ id: idOf(0) }]);
     expect(sent).toEqual([["0x00"], ["0x00"], ["0x00"]]);
   });
 
-  it("sends only what has no line yet, and gives the indexes of the whole", async () => {
+  it("sends only transactions without a line, and gives indexes of the whole batch", async () => {
     const { sent, client } = serviceOf(
       new Response(linesOf([1, 1])),
       new Error("reset"),
@@ -98,7 +98,7 @@ describe("submit with retry", () => {
     expect(keys).toEqual(["one", "one", "one"]);
   });
 
-  it("takes no idempotency key that cannot be one", async () => {
+  it("refuses an invalid idempotency key", async () => {
     const { sent, keys, client } = serviceOf(new Response(linesOf([0, 0])));
     for (const idempotencyKey of ["", "a b", "ä", "~".repeat(256)]) {
       expect(await errorOf(collect(client.submit(["0x00"], { idempotencyKey })))).toBeInstanceOf(TypeError);
@@ -108,7 +108,7 @@ describe("submit with retry", () => {
     expect(keys).toEqual([null]);
   });
 
-  it("does not send again what is refused for good", async () => {
+  it("does not send again a request that is refused for good", async () => {
     const unauthorized = Response.json(requestErrorBody(new ProtocolError("UNKNOWN_KEY", "no")), {
       status: 401,
     });
@@ -119,21 +119,21 @@ describe("submit with retry", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("never says that nothing was sent when an earlier attempt may have been taken", async () => {
+  it("never claims that nothing was sent when an earlier attempt may have been accepted", async () => {
     const { client } = serviceOf(new Response(linesOf([0, 0])), refused(503), neverSent());
     const error = await errorOf(collect(client.submit(["0x00", "0x01", "0x02"], { retry: AT_ONCE })));
     expect(error).toBeInstanceOf(StreamEndedError);
     expect(error).toMatchObject({ missing: [1, 2], cause: { certainty: "not_sent" } });
   });
 
-  it("says that nothing was sent when no attempt reached the service", async () => {
+  it("reports that nothing was sent when no attempt reached the service", async () => {
     const { client } = serviceOf(neverSent(), refused(503), neverSent());
     const error = await errorOf(collect(client.submit(["0x00"], { retry: AT_ONCE })));
     expect(error).toBeInstanceOf(ConnectionFailedError);
     expect(error).toMatchObject({ certainty: "not_sent" });
   });
 
-  it("comes again when the service asks it to, and not before", async () => {
+  it("waits for the pause that the service asks for", async () => {
     vi.useFakeTimers();
     const { sent, client } = serviceOf(refused(503, { "retry-after": "7" }), new Response(linesOf([0, 0])));
     const lines = collect(client.submit(["0x00"], { retry: AT_ONCE }));
@@ -162,19 +162,19 @@ const reverted = {
 };
 
 describe("status", () => {
-  it("gives the record, through a moment in which the service is away", async () => {
+  it("returns the record through a moment in which the service is away", async () => {
     const { client } = serviceOf(refused(503), neverSent(), Response.json(record));
     expect(await client.status(idOf(0), { retry: AT_ONCE })).toEqual(record);
   });
 
-  it("does not ask again for what is not there", async () => {
+  it("does not ask again for an unknown submission", async () => {
     const missing = requestErrorBody(new ProtocolError("NO_SUCH_SUBMISSION", "none"));
     const { sent, client } = serviceOf(Response.json(missing, { status: 404 }));
     expect(await errorOf(client.status("a/b"))).toMatchObject({ status: 404, reason: "NO_SUCH_SUBMISSION" });
     expect(sent).toHaveLength(1);
   });
 
-  it("refuses what is no record", async () => {
+  it("refuses an answer that is not a record", async () => {
     const { client } = serviceOf(Response.json({ id: idOf(0) }));
     expect(await errorOf(client.status(idOf(0)))).toMatchObject({ name: "MalformedAnswerError" });
   });
@@ -189,7 +189,7 @@ describe("wait", () => {
     expect(await client.wait(idOf(0), { pollMs: 0 })).toMatchObject({ state: "included" });
   });
 
-  it("waits until it is broadcast, if that is enough", async () => {
+  it("waits only until it is broadcast, if asked to", async () => {
     const { sent, client } = serviceOf(...life());
     const options = { until: "broadcast", pollMs: 0 } as const;
     expect(await client.wait(idOf(0), options)).toMatchObject({ state: "broadcast" });
@@ -204,13 +204,13 @@ describe("wait", () => {
     expect(thrown).toMatchObject({ record: { state: "failed" } });
   });
 
-  it("takes a reverted call for broadcast, and not for a success", async () => {
+  it("counts a reverted call as broadcast, and not as a success", async () => {
     const { client } = serviceOf(Response.json(reverted), Response.json(reverted));
     expect(await client.wait(idOf(0), { until: "broadcast" })).toMatchObject({ reverted: true });
     expect(await errorOf(client.wait(idOf(0)))).toMatchObject({ reason: "REVERTED" });
   });
 
-  it("outlives a service that is away, and gives up when it stays away", async () => {
+  it("survives a service that is away, and gives up when it stays away", async () => {
     const back = serviceOf(neverSent(), refused(503), Response.json({ ...record, state: "included" }));
     expect(await back.client.wait(idOf(0), { retry: AT_ONCE })).toMatchObject({ state: "included" });
     const gone = serviceOf();

@@ -1,4 +1,4 @@
-// The client's WebSocket against a service that a test makes up, over real sockets.
+// Tests the client's WebSocket against a scripted service, over real sockets.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -45,10 +45,10 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A service whose every connection and frame the test sees. */
+/** A scripted service. The test sees each of its connections and frames. */
 class Service {
   url = "";
-  /** What a GET without an upgrade gets, and what a handshake then gets too. */
+  /** The refusal that a GET without an upgrade gets, and a handshake too. */
   refusal: Reason | undefined;
   readonly requests: Request[] = [];
   readonly keys: (string | undefined)[] = [];
@@ -135,14 +135,14 @@ describe("requests over one connection", () => {
     ]);
   });
 
-  it("wait for their turn when as many are under way as may be", async () => {
+  it("wait for their turn when the limit of unanswered frames is reached", async () => {
     const service = await Service.start();
     let most = 0;
     const due: (() => void)[] = [];
     service.onRequest = (request, socket) => {
       due.push(() => answer(socket, request.id, everyLine(request)));
       most = Math.max(most, due.length);
-      // The last one sets all free; before it, only a third that should not be here would.
+      // The third request comes only after one of the first two is answered. Then all are answered.
       if (due.length > 1) due.shift()?.();
       if (service.requests.length === 4) for (const finish of due) finish();
     };
@@ -170,7 +170,7 @@ describe("requests over one connection", () => {
     expect(taken).toEqual([good(0)]);
   });
 
-  it("may be left early: what comes for them later harms nobody", async () => {
+  it("may be left early, and later lines for them disturb no other request", async () => {
     const service = await Service.start();
     let rest: () => void = () => {};
     service.onRequest = (request, socket) => {
@@ -204,7 +204,7 @@ describe("requests over one connection", () => {
 });
 
 describe("when the connection breaks", () => {
-  it("what has no line is sent again on the next, and each line comes once, under its own index", async () => {
+  it("transactions without a line are sent again on the next, and each line comes once, under its own index", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {
       if (connection === 2) return answer(socket, request.id, [good(1), good(0)]);
@@ -215,7 +215,7 @@ describe("when the connection breaks", () => {
     expect(service.requests[1]).toMatchObject({ transactions: ["0x0a", "0x0c"], wait: "included" });
   });
 
-  it("by a shutdown, its time-outs are not the caller's: the submissions are watched on the next", async () => {
+  it("by a shutdown, its time-outs do not reach the caller, and the submissions are watched on the next", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {
       if (connection === 2) return answer(socket, request.id, everyLine(request));
@@ -246,7 +246,7 @@ describe("when the connection breaks", () => {
     expect(service.requests.at(-1)).toMatchObject({ transactions: ["0x0a"] });
   });
 
-  it("and the next service refuses for a while what was sent before, it is tried again", async () => {
+  it("and the next service refuses the repeated frames for a while, they are sent again", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {
       if (connection === 1) return socket.terminate();
@@ -256,7 +256,7 @@ describe("when the connection breaks", () => {
     expect(await collect(clientOf(service).submit(["0x0a"]))).toEqual([good(0)]);
   });
 
-  it("because the service shuts down, what it did not take is sent to the next", async () => {
+  it("because the service shuts down, transactions that it did not accept are sent to the next", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {
       if (connection === 2) return answer(socket, request.id, everyLine(request));
@@ -281,7 +281,7 @@ describe("when the connection breaks", () => {
   });
 });
 
-describe("a time-out of a service that goes on", () => {
+describe("a time-out of a service that keeps running", () => {
   it("is given to the caller", async () => {
     const service = await Service.start();
     service.onRequest = ({ id, watch }, socket) => answer(socket, id, watch ? [] : [late(0)]);
@@ -324,7 +324,7 @@ describe("no connection", () => {
   });
 });
 
-describe("an answer that is none", () => {
+describe("a malformed answer", () => {
   it.each([
     ["no JSON", "hello"],
     ["a line for nobody", encodeLineFrame(99, good(0))],

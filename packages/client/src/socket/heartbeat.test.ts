@@ -19,7 +19,7 @@ function watched() {
 }
 
 describe("a silent connection", () => {
-  it("is asked for a sign of life, and is lost if none comes", () => {
+  it("is probed, and counts as lost if the probe is not answered", () => {
     const { heard } = watched();
     vi.advanceTimersByTime(39_999);
     expect(heard).toEqual([]);
@@ -29,7 +29,7 @@ describe("a silent connection", () => {
     expect(heard).toEqual(["asked", "lost"]);
   });
 
-  it("is kept by anything that comes, and let be when nothing is due", () => {
+  it("is kept by any frame, and not watched while no answer is due", () => {
     const { heard, heartbeat } = watched();
     vi.advanceTimersByTime(40_000);
     heartbeat.reset();
