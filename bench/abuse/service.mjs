@@ -4,7 +4,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer } from "../../packages/server/dist/index.js";
+import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { CHAIN_ID, waiverKey } from "../service/shape.mjs";
 import { ATTACKERS_KEY, CLIENT_KEY } from "./shape.mjs";
@@ -22,7 +22,7 @@ process.on("unhandledRejection", (reason) => {
 const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
-  waiverKeys: [waiverKey()],
+  waivers: [privateKeyWaiver(waiverKey())],
   apiKeys: [CLIENT_KEY, ATTACKERS_KEY],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,

@@ -4,7 +4,7 @@
 import pg from "pg";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer } from "../../packages/server/dist/index.js";
+import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
@@ -16,7 +16,7 @@ const UNLIMITED = 1_000_000;
 const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
-  waiverKeys: [waiverKey()],
+  waivers: [privateKeyWaiver(waiverKey())],
   apiKeys: [API_KEY],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,

@@ -2,7 +2,7 @@
 import { createWaiverClient, type KeyPolicy, type WaiverClient } from "@gas-waiver/client";
 import { createDevnet, type Devnet, WaiverRegistry } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { createServer, type ServerOptions } from "@gas-waiver/server";
+import { createServer, privateKeyWaiver, type ServerOptions } from "@gas-waiver/server";
 import { Interface } from "ethers";
 import { afterAll, beforeAll } from "vitest";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
@@ -95,7 +95,7 @@ export function registryService(waivers: readonly number[], changes: Partial<Ser
     const server = await createServer({
       chainId: CHAIN_ID,
       rpcUrl,
-      waiverKeys: waivers.map((i) => hexToBytes(account(i).privateKey)),
+      waivers: waivers.map((i) => privateKeyWaiver(hexToBytes(account(i).privateKey))),
       apiKeys: [API_KEY],
       databaseUrl: await postgres.createDatabase(),
       pollIntervalMs: 20,

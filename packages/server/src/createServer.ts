@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
-import { crypto, privateKeyToAddress } from "@gas-waiver/protocol";
+import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
-import { createNodeClient } from "./chain/nodeClient.js";
+import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
 import { createRpc } from "./chain/rpc.js";
-import { confirmServedChain, findServedChain } from "./chain/servedChain.js";
+import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
 import { createChecker } from "./check/check.js";
 import { createReadiness } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
@@ -15,20 +15,20 @@ import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";
 import { limitsOfService } from "./model/caller.js";
 import { StartError } from "./model/errors.js";
-import { createLog } from "./model/log.js";
-import { resolveOptions, type ServerOptions } from "./model/options.js";
+import { createLog, type Logger } from "./model/log.js";
+import { type ResolvedOptions, resolveOptions, type ServerOptions } from "./model/options.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
-import { type RelayParts, startRelay } from "./relay.js";
+import { type Relay, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
-import { openStore } from "./store/store.js";
+import { openStore, type Store } from "./store/store.js";
 
-/** How long the answers of a service that ends may take to reach their clients. */
+/** The time for the last lines of a service that ends to reach their clients. */
 const LAST_LINES_MS = 500;
 
 /** The running service. */
 export interface Server {
-  /** How many submissions the store already held at the start. */
+  /** The number of submissions that the store already held at the start. */
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port cannot be had. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
@@ -45,20 +45,34 @@ export interface Server {
     readonly host: string;
     readonly port: number;
   }): Promise<{ url: string; port: number }>;
-  /** Starts the lanes of new waiver keys, and stops those of keys that are gone. */
-  setWaiverKeys(keys: readonly Uint8Array[]): Promise<void>;
   /**
-   * Takes nothing more, finishes what is signed, hands the lanes over, answers the lines that wait, closes the
-   * store: within `shutdownMs` and a moment. Called again, it resolves with the first call.
+   * Starts the lanes of new waivers, and stops those of waivers that are gone.
+   * @throws {@link InvalidOptionsError} if the list is empty or not valid. Then nothing changes.
+   */
+  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Accepts nothing more, finishes what is signed, releases the lanes, answers the open lines, and closes the store:
+   * within `shutdownMs` and a moment. Further calls resolve with the first one.
    */
   close(): Promise<void>;
 }
 
 /**
- * Builds the submission service, each part once, in order: store, chain, lanes, intake, HTTP. The lanes work from
- * here on; `listen` opens the door.
- * @param signal gives the start up, as soon as what is under way can be left.
- * @throws InvalidOptionsError with every problem, or {@link StartError} with one sentence.
+ * Builds the submission service, each part once, in this order: store, keys, chain, relay (lanes and intake), HTTP. The
+ * lanes work from then on; `listen` opens the port.
+ * @param signal aborts the start at the next point where that is safe.
+ * @throws {@link InvalidOptionsError} with every problem, or {@link StartError} with one sentence.
+ * @example
+ * ```ts
+ * const server = await createServer({
+ *   chainId: 2201,
+ *   rpcUrl: "http://127.0.0.1:8545",
+ *   waivers: [privateKeyWaiver(waiverKey)],
+ *   apiKeys: [],
+ *   dataDir: ".gas-waiver",
+ * });
+ * const { url } = await server.listen({ host: "127.0.0.1", port: 8080 });
+ * ```
  */
 export async function createServer(
   given: ServerOptions,
@@ -86,107 +100,131 @@ export async function createServer(
   }
 }
 
-type Foundations = Pick<RelayParts, "options" | "store" | "log" | "keys">;
+/** The parts that exist before the node was asked for anything. */
+interface Foundations {
+  readonly options: ResolvedOptions;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly keys: KeyDirectory;
+}
 
-async function build({ options, store, log, keys }: Foundations): Promise<Server> {
+/** The running parts, from which the handle of the service is made. */
+interface ServiceParts extends Foundations {
+  readonly chain: NodeClient;
+  readonly served: ServedChain;
+  readonly relay: Relay;
+  /** Aborts every call that leaves this process. */
+  readonly ending: AbortController;
+}
+
+async function build(foundations: Foundations): Promise<Server> {
+  const { options, store, log } = foundations;
   const ending = new AbortController();
-  const rpc = createRpc({ ...options, signal: ending.signal });
+  const { signal } = ending;
+  const rpc = createRpc({ ...options, signal });
   const chain = createNodeClient(rpc);
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
-  const { chainRef, confirmed } = await findServedChain({ chain, store, options });
-  if (confirmed && registry)
+  const served = await findServedChain({ chain, store, options });
+  if (served.confirmed && registry) {
     await assertRegistryReadable(
       registry,
-      options.waiverKeys.map((key) => privateKeyToAddress(key)),
+      options.waivers.map(({ address }) => address),
     );
-  const relay = await startRelay({ options, store, log, chain, registry, chainRef, keys });
-  // Nothing is sent to a chain that may not be ours.
-  const confirmation = confirmed
-    ? Promise.resolve(true)
-    : confirmServedChain({ chain, store, options }, log, ending.signal);
-  let waiverKeys = options.waiverKeys;
-  if (confirmed) await relay.policies.start();
-  const begun = confirmation.then(async (ours) => {
-    if (ours && !confirmed) await relay.policies.start();
-    return ours;
-  });
-  const start = () => relay.lanes.setKeys(waiverKeys);
-  const started = startLanes({ begun, start, log, signal: ending.signal });
+  }
+  const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
+  const parts: ServiceParts = { ...foundations, chain, served, relay, ending };
+  const lanes = await beginLanes(parts);
   const version = await readVersion();
-  const health = { status: "ok", version, chainId: options.chainId } as const;
-  const { intake, metrics } = relay;
-  const readiness = createReadiness({
-    probeWaivers: () => relay.probeWaivers(),
-    probeChain: () => chain.blockNumber(),
-    isShuttingDown: () => intake.isStopping,
-  });
-  const policy = { store, options, policies: () => relay.policies.current(), waivers: () => relay.waivers() };
-  const isShuttingDown = () => intake.isStopping;
-  const checker = createChecker({
-    store,
-    chain,
-    options,
-    policies: relay.policies,
-    chainRef,
-    isShuttingDown,
-  });
-  const app = createApp({
-    store,
-    chainRef,
-    intake,
-    options,
-    health,
-    log,
-    metrics,
-    readiness,
-    keys,
-    policy,
-    checker,
-    broadcastBuffer: relay.delivered,
-  });
-  const metricsApp = createMetricsApp(metrics);
-  const adminApp = createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log });
+  const apps = createApps(parts, version);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
-  const shutDown = async () => {
-    relay.intake.stopAccepting();
-    // Calls to a node that does not answer are given up in time; what is signed stays signed.
-    const limit = setTimeout(() => ending.abort(), options.shutdownMs);
-    if (!confirmed) ending.abort();
-    await started;
-    await relay.lanes.stop();
-    clearTimeout(limit);
-    ending.abort();
-    relay.intake.endLines();
-    // The last lines need a moment; a client that sends its request slowly would hold the end up for a minute.
-    const cut = setTimeout(() => app.server.closeAllConnections(), LAST_LINES_MS);
-    await Promise.all([app.close(), metricsApp.close(), adminApp.close()]);
-    clearTimeout(cut);
-    keys.close();
-    await relay.close();
-    await store.close();
-  };
   let closed: Promise<void> | undefined;
   return {
     earlierSubmissions,
-    listen: (address) => listen(app, address),
-    listenMetrics: (address) => listen(metricsApp, address),
+    listen: (address) => listen(apps.api, address),
+    listenMetrics: (address) => listen(apps.metrics, address),
     async listenAdmin(address) {
       if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
-      return listen(adminApp, address);
+      return listen(apps.admin, address);
     },
-    async setWaiverKeys(fresh) {
-      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waiverKeys: fresh });
-      waiverKeys = fresh;
-      await started;
-      await relay.lanes.setKeys(fresh);
-      relay.policies.refresh();
-    },
+    setWaivers: lanes.setWaivers,
     close() {
-      closed ??= shutDown();
+      closed ??= shutDown(parts, apps, lanes.started);
       return closed;
     },
   };
+}
+
+/** Starts the lanes as soon as the node's chain is confirmed: nothing is sent to a chain that may not be ours. */
+async function beginLanes({ options, store, log, chain, served, relay, ending }: ServiceParts) {
+  const { signal } = ending;
+  let waivers = options.waivers;
+  if (served.confirmed) await relay.policies.start();
+  const confirmed = served.confirmed
+    ? Promise.resolve(true)
+    : confirmServedChain({ chain, store, options }, log, signal).then(async (isOurs) => {
+        if (isOurs) await relay.policies.start();
+        return isOurs;
+      });
+  const start = () => relay.lanes.setWaivers(waivers);
+  const started = startLanes({ confirmed, start, log, signal });
+  return {
+    started,
+    async setWaivers(changed: readonly WaiverAccount[]): Promise<void> {
+      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: changed });
+      waivers = changed;
+      await started;
+      await relay.lanes.setWaivers(changed);
+      relay.policies.refresh();
+    },
+  };
+}
+
+type Apps = ReturnType<typeof createApps>;
+
+/** The HTTP interfaces: the public one, the metrics, and the operators' API. */
+function createApps({ options, store, log, keys, chain, served, relay }: ServiceParts, version: string) {
+  const { intake, metrics, policies, broadcastBuffer } = relay;
+  const { chainRef } = served;
+  const isShuttingDown = () => intake.isStopping;
+  const readiness = createReadiness({
+    probeWaivers: relay.probeWaivers,
+    probeChain: () => chain.blockNumber(),
+    isShuttingDown,
+  });
+  const checker = createChecker({ store, chain, options, policies, chainRef, isShuttingDown });
+  const policy = { store, options, policies: () => policies.current(), waivers: relay.waivers };
+  const health = { status: "ok", version, chainId: options.chainId } as const;
+  const shared = { store, options, log, keys, chainRef, intake, metrics, broadcastBuffer };
+  return {
+    api: createApp({ ...shared, health, readiness, policy, checker }),
+    metrics: createMetricsApp(metrics),
+    admin: createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log }),
+  };
+}
+
+/** Ends the service in the order of {@link Server.close}. */
+async function shutDown(
+  { options, store, keys, served, relay, ending }: ServiceParts,
+  apps: Apps,
+  lanesStarted: Promise<void>,
+): Promise<void> {
+  relay.intake.stopAccepting();
+  // Calls to a node or a custody that does not answer are given up in time; what is signed stays signed.
+  const limit = setTimeout(() => ending.abort(), options.shutdownMs);
+  if (!served.confirmed) ending.abort();
+  await lanesStarted;
+  await relay.lanes.stop();
+  clearTimeout(limit);
+  ending.abort();
+  relay.intake.endLines();
+  // The last lines need a moment, and a client that sends its request slowly would hold the end up for a minute.
+  const cut = setTimeout(() => apps.api.server.closeAllConnections(), LAST_LINES_MS);
+  await Promise.all([apps.api.close(), apps.metrics.close(), apps.admin.close()]);
+  clearTimeout(cut);
+  keys.close();
+  await relay.close();
+  await store.close();
 }
 
 async function readVersion(): Promise<string> {

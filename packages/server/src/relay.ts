@@ -1,23 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { bytesEqual, bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
 import { createBroadcastBuffer } from "./lane/broadcastBuffer.js";
-import { openLaneDirectory } from "./lane/directory.js";
+import { type LaneDirectory, openLaneDirectory } from "./lane/directory.js";
 import { createExpectedSenders } from "./lane/expectedSenders.js";
 import { createLaneSet } from "./lane/laneSet.js";
+import { createLaneStatusCache } from "./lane/laneStatusCache.js";
+import { createOwnWaivers } from "./lane/ownWaivers.js";
 import { createRouting } from "./lane/routing.js";
-import { startExpiry } from "./maintenance/expiry.js";
-import { startForgettingRequests } from "./maintenance/forgetRequests.js";
-import { startForgettingCaps } from "./maintenance/oldCaps.js";
-import { startVacuum } from "./maintenance/vacuum.js";
+import { createWorkSignal } from "./lane/workSignal.js";
+import { startMaintenance } from "./maintenance/maintenance.js";
 import type { Logger } from "./model/log.js";
-import { createMetrics } from "./model/metrics.js";
+import { createMetrics, type Metrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
 import type { Registry } from "./policy/registry.js";
-import { createPolicySource } from "./policy/source.js";
+import { createPolicySource, type PolicySource } from "./policy/source.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
@@ -31,141 +31,188 @@ export interface RelayParts {
   readonly store: Store;
   readonly log: Logger;
   readonly chain: NodeClient;
-  /** Undefined: what the waivers may send is configured. */
+  /** Undefined if the configuration alone says what the waivers may send. */
   readonly registry: Registry | undefined;
   readonly chainRef: number;
   readonly keys: KeyDirectory;
+  /** Aborts the calls that leave this process. */
+  readonly signal: AbortSignal;
 }
 
-/** What takes submissions and carries them: everything between HTTP and the chain. */
-export async function startRelay({ options, store, log, chain, registry, chainRef, keys }: RelayParts) {
-  const replica = randomUUID();
-  const own = addressesOf(options.waiverKeys);
-  for (const waiver of own) await registerLane(store, { chain: chainRef, waiver });
-  const since = await databaseNow(store);
-  const notices = openReplicaNotifications({
-    store,
-    log,
-    replica,
-    onResult: (id, notice) => results.notifyHere(id, notice),
-    onWork: () => lanes.wake(),
-    onKeysChanged: (anew) => void keys.refresh(anew).catch(() => {}),
+/** The parts that every stage of the relay needs. */
+interface RelayBase extends RelayParts {
+  /** The name of this process among the replicas. */
+  readonly replica: string;
+  /** The start of this process by the database's clock. */
+  readonly since: Date;
+}
+
+export type Relay = Awaited<ReturnType<typeof startRelay>>;
+
+/**
+ * Builds everything between HTTP and the chain, in this order: news (results and notifications between replicas),
+ * coordination (policies and the directory of all lanes), the lanes of this replica, and the intake. Each stage knows
+ * only those before it. A stage that finds work announces it on the work signal, which the lanes listen to.
+ */
+export async function startRelay(parts: RelayParts) {
+  const { options, store, chainRef } = parts;
+  for (const { address } of options.waivers) await registerLane(store, { chain: chainRef, waiver: address });
+  const base: RelayBase = { ...parts, replica: randomUUID(), since: await databaseNow(store) };
+  const news = createNews(base);
+  const coordination = openCoordination(base, news);
+  const laneParts = createLanes(base, news, coordination);
+  const intake = createRelayIntake(base, news, coordination, laneParts);
+  const maintenance = startMaintenance({ ...base, results: news.results });
+  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes);
+  news.notifications.listen({
+    onResult: news.results.notifyHere,
+    onWork: () => coordination.work.announce(),
+    onKeysChanged: (anew) => void base.keys.refresh(anew).catch(() => {}),
   });
-  const metrics = createMetrics(() =>
-    board.lanes.map((lane) => ({ ...lane, waiver: bytesToHex(lane.waiver), usable: board.isUsable(lane) })),
-  );
-  const results = createResults({
-    store,
-    log,
-    replica,
-    notifyReplicas: (news) => notices.notifyResults(news),
-  });
-  const ownWaivers = () => (lanes.waivers.length > 0 ? lanes.waivers : own);
+  return {
+    intake,
+    lanes: laneParts.lanes,
+    broadcastBuffer: laneParts.broadcastBuffer,
+    metrics: coordination.metrics,
+    policies: coordination.policies,
+    waivers: coordination.waivers,
+    probeWaivers: coordination.probeWaivers,
+    async close() {
+      heads?.close();
+      laneParts.broadcastBuffer.close();
+      await maintenance.close();
+      await coordination.policies.close();
+      await coordination.directory.close();
+      news.results.close();
+      await laneParts.signer.close();
+      await news.notifications.close();
+    },
+  };
+}
+
+type News = ReturnType<typeof createNews>;
+
+/** The ways of news to the waiting result lines, on this replica and on others. */
+function createNews({ store, log, replica }: RelayBase) {
+  const notifications = openReplicaNotifications({ store, log, replica });
+  const results = createResults({ store, log, replica, notifyReplicas: notifications.notifyResults });
+  return { notifications, results };
+}
+
+type Coordination = ReturnType<typeof openCoordination>;
+
+/** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
+function openCoordination({ options, store, log, registry, chainRef }: RelayBase, { notifications }: News) {
+  const work = createWorkSignal();
+  const ownWaivers = createOwnWaivers(options.waivers.map(({ address }) => address));
+  const statuses = createLaneStatusCache(store, chainRef);
   const policies = createPolicySource({
     registry,
     options,
     log,
-    // Others' lanes carry what is accepted here, too.
-    waivers: () => waiversOf(ownWaivers(), board.lanes),
-    onChange: () => lanes.wake(),
+    // Another replica's lanes also carry what is accepted here.
+    waivers: () => activeWaivers(ownWaivers.current(), statuses.lanes),
+    onChange: () => work.announce(),
   });
-  const wakeLanes = (waivers: readonly Uint8Array[]) => {
-    lanes.wake(waivers);
-    notices.announceWork(waivers.flatMap((waiver) => board.ownerOf(waiver) ?? []));
-  };
-  const expectedSenders = createExpectedSenders();
-  const routing = createRouting({ policies, board: () => board, announceWork: wakeLanes });
-  const signer = createSigner({ options, log });
-  const broadcastBuffer = createBroadcastBuffer({ store, results, log });
-  const lanes = createLaneSet({
-    store,
-    chain,
-    results,
-    metrics,
-    log,
-    options,
-    routing,
-    expectedSenders,
-    signer,
-    broadcastBuffer,
-    chainRef,
-    replica,
-  });
-  const board = openLaneDirectory({
+  const directory = openLaneDirectory({
     store,
     chainRef,
     log,
+    statuses,
     ownWaivers,
     whyUnusable: policies.whyUnusable,
     announceWork(owners) {
-      lanes.wake();
-      notices.announceWork(owners);
+      work.announce();
+      notifications.announceWork(owners);
     },
   });
-  const forgetting = startForgettingRequests({ store, keptMs: options.idempotencyMs, log });
-  const oldCaps = startForgettingCaps({ store, log });
-  const vacuum = startVacuum({ store, log });
-  const expiry = startExpiry({ options, store, chain, log, chainRef, results, since });
-  const onHead = () => {
-    policies.refresh();
-    lanes.onNewBlock();
+  const announceWork = (waivers: readonly Uint8Array[]) => {
+    work.announce(waivers);
+    notifications.announceWork(waivers.flatMap((waiver) => directory.ownerOf(waiver) ?? []));
   };
-  const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onHead);
-  const intake = createIntake({
-    store,
+  return {
+    work,
+    ownWaivers,
+    policies,
+    directory,
+    /** Wakes the lanes of these waivers, on whichever replica. */
+    announceWork,
+    metrics: createRelayMetrics(directory),
+    /** Returns all waivers whose lanes may take work, and whether they do. */
+    waivers() {
+      const isUsable = (waiver: Uint8Array) =>
+        directory.lanes.some((lane) => bytesEqual(lane.waiver, waiver) && directory.isUsable(lane));
+      const all = activeWaivers(ownWaivers.current(), directory.lanes);
+      return all.map((waiver) => ({ waiver, usable: isUsable(waiver) }));
+    },
+    probeWaivers: () => probeWaivers(directory, policies),
+  };
+}
+
+function createRelayMetrics(directory: LaneDirectory): Metrics {
+  return createMetrics(() =>
+    directory.lanes.map((lane) => ({
+      ...lane,
+      waiver: bytesToHex(lane.waiver),
+      usable: directory.isUsable(lane),
+    })),
+  );
+}
+
+/** Queries the store for the lanes that take work, and the policies for the reasons of those that do not. */
+async function probeWaivers(directory: LaneDirectory, policies: PolicySource) {
+  await directory.refresh();
+  return {
+    usable: directory.lanes.filter(directory.isUsable).length,
+    unusable: activeWaivers([], directory.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []),
+  };
+}
+
+type LaneParts = ReturnType<typeof createLanes>;
+
+/** The lanes of this replica, none of which has started yet, and what they share. */
+function createLanes(base: RelayBase, { results }: News, coordination: Coordination) {
+  const { options, store, log, signal } = base;
+  const { work, ownWaivers, policies, directory, announceWork, metrics } = coordination;
+  const expectedSenders = createExpectedSenders();
+  const signer = createSigner({ options, log, signal });
+  const broadcastBuffer = createBroadcastBuffer({ store, results, log });
+  const routing = createRouting({ policies, directory, announceWork });
+  const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer };
+  const lanes = createLaneSet({ ...base, ...shared, ownWaivers });
+  work.onWork(lanes.wake);
+  return { lanes, expectedSenders, signer, broadcastBuffer };
+}
+
+function createRelayIntake(
+  base: RelayBase,
+  { results }: News,
+  { metrics, policies, directory, announceWork }: Coordination,
+  { expectedSenders }: LaneParts,
+) {
+  return createIntake({
+    ...base,
     results,
     metrics,
-    options,
-    log,
     policies,
     expected: expectedSenders,
-    chainRef,
-    replica,
-    chooseLane: board.choose,
-    wakeLanes,
+    chooseLane: directory.choose,
+    wakeLanes: announceWork,
   });
-  const isUsable = (waiver: Uint8Array) =>
-    board.lanes.some((lane) => bytesEqual(lane.waiver, waiver) && board.isUsable(lane));
-  return {
-    intake,
-    lanes,
-    metrics,
-    delivered: broadcastBuffer,
-    policies,
-    /** All whose lanes may take work, and whether they do. */
-    waivers: () =>
-      waiversOf(ownWaivers(), board.lanes).map((waiver) => ({ waiver, usable: isUsable(waiver) })),
-    /** Asks the store. */
-    async probeWaivers() {
-      await board.refresh();
-      return {
-        usable: board.lanes.filter(board.isUsable).length,
-        unusable: waiversOf([], board.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []),
-      };
-    },
-    async close() {
-      heads?.close();
-      broadcastBuffer.close();
-      oldCaps.close();
-      expiry.close();
-      forgetting.close();
-      await vacuum.close();
-      await policies.close();
-      await board.close();
-      results.close();
-      await signer.close();
-      await notices.close();
-    },
-  };
 }
 
-function addressesOf(keys: readonly Uint8Array[]): Uint8Array[] {
-  return keys.map((key) => privateKeyToAddress(key));
+/** Subscribes to new blocks where the node has a WebSocket. Without one, policies and lanes poll. */
+function followNewBlocks({ options, log }: RelayBase, policies: PolicySource, lanes: { onNewBlock(): void }) {
+  if (options.rpcWsUrl === undefined) return undefined;
+  return followHeads(options.rpcWsUrl, log, () => {
+    policies.refresh();
+    lanes.onNewBlock();
+  });
 }
 
-/** The waivers whose lanes may take work: this replica's own, and all that are not over. */
-function waiversOf(own: readonly Uint8Array[], lanes: readonly LaneStatus[]): Uint8Array[] {
+/** Returns the waivers whose lanes may take work, by address: this replica's own, and all whose lane is not retired. */
+function activeWaivers(own: readonly Uint8Array[], lanes: readonly LaneStatus[]): Uint8Array[] {
   const others = lanes.filter(({ state }) => state !== "retired").map(({ waiver }) => waiver);
-  const names = new Map([...own, ...others].map((waiver) => [bytesToHex(waiver), waiver]));
-  return [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
+  const byName = new Map([...own, ...others].map((waiver) => [bytesToHex(waiver), waiver]));
+  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
 }

@@ -7,6 +7,7 @@ import {
   DEVNET_CHAIN_ID,
 } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
+import { privateKeyWaiver } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { type Context, defineCommand } from "../command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
@@ -99,7 +100,7 @@ async function startBoth(
     {
       chainId: Number(DEVNET_CHAIN_ID),
       rpcUrl,
-      waiverKeys: [hexToBytes(waiver.privateKey)],
+      waivers: [privateKeyWaiver(hexToBytes(waiver.privateKey))],
       apiKeys: [DEV_API_KEY],
       policySource: "registry",
       // The API key is public, so pages may use it, but only pages from this machine.

@@ -1,4 +1,4 @@
-import { ADMIN_ROUTES, type Server, type ServerOptions } from "@gas-waiver/server";
+import { ADMIN_ROUTES, privateKeyWaiver, type Server, type ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
@@ -34,7 +34,7 @@ export const serve = defineCommand({
 function rereadKeys(path: string, server: Server, print: (line: string) => void): void {
   const reread = async () => {
     const { keys } = keyFile(path);
-    await server.setWaiverKeys(keys);
+    await server.setWaivers(keys.map(privateKeyWaiver));
     print(`${keys.length} waiver key(s) read again`);
   };
   reread().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
@@ -46,7 +46,7 @@ function serverOptions(values: ServeValues): ServerOptions {
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = rest;
   return {
     ...withoutUndefined(limits),
-    waiverKeys: waiverKeyFile?.keys ?? waiverKeys ?? [],
+    waivers: (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver),
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),
   };

@@ -1,15 +1,18 @@
 import { WebSocket } from "ws";
 import type { Logger } from "../model/log.js";
 
-/** Tells of new blocks as they come, where the node has a WebSocket. */
+/** A subscription to new blocks, where the node has a WebSocket. */
 export interface Heads {
-  /** True while the node tells of new blocks: then they need not be asked for as often. */
+  /** The node announces new blocks now, so they need not be polled as often. */
   readonly live: boolean;
   close(): void;
 }
 
+const HANDSHAKE_MS = 5_000;
+const MAX_MESSAGE_BYTES = 1_048_576;
 const RECONNECT_MS = 1_000;
 const MAX_RECONNECT_MS = 30_000;
+const SUBSCRIBE = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
 /** Subscribes to new heads, and again whenever the connection is lost. */
 export function followHeads(url: string, log: Logger, onHead: () => void): Heads {
@@ -19,11 +22,9 @@ export function followHeads(url: string, log: Logger, onHead: () => void): Heads
   let retry: NodeJS.Timeout | undefined;
   let socket: WebSocket | undefined;
   const connect = () => {
-    const fresh = new WebSocket(url, { handshakeTimeout: 5_000, maxPayload: 1_048_576 });
+    const fresh = new WebSocket(url, { handshakeTimeout: HANDSHAKE_MS, maxPayload: MAX_MESSAGE_BYTES });
     socket = fresh;
-    fresh.on("open", () =>
-      fresh.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'),
-    );
+    fresh.on("open", () => fresh.send(SUBSCRIBE));
     fresh.on("message", (data) => {
       const kind = kindOf(String(data));
       if (kind === "other") return;
@@ -33,7 +34,7 @@ export function followHeads(url: string, log: Logger, onHead: () => void): Heads
     });
     fresh.on("error", (error) => log.debug({ err: error.message }, "the node's WebSocket failed"));
     fresh.on("close", () => {
-      if (live) log.warn("the node's WebSocket was lost: new blocks are asked for");
+      if (live) log.warn("the node's WebSocket was lost: new blocks are polled");
       live = false;
       if (!closed) retry = setTimeout(connect, Math.min(MAX_RECONNECT_MS, RECONNECT_MS * 2 ** failures++));
     });
@@ -51,7 +52,7 @@ export function followHeads(url: string, log: Logger, onHead: () => void): Heads
   };
 }
 
-/** A new head, the confirmation of the subscription, or anything else. */
+/** Tells a new head and the confirmation of the subscription from anything else. */
 function kindOf(text: string): "head" | "subscribed" | "other" {
   try {
     const message = JSON.parse(text) as { method?: unknown; id?: unknown; result?: unknown };

@@ -21,52 +21,56 @@ export interface Account {
   readonly balance: bigint;
 }
 
-/** What a node says of accounts and transactions at one moment. */
+/** The state of accounts and transactions by one node at one moment. */
 export interface NodeSnapshot {
   readonly nonces: readonly bigint[];
   readonly receipts: readonly (InclusionReceipt | undefined)[];
-  /** The first address's nonce, read last. */
+  /** The first address's nonce, read after the receipts. */
   readonly nonceAfter: bigint;
 }
 
-/** What {@link NodeClient.snapshot} may be asked for at once: addresses and hashes. */
+/** The most addresses and hashes together that {@link NodeClient.snapshot} reads. */
 export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
 
-/** The calls of the chain node that the service uses. Addresses are 20 bytes, hashes 32. */
+/**
+ * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call but
+ * `call` and `sendRawTransactions` rejects with the node's error, or with {@link RpcUnavailableError} without an answer.
+ */
 export interface NodeClient {
-  /** What the node is: `genesisHash` tells it from another chain with the same id. */
+  /** Reads the chain's id and genesis, which tell it from another chain with the same id. */
   identity(): Promise<{ chainId: number; genesisHash: Uint8Array }>;
+  /** Reads the height of the latest block. */
   blockNumber(): Promise<bigint>;
-  /** The hashes of the blocks at these heights, in their order; undefined above the head. */
+  /** Reads the hashes of the blocks at these heights, in their order; undefined above the head. */
   blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
-  /** The next nonces by the latest block, in the order of the addresses. */
+  /** Reads the next nonces by the latest block, in the order of the addresses. */
   nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
-  /** The next nonces and the balances (wei) by the latest block, in the order of the addresses. */
+  /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
-  /** Runs calls on the state of the latest block, each alone: `eth_call`. In their order. */
+  /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
   call(requests: readonly object[]): Promise<RpcOutcome[]>;
-  /** The receipts, in the order of the hashes; undefined for a transaction that is in no block. */
+  /** Reads the receipts, in the order of the hashes; undefined for a transaction that is in no block. */
   receipts(hashes: readonly Uint8Array[]): Promise<(InclusionReceipt | undefined)[]>;
   /**
-   * Nonces, then receipts, then the first address's nonce again, from one node: a receipt that is missing although
-   * the nonce before it had moved on is not just late, and one that is there although the nonce after it has not
-   * moved on came by another way. In the order of the addresses and hashes; of both together at most
-   * {@link MAX_SNAPSHOT_ITEMS}, because more than one request has more than one moment.
+   * Reads from one node the nonces, then the receipts, then the first address's nonce again. A receipt that is missing
+   * although the nonce before it had moved on is not just late. A receipt that is there although the nonce after it has
+   * not moved on came by another wrapper. Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together,
+   * because two requests are answered at two moments.
    */
   snapshot(
     addresses: readonly [Uint8Array, ...Uint8Array[]],
     hashes: readonly Uint8Array[],
   ): Promise<NodeSnapshot>;
-  /** Does the node know these transactions, in its pool or in a block? In the order of the hashes. */
+  /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
-   * Sends signed bytes in order, a hundred at once; none after a hundred that may not have arrived. Never throws, never
-   * repeats: each has its own outcome.
+   * Sends signed bytes in order, a hundred in one request, and returns the outcome of each. Nothing is sent after a
+   * request that may not have arrived. Never rejects, and never repeats a request.
    */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }
 
-/** What the outcome says it is, or throws. */
+/** @throws the outcome's error. */
 function resultOf(outcome: RpcOutcome): unknown {
   if ("error" in outcome) throw outcome.error;
   return outcome.result;
@@ -87,7 +91,6 @@ const receiptCall = (hash: Uint8Array): RpcCall => ({
   params: [bytesToHex(hash)],
 });
 
-/** The chain behind its nodes. */
 export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
     (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
@@ -124,7 +127,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },
     async snapshot(addresses, hashes) {
-      // One batch is answered by one node, in order.
+      // One node answers a batch, in its order.
       const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
       const answers = await results(calls);
       return {
@@ -151,7 +154,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
   };
 }
 
-/** What would have followed something that was lost stays for the next time. */
+/** The outcome of what was held back, because a request before it may not have arrived. */
 function notSent({ message }: Error): RpcOutcome {
   return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }

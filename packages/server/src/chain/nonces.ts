@@ -1,13 +1,17 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "./nodeClient.js";
 
-/** The chain's next nonces of a waiver and of senders, as far as they were asked for. */
+/** The chain's next nonces of a waiver and of some senders, read together. */
 export interface ChainNonces {
   readonly waiver: bigint;
+  /** Undefined for a sender that was not asked for. */
   of(sender: Uint8Array): bigint | undefined;
 }
 
-/** Asks for them all at once. */
+/**
+ * Reads the next nonces by the latest block.
+ * @param senders addresses of 20 bytes.
+ */
 export async function fetchNonces(
   chain: Pick<NodeClient, "nonces">,
   waiver: Uint8Array,

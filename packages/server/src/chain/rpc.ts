@@ -3,7 +3,7 @@ import https from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { wasNeverSent } from "@gas-waiver/protocol";
 
-/** Calls in one batch: Erigon and Bor refuse more, unless they are told otherwise. */
+/** Calls in one batch. Erigon and Bor refuse more by default. */
 export const MAX_BATCH_CALLS = 100;
 
 /** One call of a JSON-RPC batch. */
@@ -39,19 +39,19 @@ export class RpcUnavailableError extends Error {
   }
 }
 
-/** One call's outcome: its result, or the error that the node answered or that stands for no answer. */
+/** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
 export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError | RpcUnavailableError };
 
-/** The chain's nodes behind one door. */
+/** JSON-RPC to one of the chain's nodes, whichever is healthy. */
 export interface Rpc {
-  /** Asks the first healthy node, and the next ones while no answer comes: for calls that change nothing. */
+  /** Calls the first healthy node, and the next ones while no answer comes. For calls that change nothing. */
   read(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
   /**
-   * Sends to one node, and to the next only if the first surely has not seen it: what may have been delivered is
-   * for the caller to find out. The node that failed is left alone for a while.
+   * Sends to one node, and to the next only if the first surely has not seen the request. Otherwise the caller must find
+   * out whether it arrived. A node that failed rests for a while.
    */
   send(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
-  /** Whether each node answered when it was last asked. */
+  /** Tells of each node whether it answered its last request. */
   health(): readonly { readonly url: string; readonly healthy: boolean }[];
 }
 
@@ -59,7 +59,7 @@ export interface RpcOptions {
   /** In the order of preference. */
   readonly rpcUrls: readonly string[];
   readonly rpcTimeoutMs: number;
-  /** Ends every call under way. */
+  /** Aborts every call in flight. */
   readonly signal: AbortSignal;
 }
 
@@ -70,11 +70,11 @@ const MAX_MESSAGE_CHARACTERS = 500;
 interface Endpoint {
   readonly poster: Poster;
   failures: number;
-  /** By the monotonic clock, in ms: left alone until then. */
+  /** The end of the endpoint's rest by the monotonic clock, in ms. */
   restsUntil: number;
 }
 
-/** The endpoints of a chain: the first in order that is well is used; one that failed rests, longer each time. */
+/** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const endpoints: Endpoint[] = options.rpcUrls.map((url) => ({
     poster: createPoster(url, options),
@@ -83,11 +83,11 @@ export function createRpc(options: RpcOptions): Rpc {
   }));
   const inOrder = () => {
     const now = performance.now();
-    const well = endpoints.filter(({ restsUntil }) => restsUntil <= now);
+    const healthy = endpoints.filter(({ restsUntil }) => restsUntil <= now);
     const resting = endpoints.filter(({ restsUntil }) => restsUntil > now);
-    return [...well, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
+    return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
-  const ask = async (endpoint: Endpoint, calls: readonly RpcCall[]) => {
+  const post = async (endpoint: Endpoint, calls: readonly RpcCall[]) => {
     const outcomes = await postBatch(endpoint.poster, calls);
     const failure = failureOf(outcomes);
     endpoint.failures = failure ? endpoint.failures + 1 : 0;
@@ -95,24 +95,24 @@ export function createRpc(options: RpcOptions): Rpc {
     endpoint.restsUntil = failure ? performance.now() + restMs : 0;
     return { outcomes, failure };
   };
-  const until = async (calls: readonly RpcCall[], mayGoOn: (failure: RpcUnavailableError) => boolean) => {
+  const tryEach = async (calls: readonly RpcCall[], mayGoOn: (failure: RpcUnavailableError) => boolean) => {
     let outcomes: RpcOutcome[] = [];
     if (calls.length === 0) return outcomes;
     for (const endpoint of inOrder()) {
-      const answer = await ask(endpoint, calls);
+      const answer = await post(endpoint, calls);
       outcomes = answer.outcomes;
       if (!answer.failure || !mayGoOn(answer.failure) || options.signal.aborted) return outcomes;
     }
     return outcomes;
   };
   return {
-    read: (calls) => until(calls, () => true),
-    send: (calls) => until(calls, ({ sent }) => sent === "no"),
+    read: (calls) => tryEach(calls, () => true),
+    send: (calls) => tryEach(calls, ({ sent }) => sent === "no"),
     health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };
 }
 
-/** The failure of a whole exchange, if it is one: then every call has the same. */
+/** Returns the failure of the whole request, which every call shares; undefined if a call has its own outcome. */
 function failureOf(outcomes: readonly RpcOutcome[]): RpcUnavailableError | undefined {
   const first = outcomes[0];
   if (first === undefined || !("error" in first) || first.error instanceof RpcError) return undefined;
@@ -121,15 +121,15 @@ function failureOf(outcomes: readonly RpcOutcome[]): RpcUnavailableError | undef
     : undefined;
 }
 
-/** Posts to one endpoint, over connections that stay open. */
+/** Posts to one endpoint over connections that are kept alive. */
 interface Poster {
   readonly url: string;
   post(body: string): Promise<HttpAnswer>;
 }
 
 /**
- * The node had closed the open connection that the request went over: no node works on it. Whatever is sent, it is
- * safe to send once more, over a new one: reading changes nothing, and the same bytes are the same transaction.
+ * The node had closed the kept connection before the request came, so no node works on it. The request may be sent once
+ * more over a new connection: reading changes nothing, and the same bytes are the same transaction.
  */
 class StaleConnectionError extends Error {}
 
@@ -137,11 +137,11 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
   return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 }
 
-/** Not fetch: its streams and signals cost as much as everything else that a call does. */
+/** Uses `node:http` rather than `fetch`, whose streams and signals cost as much as everything else in a call. */
 function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "rpcUrls">): Poster {
   const { Agent, request } = url.startsWith("https:") ? https : http;
-  // Their sockets are all that knows the calls under way. A set that each call enters and leaves is made anew now and
-  // then, and in V8 the old one holds the new: a call left 3 KB for the next large collection so, 1 KB without.
+  // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
+  // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
   const agents = { kept: new Agent({ keepAlive: true }), fresh: new Agent() };
   const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");
@@ -197,7 +197,7 @@ async function postBatch(poster: Poster, calls: readonly RpcCall[]): Promise<Rpc
   }
 }
 
-/** What an endpoint answered over HTTP. */
+/** An HTTP response of an endpoint. */
 interface HttpAnswer {
   readonly status: number;
   readonly text: string;
@@ -206,9 +206,9 @@ interface HttpAnswer {
 function outcomesOf(response: HttpAnswer, count: number): RpcOutcome[] {
   const answers = answersOf(response.text);
   const outcomes: (RpcOutcome | undefined)[] = Array.from({ length: count });
-  // Rate limited: whatever the body says, nothing was looked at.
+  // A rate limiter has answered, and the node has seen nothing, whatever the body says.
   if (response.status !== RATE_LIMITED) {
-    // An error of the whole batch comes as one object without an id.
+    // An error of the whole batch is one object without an id.
     const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
     if (whole !== undefined) outcomes.fill(outcomeOf(whole));
     for (const answer of answers) {
@@ -241,7 +241,7 @@ function outcomeOf(answer: Record<string, unknown>): RpcOutcome | undefined {
   return "result" in answer ? { result: answer.result } : undefined;
 }
 
-/** A node's words go into logs, lines and the store: no control characters (PostgreSQL takes no NUL), no megabytes. */
+/** Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL. */
 function shorten(text: string): string {
   const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
   return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;

@@ -10,9 +10,9 @@ import { RpcUnavailableError } from "./rpc.js";
 
 /** The chain that the service serves. */
 export interface ServedChain {
-  /** The store's number of it. */
+  /** The chain's number in the store. */
   readonly chainRef: number;
-  /** False if the node did not answer, and the chain is the one that the store served last. */
+  /** False if no node answered. Then the chain is the one that the store served last. */
   readonly confirmed: boolean;
 }
 
@@ -23,8 +23,8 @@ interface Dependencies {
 }
 
 /**
- * Finds out what chain to serve. Another genesis than the store's means a wrong node, or a devnet that began anew.
- * A node that does not answer keeps only a new store from starting: a known one can accept work meanwhile.
+ * Finds the chain to serve. Another genesis than the store's means a wrong node, or a devnet that began anew. Without an
+ * answer of a node, only a new store keeps the service from starting: a known one accepts work meanwhile.
  * @throws {@link StartError} if the node is on another chain, or does not answer and the store is new.
  */
 export async function findServedChain(dependencies: Dependencies): Promise<ServedChain> {
@@ -47,9 +47,9 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   return { chainRef: await adoptChain(store, identity), confirmed: true };
 }
 
-const CONFIRM_EVERY_MS = 1_000;
+const RETRY_MS = 1_000;
 
-/** Asks until the node answers. True if it is on the chain that the store knows; false if the service ends first. */
+/** Asks until a node answers. Resolves to true if it is on the store's chain, to false if not, or if `signal` aborts. */
 export async function confirmServedChain(
   { chain, store }: Dependencies,
   log: Logger,
@@ -67,7 +67,7 @@ export async function confirmServedChain(
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the chain's node cannot be used yet");
     }
-    await sleepUnless(CONFIRM_EVERY_MS, signal);
+    await sleepUnless(RETRY_MS, signal);
   }
   return false;
 }
@@ -83,7 +83,7 @@ function assertChainId({ chainId }: ChainIdentity, options: ResolvedOptions, who
   throw new StartError(`${who} is on chain ${chainId}, the service is for chain ${options.chainId}`);
 }
 
-/** A node's URL may hold a secret in its path or query. */
+/** Shows only the origins: a node's URL may hold a secret in its path or query. */
 function originOf(urls: readonly string[]): string {
   return urls.map((url) => new URL(url).origin).join(", ");
 }

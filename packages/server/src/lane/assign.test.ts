@@ -4,13 +4,14 @@ import { applicantOf, laneIn } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
+import { privateKeyWaiver } from "../signing/privateKeyWaiver.js";
 import { createSigner } from "../signing/signer.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { assign } from "./assign.js";
-import type { LaneContext } from "./lane.js";
+import type { LaneContext } from "./context.js";
 
 const OPTIONS = { verificationGas: 50_000n, maxInFlight: 100, nonceGapTimeoutMs: 10_000 };
 
@@ -31,7 +32,8 @@ useTestStore("shared", async (opened) => {
     },
     routing: { policiesDiffer: () => false },
     expectedSenders: { take: () => [] },
-    signer: createSigner({ options: OPTIONS, log: silent }),
+    signer: createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal }),
+    account: privateKeyWaiver(WAIVER_KEY),
   } as unknown as LaneContext;
 });
 
@@ -41,7 +43,7 @@ describe("a step of the lane", () => {
     await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, stepAgain } = await assign(lane, WAIVER_KEY, { limit: 2 }, context);
+      const { signed, stepAgain } = await assign(lane, { limit: 2 }, context);
       steps.push([signed.map(({ waiverNonce }) => waiverNonce), stepAgain]);
     }
     expect(steps).toEqual([
@@ -55,6 +57,6 @@ describe("a step of the lane", () => {
   it("that can only put off what it saw does not look again at once, however much there is", async () => {
     const early = [6, 7, 8].map((user) => applicantOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
-    expect(await assign(lane, WAIVER_KEY, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });
+    expect(await assign(lane, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });
   });
 });

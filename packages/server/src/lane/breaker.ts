@@ -1,15 +1,15 @@
 /**
- * Keeps work away from a lane that fails, so that a broken key does not attract what others could do.
+ * Keeps work away from a lane that fails, so that a broken key does not attract what other lanes could do.
  *
- * `closed` until the lane has failed `failures` times in a row, or once for a reason that lies with the key itself.
- * Then `open` for a while, which doubles with each time up to a limit; after that `probing`: one submission at a
- * time, whose success closes it and whose failure opens it again.
+ * - `closed`: the lane works. It stays so until `failures` failures in a row, or one that lies with the key itself.
+ * - `open`: the lane takes nothing for `openMs`, which doubles with each opening up to `maxOpenMs`.
+ * - `probing`: the lane takes one submission at a time. A success closes the breaker, a failure opens it again.
  */
 export interface Breaker {
   readonly state: "closed" | "open" | "probing";
-  /** A submission was taken. Returns true if that closed it. */
+  /** Records a success. Returns true if that closed the breaker. */
   succeed(): boolean;
-  /** Returns for how long it is open now, in ms, or undefined if it stays closed. */
+  /** Records a failure. Returns the time in ms that the breaker is open now, or undefined if it stays closed. */
   fail(severity: "once" | "at once"): number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface BreakerOptions {
 }
 
 export function createBreaker({ failures, openMs, maxOpenMs, now }: BreakerOptions): Breaker {
-  let inARow = 0;
+  let failuresInARow = 0;
   let openings = 0;
   let openUntil = Number.NEGATIVE_INFINITY;
   const state = () => {
@@ -35,13 +35,13 @@ export function createBreaker({ failures, openMs, maxOpenMs, now }: BreakerOptio
     },
     succeed() {
       const wasOpen = openings > 0;
-      inARow = 0;
+      failuresInARow = 0;
       openings = 0;
       return wasOpen;
     },
     fail(severity) {
-      inARow++;
-      if (severity === "once" && inARow < failures && openings === 0) return undefined;
+      failuresInARow++;
+      if (severity === "once" && failuresInARow < failures && openings === 0) return undefined;
       const forMs = Math.min(maxOpenMs, openMs * 2 ** openings);
       openings++;
       openUntil = now() + forMs;

@@ -6,25 +6,29 @@ import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
 import { saveBroadcast } from "../store/transitions/saveBroadcast.js";
 
-/** What names the bytes that a node took: a submission may be signed anew later. */
+/** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
 export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash">;
 
 /**
- * The wrappers that a node has taken, from then until the store knows. Who waits on this replica is told at once (D16).
- * To the store they are `signed` meanwhile, so whatever fails in between has the same bytes sent again.
+ * The wrappers that a node has taken and the store does not know as broadcast yet. Result lines on this replica are
+ * sent as soon as the node accepts the wrapper (D16); the database write follows. Until then the store has them as
+ * `signed`, so that the same bytes go out again if anything fails in between.
  */
 export interface BroadcastBuffer {
-  /** A node has taken these. */
+  /** Adds wrappers that a node has taken, and notifies the result lines on this replica. */
   add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void;
   /**
-   * Runs a write of the lane that stores its delivered wrappers as well, which saves a write of their own. What fails to
-   * be stored is stored later.
+   * Runs a write of the lane that stores the lane's buffered wrappers as well, which saves a write of their own. If the
+   * write fails, they stay in the buffer.
    */
   storeAlongside<T extends { readonly broadcast: readonly ChangedSubmission[] }>(
     held: HeldLane,
     write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;
-  /** Stores what is left, as far as the store can be had: who was told asks next. Never rejects. */
+  /**
+   * Stores everything that is buffered, and waits for the writes that others have begun. A client that has its line
+   * may ask for the record next. Never rejects.
+   */
   flush(): Promise<void>;
   close(): void;
 }
@@ -33,16 +37,15 @@ export interface BroadcastBufferDependencies {
   readonly store: Store;
   readonly results: Pick<Results, "notifyHere" | "publish">;
   readonly log: Logger;
-  /** How long a delivered wrapper waits for a write to go along with. */
+  /** The time that a wrapper waits for a write of its lane to go along with. */
   readonly flushDelayMs?: number;
 }
 
 const FLUSH_DELAY_MS = 10;
-/** After a failure. */
-const LATER_MS = 250;
+const RETRY_MS = 250;
 const BROADCAST = { state: "broadcast" } as const;
 
-interface Entry {
+interface BufferedEntry {
   readonly held: HeldLane;
   readonly wrapper: BufferedBroadcast;
 }
@@ -53,65 +56,69 @@ export function createBroadcastBuffer({
   log,
   flushDelayMs = FLUSH_DELAY_MS,
 }: BroadcastBufferDependencies): BroadcastBuffer {
-  let waiting: Entry[] = [];
-  let writing: Promise<unknown>[] = [];
+  let buffered: BufferedEntry[] = [];
+  let writes: Promise<unknown>[] = [];
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
-  const storeIn = (ms: number) => {
+  const flushIn = (ms: number) => {
     if (closed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
-      void storeAll();
+      void flush();
     }, ms).unref();
   };
-  /** Takes out the lane's, also of leases that it had before: a late answer of a node is true all the same. */
-  const takeOut = (waiver: Uint8Array): Entry[] => {
-    const isOwn = ({ held }: Entry) => bytesEqual(held.waiver, waiver);
-    const own = waiting.filter(isOwn);
-    if (own.length > 0) waiting = waiting.filter((entry) => !isOwn(entry));
+  /** Takes out the lane's entries, those of its earlier leases too: a late answer of a node is still true. */
+  const takeOut = (waiver: Uint8Array): BufferedEntry[] => {
+    const isOwn = ({ held }: BufferedEntry) => bytesEqual(held.waiver, waiver);
+    const own = buffered.filter(isOwn);
+    if (own.length > 0) buffered = buffered.filter((entry) => !isOwn(entry));
     return own;
+  };
+  const putBack = (entries: readonly BufferedEntry[], held: HeldLane, error: unknown) => {
+    // When the lease is lost, its next owner finds the wrappers of this and earlier epochs signed, and sends them again.
+    const isLost = ({ held: { epoch } }: BufferedEntry) =>
+      error instanceof LeaseLostError && epoch <= held.epoch;
+    buffered.push(...entries.filter((entry) => !isLost(entry)));
+    if (buffered.length > 0) flushIn(RETRY_MS);
   };
   const storeAlongside: BroadcastBuffer["storeAlongside"] = async (held, write) => {
     const entries = takeOut(held.waiver);
-    const written = write(entries.map(({ wrapper }) => wrapper));
-    if (entries.length === 0) return await written;
-    writing.push(written);
+    const writing = write(entries.map(({ wrapper }) => wrapper));
+    if (entries.length === 0) return await writing;
+    writes.push(writing);
     try {
-      const saved = await written;
-      // Once more here; for others this is the first word.
+      const saved = await writing;
+      // This replica's lines hear it a second time, and the other replicas' the first.
       results.publish(saved.broadcast, () => BROADCAST);
       return saved;
     } catch (error) {
-      // What was delivered under this lease or before it, whoever took the lane next found signed, and sent again.
-      const isLost = ({ held: { epoch } }: Entry) => error instanceof LeaseLostError && epoch <= held.epoch;
-      waiting.push(...entries.filter((entry) => !isLost(entry)));
-      if (waiting.length > 0) storeIn(LATER_MS);
+      putBack(entries, held, error);
       throw error;
     } finally {
-      writing = writing.filter((other) => other !== written);
+      writes = writes.filter((other) => other !== writing);
     }
   };
-  const storeAll = async () => {
-    const byEpoch = waiting.map(({ held }) => held).sort((a, b) => Number(a.epoch - b.epoch));
-    // Of a lane's leases the latest.
-    const lanes = new Map(byEpoch.map((held) => [bytesToHex(held.waiver), held]));
-    const writes = [...lanes.values()].map((held) =>
+  const flush = async () => {
+    const oldestFirst = buffered.map(({ held }) => held).sort((a, b) => Number(a.epoch - b.epoch));
+    // The latest lease of each lane writes for all of them.
+    const lanes = new Map(oldestFirst.map((held) => [bytesToHex(held.waiver), held]));
+    const own = [...lanes.values()].map((held) =>
       storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
     );
-    for (const written of await Promise.allSettled([...writing, ...writes])) {
+    for (const written of await Promise.allSettled([...writes, ...own])) {
       if (written.status === "fulfilled") continue;
-      log.debug({ err: (written.reason as Error).message }, "what was delivered could not be stored");
+      log.debug({ err: (written.reason as Error).message }, "broadcast wrappers could not be stored yet");
     }
   };
   return {
     add(held, wrappers) {
       if (wrappers.length === 0) return;
-      waiting.push(...wrappers.map((wrapper) => ({ held, wrapper })));
-      storeIn(flushDelayMs);
+      buffered.push(...wrappers.map((wrapper) => ({ held, wrapper })));
+      flushIn(flushDelayMs);
       for (const { id } of wrappers) results.notifyHere(id, BROADCAST);
     },
     storeAlongside,
-    flush: storeAll,
+    flush,
     close() {
       closed = true;
       clearTimeout(timer);

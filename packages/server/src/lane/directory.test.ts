@@ -10,6 +10,8 @@ import { setBreaker } from "../store/lanes/setBreaker.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
 import { type LaneDirectory, openLaneDirectory } from "./directory.js";
+import { createLaneStatusCache } from "./laneStatusCache.js";
+import { createOwnWaivers } from "./ownWaivers.js";
 
 const FIRST = hexToBytes(WAIVER);
 const SECOND = hexToBytes(SECOND_WAIVER);
@@ -17,7 +19,7 @@ const SECOND = hexToBytes(SECOND_WAIVER);
 let store: Store;
 let chainRef: number;
 let lane: Awaited<ReturnType<typeof laneIn>>;
-const boards: LaneDirectory[] = [];
+const directories: LaneDirectory[] = [];
 useTestStore("perTest", async (opened) => {
   store = opened;
   lane = await laneIn(store);
@@ -25,7 +27,7 @@ useTestStore("perTest", async (opened) => {
   await registerLane(store, { chain: chainRef, waiver: SECOND });
 });
 afterEach(async () => {
-  await Promise.all(boards.splice(0).map((board) => board.close()));
+  await Promise.all(directories.splice(0).map((directory) => directory.close()));
 });
 
 function opened({
@@ -34,36 +36,38 @@ function opened({
   announceWork = (_owners: readonly string[]) => {},
   from = store,
 } = {}): LaneDirectory {
-  const options = { store: from, chainRef, log: silent, ownWaivers: () => own, whyUnusable, announceWork };
-  const one = openLaneDirectory(options);
-  boards.push(one);
-  return one;
+  const statuses = createLaneStatusCache(from, chainRef);
+  const ownWaivers = createOwnWaivers(own);
+  const options = { store: from, chainRef, log: silent, statuses, ownWaivers, whyUnusable, announceWork };
+  const directory = openLaneDirectory(options);
+  directories.push(directory);
+  return directory;
 }
 
-/** A board that has looked. */
-async function board(options?: Parameters<typeof opened>[0]): Promise<LaneDirectory> {
-  const one = opened(options);
-  await one.refresh();
-  return one;
+/** A directory that has been refreshed. */
+async function refreshed(options?: Parameters<typeof opened>[0]): Promise<LaneDirectory> {
+  const directory = opened(options);
+  await directory.refresh();
+  return directory;
 }
 
 const work = (waiver: Uint8Array, owner = randomUUID()) =>
   takeLease(store, { chain: chainRef, waiver, owner }, 3_600_000);
-const chosen = (from: LaneDirectory, times = 1) =>
-  Array.from({ length: times }, () => bytesToHex(from.choose()));
+const chosen = (directory: LaneDirectory, times = 1) =>
+  Array.from({ length: times }, () => bytesToHex(directory.choose()));
 
-describe("the lane for a sender that has nothing under way", () => {
-  it("is the one with the least to do, counting what was given since the last look", async () => {
+describe("the lane for a sender that has nothing in flight", () => {
+  it("is the one with the least to do, counting the senders since the last refresh", async () => {
     await work(SECOND);
     for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
-    const seen = await board();
-    expect(chosen(seen, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
-    const next = chosen(seen, 10);
+    const directory = await refreshed();
+    expect(chosen(directory, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
+    const next = chosen(directory, 10);
     expect(next.filter((waiver) => waiver === WAIVER)).toHaveLength(5);
   });
 
   it.each([
-    ["that nobody works", async () => {}],
+    ["that no replica owns", async () => {}],
     [
       "whose breaker is open",
       () => work(SECOND).then(() => setBreaker(store, chainRef, SECOND, 60_000, "no")),
@@ -73,52 +77,52 @@ describe("the lane for a sender that has nothing under way", () => {
     ["that is retired", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "retired"))],
   ])("is not one %s", async (_, prepare) => {
     await prepare();
-    expect(new Set(chosen(await board(), 5))).toEqual(new Set([WAIVER]));
+    expect(new Set(chosen(await refreshed(), 5))).toEqual(new Set([WAIVER]));
   });
 
-  it("is one of this replica's where none is known to work: they are taken in turn", async () => {
+  it("is one of this replica's, in turn, where no lane is known to work", async () => {
     await setLaneState(store, chainRef, FIRST, "open");
     await store.pool.query("update lanes set owner = null, lease_until = '-infinity'");
-    expect(new Set(chosen(await board({ own: [SECOND] }), 4))).toEqual(new Set([SECOND_WAIVER]));
-    const both = chosen(await board({ own: [FIRST, SECOND] }), 4);
+    expect(new Set(chosen(await refreshed({ own: [SECOND] }), 4))).toEqual(new Set([SECOND_WAIVER]));
+    const both = chosen(await refreshed({ own: [FIRST, SECOND] }), 4);
     expect(both.filter((waiver) => waiver === WAIVER)).toHaveLength(2);
   });
 });
 
 describe("the lane for a call that only some waivers may carry", () => {
-  it("is one of theirs, also where another has less to do", async () => {
+  it("is one of these waivers, even if another lane has less to do", async () => {
     await work(SECOND);
     for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
-    const seen = await board();
-    expect(bytesToHex(seen.choose([FIRST]))).toBe(WAIVER);
-    expect(seen.chooseUsable([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
-    expect(seen.chooseUsable([bytes(20, 9)])).toBeUndefined();
+    const directory = await refreshed();
+    expect(bytesToHex(directory.choose([FIRST]))).toBe(WAIVER);
+    expect(directory.chooseUsable([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
+    expect(directory.chooseUsable([bytes(20, 9)])).toBeUndefined();
   });
 
-  it("is the only one that may, also while it takes no work; and then none is usable", async () => {
+  it("is the only permitted one even while it takes no work; none is usable then", async () => {
     await work(SECOND);
     await setLaneState(store, chainRef, SECOND, "stopped");
-    const seen = await board();
-    expect(bytesToHex(seen.choose([SECOND]))).toBe(SECOND_WAIVER);
-    expect(seen.chooseUsable([SECOND])).toBeUndefined();
+    const directory = await refreshed();
+    expect(bytesToHex(directory.choose([SECOND]))).toBe(SECOND_WAIVER);
+    expect(directory.chooseUsable([SECOND])).toBeUndefined();
   });
 });
 
-describe("a lane whose waiver cannot be used, by the policies", () => {
+describe("a lane whose waiver the policies permit nothing", () => {
   const unusable = (waiver: Uint8Array) =>
     bytesToHex(waiver) === WAIVER ? "it is not registered" : undefined;
 
-  it("takes no work, also where no other is known to work", async () => {
-    const seen = await board({ own: [FIRST, SECOND], whyUnusable: unusable });
-    expect(seen.lanes.map((one) => [bytesToHex(one.waiver), seen.isUsable(one)])).toContainEqual([
+  it("takes no work, even if no other lane is known to work", async () => {
+    const directory = await refreshed({ own: [FIRST, SECOND], whyUnusable: unusable });
+    expect(directory.lanes.map((one) => [bytesToHex(one.waiver), directory.isUsable(one)])).toContainEqual([
       WAIVER,
       false,
     ]);
-    expect(new Set(chosen(seen, 4))).toEqual(new Set([SECOND_WAIVER]));
+    expect(new Set(chosen(directory, 4))).toEqual(new Set([SECOND_WAIVER]));
   });
 });
 
-describe("what is queued in a lane that does not work", () => {
+describe("a submission that is queued in a lane that does not work", () => {
   const laneOf = async (id: string) => {
     const { rows } = await store.pool.query<{ waiver: Buffer }>(
       "select waiver from submissions where id = $1",
@@ -127,7 +131,7 @@ describe("what is queued in a lane that does not work", () => {
     return rows[0] && bytesToHex(rows[0].waiver);
   };
 
-  it("goes to one that does, whose owner is told; what its sender has signed there keeps the rest there", async () => {
+  it("goes to a lane that works, whose owner is notified, unless its sender has something signed in the old lane", async () => {
     const [signed, behind, free] = [applicantOf(1, 0), applicantOf(1, 1), applicantOf(2)];
     await submissionIn("signed", store, lane, signed);
     await submissionIn("queued", store, lane, behind);
@@ -136,7 +140,7 @@ describe("what is queued in a lane that does not work", () => {
     const owner = randomUUID();
     await work(SECOND, owner);
     const told = await new Promise<readonly string[]>((resolve) => {
-      board({ announceWork: resolve }).catch(() => {});
+      refreshed({ announceWork: resolve }).catch(() => {});
     });
     expect(told).toEqual([owner]);
     expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
@@ -146,40 +150,40 @@ describe("what is queued in a lane that does not work", () => {
   it("stays where it is while no lane works", async () => {
     const id = await submissionIn("queued", store, lane, applicantOf(1));
     await setLaneState(store, chainRef, FIRST, "stopped");
-    const seen = await board();
-    await seen.refresh();
-    await seen.close();
+    const directory = await refreshed();
+    await directory.refresh();
+    await directory.close();
     expect(await laneOf(id)).toBe(WAIVER);
   });
 
-  it("belongs to a lane whose owner is known while its lease holds", async () => {
-    const seen = await board();
-    expect(seen.ownerOf(FIRST)).toBe(lane.owner);
-    expect(seen.ownerOf(bytes(20, 9))).toBeUndefined();
+  it("is in a lane whose owner is known while its lease holds", async () => {
+    const directory = await refreshed();
+    expect(directory.ownerOf(FIRST)).toBe(lane.owner);
+    expect(directory.ownerOf(bytes(20, 9))).toBeUndefined();
     await store.pool.query("update lanes set lease_until = now() - interval '1 second'");
-    await seen.refresh();
-    expect(seen.ownerOf(FIRST)).toBeUndefined();
+    await directory.refresh();
+    expect(directory.ownerOf(FIRST)).toBeUndefined();
   });
 });
 
-describe("a look that began before another and is answered after it", () => {
-  it("is not what the board goes by: it knows less", async () => {
+describe("a refresh that began before another and is answered after it", () => {
+  it("does not overwrite the newer lanes", async () => {
     const answers: ((owner: string) => void)[] = [];
     const query = () =>
       new Promise((resolve) => {
         answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
       });
     const late = { pool: { query } } as unknown as Store;
-    // It looks by itself when it is opened: the first of the two.
-    const seen = opened({ from: late });
-    const looked = seen.refresh();
+    // Opening the directory begins the first of the two refreshes.
+    const directory = opened({ from: late });
+    const second = directory.refresh();
     answers[1]?.("who has it now");
-    await looked;
-    // The board ends with the look that it is at.
-    const closed = seen.close();
+    await second;
+    // Closing waits for the refresh in progress.
+    const closed = directory.close();
     answers[0]?.("who had it before");
     await closed;
     expect(answers).toHaveLength(2);
-    expect(seen.ownerOf(FIRST)).toBe("who has it now");
+    expect(directory.ownerOf(FIRST)).toBe("who has it now");
   });
 });

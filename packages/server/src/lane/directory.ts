@@ -1,24 +1,28 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import { findLaneStatuses, type LaneStatus } from "../store/lanes/laneStatus.js";
+import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Store } from "../store/store.js";
 import { moveQueuedWork } from "../store/transitions/moveQueuedWork.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
+import type { LaneStatusCache } from "./laneStatusCache.js";
+import type { OwnWaivers } from "./ownWaivers.js";
 
-/** What this replica knows of all lanes, its own and others': refreshed all the time, maybe a moment old. */
+/** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
 export interface LaneDirectory {
   readonly lanes: readonly LaneStatus[];
-  /** Takes it work? It is open, somebody works it, its breaker is closed, and its waiver can be used. */
+  /** Whether the lane takes work: it is open, a replica owns it, its breaker is closed, and its waiver can be used. */
   isUsable(lane: LaneStatus): boolean;
   /**
-   * The lane for a sender that has nothing under way: one that works, with the least to do. 20 bytes.
-   * @param permitted only these waivers come into question; never none. Undefined: all.
+   * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do.
+   * @param permitted the waivers that may carry it, at least one; all if undefined.
+   * @returns its waiver, 20 bytes.
    */
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
-  /** Of the lanes of these waivers one that takes work, with the least to do: its waiver. */
+  /** Chooses the usable lane of these waivers with the least to do, and returns its waiver. */
   chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
-  /** The replica that works the lane, if it is known. */
+  /** Returns the name of the replica that owns the lane, if one does. */
   ownerOf(waiver: Uint8Array): string | undefined;
+  /** Reads the store now. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,86 +31,88 @@ export interface LaneDirectoryOptions {
   readonly store: Store;
   readonly chainRef: number;
   readonly log: Logger;
-  /** The waivers whose keys this replica has; never none. */
-  ownWaivers(): readonly Uint8Array[];
-  /** Why a waiver can be used for nothing, by the policies; undefined if it can. */
+  readonly statuses: LaneStatusCache;
+  readonly ownWaivers: Pick<OwnWaivers, "current">;
+  /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
   whyUnusable(waiver: Uint8Array): string | undefined;
-  /** Work came to lanes that these replicas have. */
+  /** Is called with the replicas to whose lanes queued work was moved. */
   announceWork(owners: readonly string[]): void;
 }
 
 const REFRESH_MS = 500;
-/** Queued submissions that go to another lane at once. */
+/** The most queued submissions that one statement moves. */
 const MOVE_BATCH = 1_000;
 
 export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
-  const { store, chainRef, log, ownWaivers, whyUnusable } = options;
-  let lanes: readonly LaneStatus[] = [];
-  // What was given to a lane since the last look.
-  let given = new Map<string, number>();
-  const isOwn = (waiver: Uint8Array) => ownWaivers().some((own) => bytesEqual(own, waiver));
+  const { log, statuses, ownWaivers, whyUnusable } = options;
+  // The senders that each lane was chosen for since the last refresh, by waiver.
+  let chosen = new Map<string, number>();
   const isUsable = ({ state, owner, broken, waiver }: LaneStatus) =>
     state === "open" && owner !== undefined && !broken && whyUnusable(waiver) === undefined;
-  const pause = createWakeableTimer();
-  let closed = false;
-  let looks = 0;
-  let seen = 0;
   const refresh = async () => {
-    const look = ++looks;
-    const fresh = await findLaneStatuses(store, chainRef);
-    // One that began earlier may come later, and knows less.
-    if (look < seen) return;
-    seen = look;
-    lanes = fresh;
-    given = new Map();
+    if (await statuses.refresh()) chosen = new Map();
   };
+  const load = (lane: LaneStatus) => lane.queued + lane.inFlight + (chosen.get(bytesToHex(lane.waiver)) ?? 0);
+  const leastLoaded = (
+    isFit: (lane: LaneStatus) => boolean,
+    permitted: readonly Uint8Array[] | undefined,
+  ) => {
+    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
+    const fitting = statuses.lanes.filter((lane) => isFit(lane) && mayCarry(lane));
+    return fitting.sort((a, b) => load(a) - load(b))[0]?.waiver;
+  };
+  // Right after the start no replica owns the lanes yet, but this one is about to.
+  const willBeUsable = ({ state, waiver }: LaneStatus) =>
+    state === "open" &&
+    ownWaivers.current().some((own) => bytesEqual(own, waiver)) &&
+    whyUnusable(waiver) === undefined;
+  const loop = startRefreshing(refresh, () => moveFromUnusable(statuses.lanes, isUsable, options), log);
+  return {
+    get lanes() {
+      return statuses.lanes;
+    },
+    isUsable,
+    choose(permitted) {
+      const best = leastLoaded(isUsable, permitted) ?? leastLoaded(willBeUsable, permitted);
+      const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
+      if (waiver === undefined) throw new Error("this replica has no waiver");
+      const name = bytesToHex(waiver);
+      chosen.set(name, (chosen.get(name) ?? 0) + 1);
+      return waiver;
+    },
+    chooseUsable: (permitted) => leastLoaded(isUsable, permitted),
+    ownerOf: (waiver) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
+    refresh,
+    close: loop.end,
+  };
+}
+
+function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<void>, log: Logger) {
+  const timer = createWakeableTimer();
+  let closed = false;
   const loop = async () => {
     while (!closed) {
       try {
         await refresh();
-        await relieve(lanes, isUsable, options);
+        await moveWork();
       } catch (error) {
-        log.debug({ err: (error as Error).message }, "the lanes could not be looked at");
+        log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
       }
-      await pause.rest(REFRESH_MS, false);
+      await timer.rest(REFRESH_MS, false);
     }
   };
   const running = loop();
-  const load = (lane: LaneStatus) => lane.queued + lane.inFlight + (given.get(bytesToHex(lane.waiver)) ?? 0);
-  /** Of these lanes the one with the least to do. */
-  const leastOf = (isFit: (lane: LaneStatus) => boolean, permitted: readonly Uint8Array[] | undefined) => {
-    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
-    return lanes.filter((lane) => isFit(lane) && mayCarry(lane)).sort((a, b) => load(a) - load(b))[0]?.waiver;
-  };
   return {
-    get lanes() {
-      return lanes;
-    },
-    isUsable,
-    choose(permitted) {
-      // At the start nobody works the lanes yet, but this replica is about to.
-      const isOurs = ({ state, waiver }: LaneStatus) =>
-        state === "open" && isOwn(waiver) && whyUnusable(waiver) === undefined;
-      const best = leastOf(isUsable, permitted) ?? leastOf(isOurs, permitted);
-      const waiver = best ?? permitted?.[0] ?? ownWaivers()[0];
-      if (waiver === undefined) throw new Error("there is no lane at all");
-      const name = bytesToHex(waiver);
-      given.set(name, (given.get(name) ?? 0) + 1);
-      return waiver;
-    },
-    chooseUsable: (permitted) => leastOf(isUsable, permitted),
-    ownerOf: (waiver) => lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
-    refresh,
-    async close() {
+    async end() {
       closed = true;
-      pause.end();
+      timer.end();
       await running;
     },
   };
 }
 
-/** Gives what is queued in lanes that do not work to one that does. */
-async function relieve(
+/** Moves what is queued in lanes that take no work to one that does. */
+async function moveFromUnusable(
   lanes: readonly LaneStatus[],
   isUsable: (lane: LaneStatus) => boolean,
   { store, chainRef, log, announceWork }: LaneDirectoryOptions,

@@ -1,193 +1,63 @@
-import { bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
-import type { NodeClient } from "../chain/nodeClient.js";
-import { MAX_BATCH_CALLS } from "../chain/rpc.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
-import type { Results } from "../results/results.js";
-import type { Signer } from "../signing/signer.js";
-import { type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
-import type { Lease } from "../store/lanes/lease.js";
-import { setBreaker } from "../store/lanes/setBreaker.js";
-import { setLaneState } from "../store/lanes/setLaneState.js";
-import { findUnfinalized } from "../store/lanes/unfinalized.js";
-import { hasUnfinished } from "../store/lanes/unfinished.js";
-import { findAssignedNonces } from "../store/lanes/waiverNonces.js";
-import type { Store } from "../store/store.js";
-import { createWakeableTimer } from "../util/wakeableTimer.js";
-import { assign } from "./assign.js";
-import { createBreaker } from "./breaker.js";
-import type { BroadcastBuffer } from "./broadcastBuffer.js";
-import { createBroadcaster, type LaneBreaker } from "./broadcaster.js";
-import type { ExpectedSenders } from "./expectedSenders.js";
-import { keepLease, logFailure } from "./lease.js";
-import { type Confirmations, createConfirmations } from "./reconcile.js";
-import type { Routing } from "./routing.js";
+import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import { LeaseLostError } from "../store/lanes/heldLane.js";
+import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
+import { createBroadcaster } from "./broadcaster.js";
+import { createConfirmations } from "./confirmations.js";
+import type { LaneContext, LaneDependencies } from "./context.js";
+import { createLaneBreaker } from "./laneBreaker.js";
+import { keepLease, type LaneLease, logFailure } from "./lease.js";
+import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { sweep } from "./sweep.js";
-import { createWatcher } from "./watch.js";
+import { createWatcher, type Watcher } from "./watch.js";
 
-/** What a lane works with. */
-export interface LaneDependencies {
-  readonly store: Store;
-  readonly chain: NodeClient;
-  readonly results: Results;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-  readonly options: ResolvedOptions;
-  readonly routing: Routing;
-  readonly expectedSenders: Pick<ExpectedSenders, "take">;
-  readonly signer: Pick<Signer, "sign">;
-  readonly broadcastBuffer: BroadcastBuffer;
-  /** The store's number of the chain. */
-  readonly chainRef: number;
-  /** Names this process among the replicas. */
-  readonly replica: string;
-}
-
-/** The same, and what one lane remembers. */
-export interface LaneContext extends LaneDependencies {
-  readonly confirmations: Confirmations;
-  /** The lane has stopped itself: it knows before its next step. */
-  readonly onLaneStopped: () => void;
-}
-
-/** One waiver key's lane: the only place that gives out its nonces. */
+/** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
-  /** There may be work. */
+  /** Looks for work at once. */
   wake(): void;
-  /** There is a new block. */
+  /** Looks at the chain at once. */
   onNewBlock(): void;
-  /** Takes nothing new, finishes the step under way and hands the lease over. */
+  /** Takes nothing new, finishes the step in progress, and releases the lease. */
   stop(): Promise<void>;
 }
 
-/** Submissions in one step: the nonces of their senders and of the waiver are two requests to the node. */
-const BATCH = 2 * (MAX_BATCH_CALLS - 1);
-/** How long the lane rests without news. */
-const IDLE_MS = 250;
 const MAX_BACKOFF_MS = 1_000;
-/** A lane that fails is left alone: after so many failures in a row, and for so long. */
-const BREAKER = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 
 /**
- * Starts the lane of a waiver key. Its life is one loop, while it holds the lease:
- *
- * 1. after the start, a takeover or a failure: send what is signed, the same bytes; nothing new before all of it
- *    is delivered;
- * 2. take what is queued, give it the lowest free nonces, sign, store: while the batch before is on the wire;
- * 3. send it, in nonce order, a hundred at a time.
- *
- * The watcher runs beside it and settles what blocks hold. Both write through guarded transitions, so neither can
- * undo what the other did.
+ * Starts the lane of a waiver. While this replica holds its lease, two loops run: one takes the steps that sign and
+ * broadcast (see `step.ts`), and the watcher reconciles what blocks contain. Both write through transitions that are
+ * guarded by the expected state, so neither can undo what the other did.
  */
-export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane {
-  const waiver = privateKeyToAddress(waiverKey);
-  const log = given.log.child({ waiver: bytesToHex(waiver) });
+export function startLane(account: WaiverAccount, dependencies: LaneDependencies): Lane {
+  const { address: waiver } = account;
+  const { store, options, chainRef, replica } = dependencies;
+  const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
+  const lease = keepLease({ chain: chainRef, waiver, owner: replica }, { store, options, log });
+  const stepTimer = createWakeableTimer();
+  const watchTimer = createWakeableTimer();
   const onLaneStopped = () => {
     lease.recheck();
-    pause.wake();
+    stepTimer.wake();
   };
-  const dependencies: LaneContext = { ...given, log, confirmations: createConfirmations(), onLaneStopped };
-  const { options, chainRef, replica } = dependencies;
-  const breaker = createBreaker({ ...BREAKER, now: () => performance.now() });
-  const shown = shownBreaker(breaker, waiver, dependencies);
-  const delivery = createBroadcaster(dependencies, shown);
-  const lease = keepLease({ chain: chainRef, waiver, owner: replica }, dependencies);
-  const pause = createWakeableTimer();
-  const watchPause = createWakeableTimer();
-  let stopping = false;
-  // Something may be signed that was not delivered: it goes first.
-  let doubtful = true;
-  // The policies have closed the lane; not its breaker's failures, which only a probe ends.
-  let shut = false;
-  // More was queued than the last step saw.
-  let backlog = false;
-  let sending: Promise<void> = Promise.resolve();
-
-  /** One step; returns how long to rest. */
-  const step = async ({ lane, state }: Lease): Promise<number> => {
-    if (state === "stopped") return IDLE_MS;
-    if (doubtful) {
-      // What is known to be delivered need not be sent again.
-      await dependencies.broadcastBuffer.flush();
-      await delivery.resendSigned(lane);
-      doubtful = false;
-    }
-    const why = dependencies.routing.whyUnusable(waiver);
-    if (why !== undefined) {
-      shut = true;
-      if (breaker.state !== "open") await shown.fail("at once", why);
-      return IDLE_MS;
-    }
-    if (shut) await shown.succeed();
-    shut = false;
-    if (breaker.state === "open") return IDLE_MS;
-    const limit = breaker.state === "probing" ? 1 : BATCH;
-    const { signed, stepAgain } = await assign(lane, waiverKey, { limit, backlog }, dependencies);
-    backlog = stepAgain;
-    await sending;
-    sending = delivery.send(lane, signed);
-    // The next step, or the rest, begins at once; a failure is seen when the step after waits for it.
-    sending.catch(() => pause.wake());
-    if (signed.length === 0 || breaker.state !== "closed") await sending;
-    if (signed.length === 0 && state === "draining") await retireIfDone(lane, dependencies);
-    return stepAgain ? 0 : IDLE_MS;
-  };
-  const work = async () => {
-    let failures = 0;
-    let epoch: bigint | undefined;
-    while (!stopping) {
-      let restMs = IDLE_MS;
-      try {
-        const held = await lease.acquire();
-        // Somebody else may have had it since, and may have signed.
-        if (held?.lane.epoch !== epoch) doubtful = true;
-        epoch = held?.lane.epoch;
-        if (held) restMs = await step(held);
-        failures = 0;
-      } catch (error) {
-        doubtful = true;
-        sending = Promise.resolve();
-        failures++;
-        restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
-        if (error instanceof LeaseLostError) lease.forget();
-        logFailure(log, error, "lane");
-      }
-      if (restMs > 0) await pause.rest(restMs, failures === 0);
-    }
-    await sending.catch(() => {});
-  };
-  const watcher = createWatcher(dependencies, delivery);
-  const watch = async () => {
-    let sweptAt = Number.NEGATIVE_INFINITY;
-    while (!stopping) {
-      const held = lease.current();
-      try {
-        if (held && held.state !== "stopped") {
-          if (performance.now() - sweptAt >= options.sweepIntervalMs) {
-            await sweep(held.lane, dependencies);
-            sweptAt = performance.now();
-          }
-          await watcher.poll(held.lane);
-        }
-      } catch (error) {
-        if (error instanceof LeaseLostError) lease.forget();
-        logFailure(log, error, "watcher");
-      }
-      await watchPause.rest(options.pollIntervalMs, true);
-    }
-  };
-  const loops = Promise.all([work(), watch()]);
+  const confirmations = createConfirmations();
+  const context: LaneContext = { ...dependencies, log, account, confirmations, onLaneStopped };
+  const breaker = createLaneBreaker(waiver, context);
+  const broadcaster = createBroadcaster(context, breaker);
+  const watcher = createWatcher(context, broadcaster);
+  const stopping = new AbortController();
+  const loops = Promise.all([
+    runSteps({ ...context, breaker, broadcaster, wake: stepTimer.wake }, lease, stepTimer, stopping.signal),
+    runWatcher(watcher, context, lease, watchTimer, stopping.signal),
+  ]);
   return {
     waiver,
-    wake: () => pause.wake(),
-    onNewBlock: () => watchPause.wake(),
+    wake: stepTimer.wake,
+    onNewBlock: watchTimer.wake,
     async stop() {
-      stopping = true;
-      pause.end();
-      watchPause.end();
+      stopping.abort();
+      stepTimer.end();
+      watchTimer.end();
       await loops;
       await dependencies.broadcastBuffer.flush();
       await lease.release();
@@ -195,35 +65,58 @@ export function startLane(waiverKey: Uint8Array, given: LaneDependencies): Lane 
   };
 }
 
-/** The breaker, with its state where every replica sees it. */
-function shownBreaker(
-  breaker: ReturnType<typeof createBreaker>,
-  waiver: Uint8Array,
-  { store, log, chainRef }: LaneDependencies,
-): LaneBreaker {
-  return {
-    async succeed() {
-      if (!breaker.succeed()) return;
-      await setBreaker(store, chainRef, waiver, 0, undefined);
-      log.info("the lane's breaker is closed: its waiver is of use again");
-    },
-    async fail(severity, why) {
-      const forMs = breaker.fail(severity);
-      if (forMs === undefined) return;
-      await setBreaker(store, chainRef, waiver, forMs, why);
-      log.error({ why, forMs }, "the lane's breaker is open");
-    },
-  };
+/** Takes steps until the lane stops, with growing rests while they fail. */
+async function runSteps(
+  context: StepContext,
+  lease: LaneLease,
+  timer: WakeableTimer,
+  stopping: AbortSignal,
+): Promise<void> {
+  let state = initialState();
+  let failures = 0;
+  while (!stopping.aborted) {
+    let restMs = IDLE_MS;
+    try {
+      const held = await lease.acquire();
+      state = withLease(state, held);
+      if (held) ({ state, restMs } = await step(state, held, context));
+      failures = 0;
+    } catch (error) {
+      state = afterFailure(state);
+      failures++;
+      restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
+      if (error instanceof LeaseLostError) lease.forget();
+      logFailure(context.log, error, "lane");
+    }
+    if (restMs > 0) await timer.rest(restMs, failures === 0);
+  }
+  await state.broadcasting.catch(() => {});
 }
 
-/** A draining lane that has nothing left, and nothing that a reorg may bring back, is over. */
-async function retireIfDone(
-  held: HeldLane,
-  { store, log, chainRef, options }: LaneDependencies,
+/** Polls the chain until the lane stops, and sweeps the store now and then. */
+async function runWatcher(
+  watcher: Watcher,
+  context: LaneContext,
+  lease: LaneLease,
+  timer: WakeableTimer,
+  stopping: AbortSignal,
 ): Promise<void> {
-  if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
-  if (await hasUnfinished(store, held)) return;
-  if ((await findAssignedNonces(store, held)).length > 0) return;
-  await setLaneState(store, chainRef, held.waiver, "retired", "drained");
-  log.info("the lane is drained and retired");
+  const { options, log } = context;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  while (!stopping.aborted) {
+    const held = lease.current();
+    try {
+      if (held && held.state !== "stopped") {
+        if (performance.now() - sweptAt >= options.sweepIntervalMs) {
+          await sweep(held.lane, context);
+          sweptAt = performance.now();
+        }
+        await watcher.poll(held.lane);
+      }
+    } catch (error) {
+      if (error instanceof LeaseLostError) lease.forget();
+      logFailure(log, error, "watcher");
+    }
+    await timer.rest(options.pollIntervalMs, true);
+  }
 }

@@ -1,49 +1,55 @@
-import { bytesEqual, privateKeyToAddress } from "@gas-waiver/protocol";
+import { bytesEqual, type WaiverAccount } from "@gas-waiver/protocol";
 import { registerLane } from "../store/lanes/lease.js";
-import { type Lane, type LaneDependencies, startLane } from "./lane.js";
+import type { LaneDependencies } from "./context.js";
+import { type Lane, startLane } from "./lane.js";
+import type { OwnWaivers } from "./ownWaivers.js";
 
-/** The lanes of the keys that this replica has. */
+/** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
-  readonly waivers: readonly Uint8Array[];
   /**
-   * Starts the lanes of new keys, and stops those whose key is gone: their leases go to whoever else has the key.
-   * One call after the other; none after the end.
+   * Starts the lanes of new waivers and stops those of waivers that are gone, whose leases go to another replica that
+   * has the account. Calls run one after the other; after `stop` they do nothing.
    */
-  setKeys(keys: readonly Uint8Array[]): Promise<void>;
-  /** There may be work for these, or for any. */
+  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
   wake(waivers?: readonly Uint8Array[]): void;
-  /** There is a new block. */
+  /** Has all lanes look at the chain at once. */
   onNewBlock(): void;
   stop(): Promise<void>;
 }
 
-export function createLaneSet(dependencies: LaneDependencies): LaneSet {
-  const { store, chainRef } = dependencies;
+export interface LaneSetDependencies extends LaneDependencies {
+  /** Is kept up to date with the lanes that run. */
+  readonly ownWaivers: OwnWaivers;
+}
+
+export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
+  const { store, chainRef, ownWaivers } = dependencies;
   let lanes: Lane[] = [];
   let stopped = false;
-  const find = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
-  const add = async (key: Uint8Array) => {
-    const waiver = privateKeyToAddress(key);
-    if (find(waiver)) return;
-    await registerLane(store, { chain: chainRef, waiver });
-    if (!stopped) lanes.push(startLane(key, dependencies));
+  const setLanes = (changed: Lane[]) => {
+    lanes = changed;
+    ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
-  const change = async (keys: readonly Uint8Array[]) => {
+  const add = async (account: WaiverAccount) => {
+    const waiver = account.address;
+    if (lanes.some((lane) => bytesEqual(lane.waiver, waiver))) return;
+    await registerLane(store, { chain: chainRef, waiver });
+    if (!stopped) setLanes([...lanes, startLane(account, dependencies)]);
+  };
+  const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
-    for (const key of keys) await add(key);
-    const wanted = keys.map((key) => privateKeyToAddress(key));
-    const gone = lanes.filter(({ waiver }) => !wanted.some((known) => bytesEqual(known, waiver)));
-    lanes = lanes.filter((lane) => !gone.includes(lane));
+    for (const account of accounts) await add(account);
+    const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
+    const gone = lanes.filter((lane) => !isWanted(lane));
+    setLanes(lanes.filter(isWanted));
     await Promise.all(gone.map((lane) => lane.stop()));
   };
-  // Two lanes of one key in one process would share its lease: a change waits for the one before.
+  // Two lanes of one waiver in one process would share its lease, so a change waits for the one before.
   let changing: Promise<void> = Promise.resolve();
   return {
-    get waivers() {
-      return lanes.map(({ waiver }) => waiver);
-    },
-    setKeys(keys) {
-      const changed = changing.then(() => change(keys));
+    setWaivers(accounts) {
+      const changed = changing.then(() => change(accounts));
       changing = changed.catch(() => {});
       return changed;
     },

@@ -9,26 +9,26 @@ export interface KeepLeaseDependencies {
   readonly options: { readonly leaseMs: number };
 }
 
-/** A lane's lease as its lane sees it. */
+/** The lease of one lane, as the lane sees it. */
 export interface LaneLease {
-  /** What was last known of it, without asking. */
+  /** The lease as last known, without asking the store; undefined if another replica has it. */
   current(): Lease | undefined;
-  /** It is somebody else's: ask for it at once. */
-  forget(): void;
-  /** What the lane may do was changed: ask before anything else begins. */
-  recheck(): void;
-  /** The lease, taken if it can be. */
+  /** Returns the lease, after taking or renewing it if that is due; undefined if another replica has it. */
   acquire(): Promise<Lease | undefined>;
-  /** Renews it no more, and hands it over. */
+  /** Drops the lease, which another replica has, and asks for it at once. */
+  forget(): void;
+  /** Asks the store before anything else begins, since the lane's state has changed there. */
+  recheck(): void;
+  /** Stops renewing the lease, and releases it so that another replica can take it at once. */
   release(): Promise<void>;
 }
 
-/** How often a lane that is somebody else's is asked for: who hands it over is followed at once. */
+/** The pause between two attempts to take a lane that another replica has: a released lane is soon taken. */
 const TAKE_MS = 500;
 
 /**
- * The lease of a lane, taken and renewed in time, also while a step waits for a slow node; the writes themselves are
- * guarded by its epoch.
+ * Takes the lease of a lane and renews it in time, also while a step waits for a slow node. Every write of the lane is
+ * guarded by the lease's epoch besides.
  */
 export function keepLease(
   lane: Omit<HeldLane, "epoch">,
@@ -36,24 +36,24 @@ export function keepLease(
 ): LaneLease {
   let held: Lease | undefined;
   let takeAt = Number.NEGATIVE_INFINITY;
-  let changes = 0;
+  let rechecks = 0;
   const renewMs = options.leaseMs / 3;
   const ask = async () => {
-    const before = changes;
+    const before = rechecks;
     held = await takeLease(store, lane, options.leaseMs);
-    // An answer that may be older than what was heard meanwhile is not the last word.
-    if (changes === before) takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
+    // An answer that may be older than a recheck does not postponeQueued the next question.
+    if (rechecks === before) takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
   };
   let asking: Promise<void> | undefined;
-  // One at a time: a late answer must not undo a later one, nor take the lease again after the end.
+  // One question at a time: a late answer must not undo a later one, nor take the lease again after its release.
   const take = () => {
     asking ??= ask().finally(() => {
       asking = undefined;
     });
     return asking;
   };
-  const askAtOnce = () => {
-    changes++;
+  const recheck = () => {
+    rechecks++;
     takeAt = Number.NEGATIVE_INFINITY;
   };
   const timer = setInterval(() => {
@@ -62,19 +62,18 @@ export function keepLease(
   }, renewMs / 2);
   return {
     current: () => held,
-    forget() {
-      held = undefined;
-      askAtOnce();
-    },
-    recheck: askAtOnce,
-    async acquire(): Promise<Lease | undefined> {
+    async acquire() {
       while (performance.now() >= takeAt) await take();
       return held;
     },
-    /** Renews it no more, and hands it over. */
-    async release(): Promise<void> {
+    forget() {
+      held = undefined;
+      recheck();
+    },
+    recheck,
+    async release() {
       clearInterval(timer);
-      // What fails here was told when it was asked for.
+      // A question that fails was logged where it was asked.
       await asking?.catch(() => {});
       if (held === undefined) return;
       await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lease"));
@@ -82,9 +81,9 @@ export function keepLease(
   };
 }
 
-/** Says what failed in a lane's loop; it is tried again. */
-export function logFailure(log: Logger, error: unknown, who: string): void {
+/** Logs what failed in a loop of the lane. The loop tries again. */
+export function logFailure(log: Logger, error: unknown, loop: string): void {
   const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  if (error instanceof LeaseLostError) log.warn({ err }, `${who}: the lane has another owner`);
-  else log.warn({ err }, `${who}: tries again`);
+  if (error instanceof LeaseLostError) log.warn({ err }, `${loop}: the lane has another owner`);
+  else log.warn({ err }, `${loop}: tries again`);
 }

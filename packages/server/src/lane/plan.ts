@@ -1,45 +1,47 @@
 import type { Failure } from "../model/submission.js";
 import type { QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 
-/** What a lane is to do with the submissions of one sender (D20). */
+/** What becomes of the queued submissions of one sender (D20). */
 export interface SenderPlan {
-  /** To be sent now, in the order of the sender's nonces. */
+  /** Submissions to send now, in the order of the sender's nonces. */
   readonly ready: readonly QueuedSubmission[];
-  /** Their nonce is used already: by themselves, or by another transaction. The chain tells. */
+  /** Submissions whose nonce is used: by themselves, or by another transaction. The chain tells which. */
   readonly late: readonly QueuedSubmission[];
-  /** Ahead of their turn. */
+  /** Submissions ahead of their turn. */
   readonly early: readonly QueuedSubmission[];
+  /** Submissions that waited too long for the one before them. */
   readonly failed: readonly (Failure & { readonly id: string })[];
 }
 
 /**
- * Sorts what one sender has queued, in the order of its nonces.
+ * Plans the submissions that one sender has queued.
+ * @param queued in the order of the sender's nonces.
  * @param next the account's next nonce on the chain.
- * @param underWay the sender's nonces that are signed or broadcast.
+ * @param inFlight the sender's nonces that are signed or broadcast.
  */
 export function planSender(
   queued: readonly QueuedSubmission[],
   next: bigint,
-  underWay: ReadonlySet<bigint>,
+  inFlight: ReadonlySet<bigint>,
   nonceGapTimeoutMs: number,
 ): SenderPlan {
   const ready: QueuedSubmission[] = [];
   const late: QueuedSubmission[] = [];
   const early: QueuedSubmission[] = [];
   const failed: (Failure & { id: string })[] = [];
-  const after = (nonce: bigint) => {
+  const skipInFlight = (nonce: bigint) => {
     let turn = nonce;
-    while (underWay.has(turn)) turn++;
+    while (inFlight.has(turn)) turn++;
     return turn;
   };
-  let turn = after(next);
+  let turn = skipInFlight(next);
   for (const submission of queued) {
     const { id, senderNonce, ageMs } = submission;
     if (senderNonce < next) {
       late.push(submission);
     } else if (senderNonce === turn) {
       ready.push(submission);
-      turn = after(turn + 1n);
+      turn = skipInFlight(turn + 1n);
     } else if (ageMs < nonceGapTimeoutMs) {
       early.push(submission);
     } else {
@@ -50,7 +52,7 @@ export function planSender(
   return { ready, late, early, failed };
 }
 
-/** The lowest `count` waiver nonces from `first` on that are not taken. */
+/** Returns the lowest `count` waiver nonces from `first` on that are not taken, ascending. */
 export function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): bigint[] {
   const free: bigint[] = [];
   for (let nonce = first; free.length < count; nonce++) if (!taken.has(nonce)) free.push(nonce);

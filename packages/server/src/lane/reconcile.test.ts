@@ -8,13 +8,9 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
-import {
-  type Candidate,
-  CONFIRM_MS,
-  createConfirmations,
-  type ReconcileContext,
-  reconcile,
-} from "./reconcile.js";
+import type { Candidate } from "./chainOutcomes.js";
+import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
+import { type ReconcileContext, reconcile } from "./reconcile.js";
 
 const A = { id: "a", signings: 1 };
 

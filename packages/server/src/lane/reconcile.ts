@@ -1,4 +1,4 @@
-import { type InclusionReceipt, MAX_SNAPSHOT_ITEMS, type NodeClient } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/nodeClient.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Failure } from "../model/submission.js";
@@ -11,160 +11,60 @@ import type { Store } from "../store/store.js";
 import { saveFailed } from "../store/transitions/saveFailed.js";
 import { saveIncluded } from "../store/transitions/saveIncluded.js";
 import { saveRequeued } from "../store/transitions/saveRequeued.js";
-import { chunk } from "../util/chunk.js";
+import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
+import type { Confirmations } from "./confirmations.js";
 
-/** A submission whose outcome the chain is to tell. */
-export interface Candidate {
-  readonly id: string;
-  readonly innerHash: Uint8Array;
-  readonly sender: Uint8Array;
-  readonly senderNonce: bigint;
-  /** How often it was signed: 0 if no wrapper can ever have carried it. */
-  readonly signings: number;
-  /** Undefined for a queued one. */
-  readonly waiverNonce?: bigint;
-}
-
-/**
- * Some nodes tell of a new nonce before they know the receipt that goes with it. So what contradicts a wrapper of
- * ours must still hold after a while before it counts.
- */
-export interface Confirmations {
-  /**
-   * True if the same, and nothing else, was said of the submission and its present wrapper since at least
-   * {@link CONFIRM_MS} ago. What the chain says of it otherwise ends the doubt.
-   */
-  isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
-}
-
-export const CONFIRM_MS = 2_000;
-/** Doubts older than this are about submissions that are long settled. */
-const FORGET_MS = 600_000;
-
-export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
-  const confirmations = new Map<
-    string,
-    Pick<Candidate, "signings"> & { outcome: ChainOutcome["kind"]; since: number }
-  >();
-  return {
-    isConfirmed({ id, signings }, outcome) {
-      const at = now();
-      const doubt = confirmations.get(id);
-      if (outcome === "open" || outcome === "included") {
-        confirmations.delete(id);
-        return false;
-      }
-      if (doubt?.outcome === outcome && doubt.signings === signings) return at - doubt.since >= CONFIRM_MS;
-      for (const [other, { since }] of confirmations) if (at - since > FORGET_MS) confirmations.delete(other);
-      confirmations.set(id, { outcome, signings, since: at });
-      return false;
-    },
-  };
-}
-
-/** What the chain says of a candidate. */
-export type ChainOutcome =
-  /** The InnerTx is in a block; `foreign` if a wrapper under another nonce than the one it has now carried it. */
-  | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
-  /** The sender has used the nonce for another transaction: the InnerTx can never run. */
-  | { readonly kind: "nonceUsed"; readonly next: bigint }
-  /** The waiver's nonce was used for another wrapper; the InnerTx can still run. */
-  | { readonly kind: "replaced" }
-  | { readonly kind: "open" };
-
-/** What settling needs of a lane. */
+/** The parts of a lane that reconciling needs. */
 export interface ReconcileContext {
   readonly store: Store;
   readonly chain: NodeClient;
   readonly results: Pick<Results, "publish">;
-  /** The lane's: each of its records names the waiver. */
+  /** Names the waiver in each record. */
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly confirmations: Confirmations;
-  /** The lane was stopped here. */
+  /** Is called when the lane was stopped here. */
   readonly onLaneStopped: () => void;
 }
 
-/** Suspects of which one question beside the waiver's nonce is asked at once, and of which two are. */
-export const RECEIPT_BATCH = MAX_SNAPSHOT_ITEMS - 1;
-const RECEIPT_AND_NONCE_BATCH = Math.floor(RECEIPT_BATCH / 2);
+interface Judged {
+  readonly candidate: Candidate;
+  readonly outcome: ChainOutcome;
+}
 
 /**
- * What became of the candidates, in their order. Most have a receipt, and that says it all; of the others one node is asked
- * at one moment for everything.
+ * Brings the store to what the chain says of the candidates: first the included ones, then those whose sender's nonce
+ * was used, then those whose waiver nonce was used. The last two count once they are confirmed.
  */
-export async function chainOutcomes(
-  waiver: Uint8Array,
-  candidates: readonly Candidate[],
-  { chain }: Pick<ReconcileContext, "chain">,
-): Promise<ChainOutcome[]> {
-  const parts = chunk(candidates, RECEIPT_BATCH);
-  const outcomes = (await Promise.all(parts.map((part) => outcomesByReceipt(waiver, part, chain)))).flat();
-  const others: ChainOutcome[] = [];
-  for (const part of chunk(
-    candidates.filter((_, i) => outcomes[i] === undefined),
-    RECEIPT_AND_NONCE_BATCH,
-  )) {
-    others.push(...(await outcomesWithoutReceipt(waiver, part, chain)));
-  }
-  return outcomes.map((outcome) => outcome ?? others.shift() ?? { kind: "open" });
-}
-
-async function outcomesByReceipt(
-  waiver: Uint8Array,
-  candidates: readonly Candidate[],
-  chain: NodeClient,
-): Promise<(ChainOutcome | undefined)[]> {
-  const { receipts, nonceAfter } = await chain.snapshot(
-    [waiver],
-    candidates.map((s) => s.innerHash),
-  );
-  return candidates.map((candidate, i) => includedBy(receipts[i], candidate, nonceAfter));
-}
-
-async function outcomesWithoutReceipt(
-  waiver: Uint8Array,
-  candidates: readonly Candidate[],
-  chain: NodeClient,
-): Promise<ChainOutcome[]> {
-  const { nonces, receipts, nonceAfter } = await chain.snapshot(
-    [waiver, ...candidates.map((s) => s.sender)],
-    candidates.map((s) => s.innerHash),
-  );
-  const [waiverNext = 0n, ...senderNext] = nonces;
-  return candidates.map((candidate, i): ChainOutcome => {
-    const { senderNonce, waiverNonce } = candidate;
-    const included = includedBy(receipts[i], candidate, nonceAfter);
-    if (included) return included;
-    const next = senderNext[i] ?? 0n;
-    if (senderNonce < next) return { kind: "nonceUsed", next };
-    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "replaced" };
-    return { kind: "open" };
-  });
-}
-
-function includedBy(
-  receipt: InclusionReceipt | undefined,
-  { waiverNonce }: Candidate,
-  nonceAfter: bigint,
-): ChainOutcome | undefined {
-  if (receipt === undefined) return undefined;
-  return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
-}
-
-/** Settles what the chain has settled: by the receipts, then by the sender's nonce, then by the waiver's. */
 export async function reconcile(
   held: HeldLane,
   candidates: readonly Candidate[],
-  dependencies: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<void> {
   if (candidates.length === 0) return;
-  const { store, results, options, confirmations } = dependencies;
-  const outcomes = await chainOutcomes(held.waiver, candidates, dependencies);
-  const judged = candidates.map((candidate, i) => ({
-    candidate,
-    outcome: outcomes[i] ?? { kind: "open" as const },
-  }));
+  const outcomes = await chainOutcomes(held.waiver, candidates, context);
+  const judged = candidates.map(
+    (candidate, i): Judged => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
+  );
+  await includeExecuted(held, judged, context);
+  const confirmed = judged.filter(({ candidate, outcome }) => {
+    const isConfirmed = context.confirmations.isConfirmed(candidate, outcome.kind);
+    return isConfirmed || candidate.signings === 0;
+  });
+  await failSubmissions(held, confirmed.flatMap(failureByUsedNonce), context);
+  const replaced = confirmed.filter(({ outcome }) => outcome.kind === "replaced");
+  await requeueReplaced(
+    held,
+    replaced.map(({ candidate }) => candidate),
+    context,
+  );
+}
+
+async function includeExecuted(
+  held: HeldLane,
+  judged: readonly Judged[],
+  { store, results, options }: ReconcileContext,
+): Promise<void> {
   const included = judged.flatMap(({ candidate: { id }, outcome }) => {
     if (outcome.kind !== "included") return [];
     const { succeeded, ...block } = outcome.receipt;
@@ -175,27 +75,19 @@ export async function reconcile(
     state: "included",
     reverted: reverted.get(id) === true,
   }));
-  const sure = judged.filter(({ candidate, outcome }) => {
-    const confirmed = confirmations.isConfirmed(candidate, outcome.kind);
-    return confirmed || candidate.signings === 0;
-  });
-  const nonceUsed = sure.flatMap(({ candidate: { id, senderNonce }, outcome }) => {
-    if (outcome.kind !== "nonceUsed") return [];
-    const message = `nonce ${senderNonce} is already used: the sender's next is ${outcome.next}`;
-    return [{ id, reason: "NONCE_TOO_LOW" as const, message }];
-  });
-  await failSubmissions(held, nonceUsed, dependencies);
-  const replaced = sure
-    .filter(({ outcome }) => outcome.kind === "replaced")
-    .map(({ candidate }) => candidate);
-  await requeueReplaced(held, replaced, dependencies);
 }
 
-/** Ends submissions for good, and says so. */
+function failureByUsedNonce({ candidate, outcome }: Judged): (Failure & { readonly id: string })[] {
+  if (outcome.kind !== "nonceUsed") return [];
+  const message = `nonce ${candidate.senderNonce} is already used: the sender's next is ${outcome.next}`;
+  return [{ id: candidate.id, reason: "NONCE_TOO_LOW", message }];
+}
+
+/** Ends submissions as failed, and notifies their result lines. */
 export async function failSubmissions(
   held: HeldLane,
   failed: readonly (Failure & { readonly id: string })[],
-  { store, results }: ReconcileContext,
+  { store, results }: Pick<ReconcileContext, "store" | "results">,
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));
   results.publish(await saveFailed(store, held, failed), (id) => {
@@ -204,39 +96,35 @@ export async function failSubmissions(
   });
 }
 
-/** So many times something else may use the key before the lane stops instead of fighting. */
-const FOREIGN_USES = 2;
-/** What has lost its nonce waits until a lane that is stopped for it knows so: another lane may take it then. */
+/** At this many uses of the key by something else the lane stops. */
+const MAX_FOREIGN_USES = 2;
+/** A replaced submission waits until a lane that is stopped for it knows so. Then another lane may take it. */
 const REPLACED_DELAY_MS = 1_500;
 
-/** They go out again under other nonces. Who used the old ones is found out: wrappers that we took back, or others. */
+/** Queues replaced submissions, which get other nonces, and finds out whose wrappers used the old ones. */
 async function requeueReplaced(
   held: HeldLane,
   replaced: readonly Candidate[],
-  dependencies: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<void> {
   if (replaced.length === 0) return;
-  const { store, chain, log } = dependencies;
+  const { store, chain, log } = context;
   const nonces = replaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
   const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
-  const requeued = await saveRequeued(
-    store,
-    held,
-    replaced.map(({ id }) => id),
-    REPLACED_DELAY_MS,
-  );
+  const ids = replaced.map(({ id }) => id);
+  const requeued = await saveRequeued(store, held, ids, REPLACED_DELAY_MS);
   if (requeued.length === 0) return;
   if (ours.size > 0) {
     const landed = [...ours].map(String);
     log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
   }
   const foreign = nonces.filter((nonce) => !ours.has(nonce));
-  if (foreign.length > 0) await countForeign(held, foreign, dependencies);
+  if (foreign.length > 0) await countForeign(held, foreign, context);
 }
 
-/** That a nonce was used by something else is counted, named, and at last an end. */
+/** Counts and reports the nonces that something else has used, and stops the lane at the limit. */
 async function countForeign(
   held: HeldLane,
   used: readonly bigint[],
@@ -245,7 +133,7 @@ async function countForeign(
   const nonces = used.map(String);
   const uses = await countForeignUses(store, held.chain, held.waiver, 1);
   log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
-  if (uses < FOREIGN_USES) return;
+  if (uses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
   await setLaneState(store, held.chain, held.waiver, "stopped", reason);
   onLaneStopped();

@@ -1,119 +1,124 @@
-import { bytesToHex, type SendVerdict } from "@gas-waiver/protocol";
+import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 
 /**
- * A pool that takes nonces with gaps also takes what cannot run: a sender's later transaction, although the earlier
- * one was refused. That must not be told as a success. So it is remembered which nonce of a sender was not taken,
- * until that nonce is taken or used.
+ * The nonces of senders that the node did not take. A pool that holds nonces with gaps accepts a sender's later
+ * transaction although it has refused the earlier one, and the later one can never run. Such an acceptance must not be
+ * told as a success.
  */
 export interface SenderGaps {
   /**
-   * After a start, a takeover or a failure nothing is remembered: finds out anew, of what the lane has under way (in the
-   * order of its waiver nonces), which nonces of the senders are not there.
+   * Finds the gaps anew, after a start, a takeover or a failure.
+   * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
    */
-  rebuild(underWay: readonly InFlightSubmission[]): Promise<void>;
-  /**
-   * Of what the node has just accepted, in the order sent: `stranded` cannot run, because an earlier one of the
-   * sender is not there any more; `waiting` comes behind one of the same batch whose outcome is open.
-   */
+  rebuild(inFlight: readonly InFlightSubmission[]): Promise<void>;
+  /** Records the node's verdicts, in the order sent, and returns the ids of accepted ones that cannot run yet. */
   classify(answered: readonly AnsweredSend[]): Promise<{
-    readonly stranded: ReadonlySet<string>;
-    readonly waiting: ReadonlySet<string>;
+    /** An earlier nonce of the sender is neither used nor with the node. */
+    readonly blocked: ReadonlySet<string>;
+    /** An earlier nonce of the sender is in the same batch, and it is not known whether the node has it. */
+    readonly undecided: ReadonlySet<string>;
   }>;
 }
 
+/** A wrapper that was sent, and what the node's answer means. */
 export interface AnsweredSend {
   readonly submission: InFlightSubmission;
-  readonly meaning: Pick<SendVerdict, "kind">;
+  readonly verdict: Pick<SendVerdict, "kind">;
 }
 
-const GONE: ReadonlySet<SendVerdict["kind"]> = new Set([
+/** The node surely does not have the wrapper. */
+const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
   "refused",
   "nonce gap",
   "inner too early",
   "waiver unusable",
 ]);
-const OPEN: ReadonlySet<SendVerdict["kind"]> = new Set([
+/** The node may have the wrapper. */
+const UNDECIDED: ReadonlySet<SendVerdictKind> = new Set([
   "occupied",
   "not now",
   "disputed",
   "ambiguous",
   "nonce too low",
 ]);
-/** More senders than any lane has at once; of the oldest nobody asks any more. */
-const REMEMBERED = 10_000;
+/** More senders than a lane ever has in flight; beyond it the oldest gap is forgotten. */
+const MAX_GAPS = 10_000;
 
 export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
-  // The lowest nonce of a sender that was sent and not taken.
-  const missing = new Map<string, bigint>();
-  const miss = (sender: string, nonce: bigint) => {
-    const known = missing.get(sender);
-    if (known === undefined || nonce < known) missing.set(sender, nonce);
-    const [oldest] = missing.keys();
-    if (missing.size > REMEMBERED && oldest !== undefined) missing.delete(oldest);
+  // By sender, the lowest nonce that was sent and not taken.
+  const gaps = new Map<string, bigint>();
+  const addGap = (sender: string, nonce: bigint) => {
+    const known = gaps.get(sender);
+    if (known === undefined || nonce < known) gaps.set(sender, nonce);
+    const [oldest] = gaps.keys();
+    if (gaps.size > MAX_GAPS && oldest !== undefined) gaps.delete(oldest);
   };
-  /** Forgets what the chain has passed; returns the others. */
-  const stillMissing = async (candidates: readonly InFlightSubmission[]) => {
-    if (candidates.length === 0) return [];
-    const next = await chain.nonces(candidates.map(({ sender }) => sender));
-    return candidates.filter(({ sender }, i) => {
+  /** Forgets the gaps that the chain has passed, and returns the submissions whose gap is still there. */
+  const stillBlocked = async (submissions: readonly InFlightSubmission[]) => {
+    if (submissions.length === 0) return [];
+    const next = await chain.nonces(submissions.map(({ sender }) => sender));
+    return submissions.filter(({ sender }, i) => {
       const name = bytesToHex(sender);
-      const nonce = missing.get(name);
-      if (nonce !== undefined && nonce >= (next[i] ?? 0n)) return true;
-      missing.delete(name);
+      const gap = gaps.get(name);
+      if (gap !== undefined && gap >= (next[i] ?? 0n)) return true;
+      gaps.delete(name);
       return false;
     });
   };
   return {
-    async rebuild(underWay) {
-      const signed = underWay.filter(({ state }) => state === "signed");
-      for (const { submission, missing: nonce } of await missingPredecessors(signed, underWay, chain)) {
-        miss(bytesToHex(submission.sender), nonce);
+    async rebuild(inFlight) {
+      const signed = inFlight.filter(({ state }) => state === "signed");
+      for (const { submission, missing } of await missingPredecessors(signed, inFlight, chain)) {
+        addGap(bytesToHex(submission.sender), missing);
       }
     },
     async classify(answered) {
-      const open = new Set<string>();
-      const waiting = new Set<string>();
-      const candidates: InFlightSubmission[] = [];
-      for (const { submission, meaning } of answered) {
+      const undecidedSenders = new Set<string>();
+      const undecided = new Set<string>();
+      const maybeBlocked: InFlightSubmission[] = [];
+      for (const { submission, verdict } of answered) {
         const { id, state, senderNonce } = submission;
         const sender = bytesToHex(submission.sender);
-        const nonce = missing.get(sender);
-        if (GONE.has(meaning.kind)) miss(sender, senderNonce);
-        else if (OPEN.has(meaning.kind)) open.add(sender);
-        else if (meaning.kind !== "accepted") continue;
-        else if (nonce === senderNonce) missing.delete(sender);
-        // What was told as a success before is not taken back here.
+        const gap = gaps.get(sender);
+        if (NOT_TAKEN.has(verdict.kind)) addGap(sender, senderNonce);
+        else if (UNDECIDED.has(verdict.kind)) undecidedSenders.add(sender);
+        else if (verdict.kind !== "accepted") continue;
+        else if (gap === senderNonce) gaps.delete(sender);
+        // A broadcast one was told as a success before, and stays one.
         else if (state !== "signed") continue;
-        else if (nonce !== undefined && nonce < senderNonce) candidates.push(submission);
-        else if (open.has(sender)) waiting.add(id);
+        else if (gap !== undefined && gap < senderNonce) maybeBlocked.push(submission);
+        else if (undecidedSenders.has(sender)) undecided.add(id);
       }
-      return { stranded: new Set((await stillMissing(candidates)).map(({ id }) => id)), waiting };
+      const blocked = await stillBlocked(maybeBlocked);
+      return { blocked: new Set(blocked.map(({ id }) => id)), undecided };
     },
   };
 }
 
-/** Cannot run where it stands, because the sender's nonce `missing` is neither used nor in front of it. */
+/** A submission that cannot run where it stands, because an earlier nonce of its sender is missing. */
 export interface MissingPredecessor {
   readonly submission: InFlightSubmission;
+  /** The sender's nonce that is neither used nor carried by a wrapper in front. */
   readonly missing: bigint;
 }
 
 /**
- * What of these senders cannot run, of what the lane has under way in the order of its waiver nonces.
- * @param of whose senders are asked for.
+ * Finds the submissions of some senders that cannot run where they stand.
+ * @param senders the owners of these submissions.
+ * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
  */
 export async function missingPredecessors(
-  of: readonly Pick<InFlightSubmission, "sender">[],
-  underWay: readonly InFlightSubmission[],
+  senders: readonly Pick<InFlightSubmission, "sender">[],
+  inFlight: readonly InFlightSubmission[],
   chain: Pick<NodeClient, "nonces">,
 ): Promise<MissingPredecessor[]> {
-  const senders = new Map(of.map(({ sender }) => [bytesToHex(sender), sender]));
-  if (senders.size === 0) return [];
-  const nonces = await chain.nonces([...senders.values()]);
-  const turns = new Map([...senders.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
-  return underWay.flatMap((submission) => {
+  const addresses = new Map(senders.map(({ sender }) => [bytesToHex(sender), sender]));
+  if (addresses.size === 0) return [];
+  const nonces = await chain.nonces([...addresses.values()]);
+  const turns = new Map([...addresses.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+  return inFlight.flatMap((submission) => {
     const sender = bytesToHex(submission.sender);
     const turn = turns.get(sender);
     if (turn === undefined || submission.senderNonce < turn) return [];

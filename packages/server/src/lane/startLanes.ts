@@ -1,31 +1,30 @@
 import type { Logger } from "../model/log.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 
-/** How long to wait when the lanes could not start. */
-const TRY_EVERY_MS = 500;
+const RETRY_MS = 500;
 
 export interface LaneStart {
-  /** Resolves when the node's chain is ours and its policies are followed, or with false if it is another's. */
-  readonly begun: Promise<boolean>;
-  /** Safe to call again when it has failed half-way. */
+  /** Resolves to true when the node's chain is confirmed and its policies are followed; to false if it is another's. */
+  readonly confirmed: Promise<boolean>;
+  /** Starts the lanes. May be called again after it has failed half-way. */
   start(): Promise<void>;
   readonly log: Logger;
-  /** Gives it up. */
+  /** Ends the attempts. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Starts the lanes once the chain is confirmed. Nobody waits for this while the service runs, so what is away at this
- * moment, such as the store, is waited for here. Never rejects.
+ * Starts the lanes once the chain is confirmed. The service runs meanwhile, so a store that is away just now is tried
+ * again. Never rejects.
  */
-export async function startLanes({ begun, start, log, signal }: LaneStart): Promise<void> {
-  if (!(await begun)) return;
+export async function startLanes({ confirmed, start, log, signal }: LaneStart): Promise<void> {
+  if (!(await confirmed)) return;
   while (!signal.aborted) {
     try {
       return await start();
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the lanes cannot start yet");
     }
-    await sleepUnless(TRY_EVERY_MS, signal);
+    await sleepUnless(RETRY_MS, signal);
   }
 }

@@ -1,28 +1,30 @@
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findUnfinished } from "../store/lanes/unfinished.js";
 import { forgetWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
-import type { LaneContext } from "./lane.js";
-import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH, reconcile } from "./reconcile.js";
+import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "./chainOutcomes.js";
+import type { LaneContext } from "./context.js";
+import { reconcile } from "./reconcile.js";
 
-/** A submission whose record and chain disagree. */
+/** A submission on whose state store and chain disagree. */
 export interface Finding {
   readonly candidate: Candidate & { readonly state: "queued" | "signed" | "broadcast" };
   readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 
-/** Submissions that are held against the chain at once. */
+/** Submissions that are compared at a time: two requests to the node. */
 const BATCH = 2 * RECEIPT_BATCH;
+const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Holds everything that the lane has not finished against the chain; changes nothing. */
+/** Compares everything that the lane has not finished with the chain. Changes nothing. */
 export async function examine(
   lane: Pick<HeldLane, "chain" | "waiver">,
-  dependencies: Pick<LaneContext, "store" | "chain">,
+  context: Pick<LaneContext, "store" | "chain">,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  let after = "00000000-0000-0000-0000-000000000000";
+  let after = LOWEST_ID;
   for (;;) {
-    const candidates = await findUnfinished(dependencies.store, lane, after, BATCH);
-    const outcomes = await chainOutcomes(lane.waiver, candidates, dependencies);
+    const candidates = await findUnfinished(context.store, lane, after, BATCH);
+    const outcomes = await chainOutcomes(lane.waiver, candidates, context);
     candidates.forEach((candidate, i) => {
       const outcome = outcomes[i];
       if (outcome && outcome.kind !== "open") findings.push({ candidate, outcome });
@@ -33,19 +35,19 @@ export async function examine(
   }
 }
 
-/** Reconciles store and chain: on start and now and then, whatever was missed on the way. */
-export async function sweep(held: HeldLane, dependencies: LaneContext): Promise<Finding[]> {
-  const [chainNonce = 0n] = await dependencies.chain.nonces([held.waiver]);
-  await forgetWithdrawnWrappers(dependencies.store, held, chainNonce);
-  const findings = await examine(held, dependencies);
+/** Reconciles the whole lane with the chain, at the start and now and then: finds what was missed on the way. */
+export async function sweep(held: HeldLane, context: LaneContext): Promise<Finding[]> {
+  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+  await forgetWithdrawnWrappers(context.store, held, chainNonce);
+  const findings = await examine(held, context);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
   for (const { outcome } of findings) counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
-  dependencies.log.info(counts, "the sweep settles what the chain has settled");
+  context.log.info(counts, "the sweep brings submissions to what the chain says of them");
   await reconcile(
     held,
     findings.map(({ candidate }) => candidate),
-    dependencies,
+    context,
   );
   return findings;
 }

@@ -5,56 +5,54 @@ import { findUnfinalized, type UnfinalizedSubmission } from "../store/lanes/unfi
 import { saveFinal } from "../store/transitions/saveFinal.js";
 import { saveReorged } from "../store/transitions/saveReorged.js";
 import { saveRequeued } from "../store/transitions/saveRequeued.js";
-import { type Broadcaster, NotBroadcastError } from "./broadcaster.js";
-import type { LaneContext } from "./lane.js";
-import { RECEIPT_BATCH, reconcile } from "./reconcile.js";
+import { NotBroadcastError } from "./applyAnswers.js";
+import type { Broadcaster } from "./broadcaster.js";
+import { RECEIPT_BATCH } from "./chainOutcomes.js";
+import type { LaneContext } from "./context.js";
+import { reconcile } from "./reconcile.js";
 import { missingPredecessors } from "./senderGaps.js";
 
-/** Follows the chain for one lane. */
+/**
+ * Follows the chain for one lane: reconciles what the waiver's nonce has passed, sends again what waits too long for a
+ * block, and notices when a block with one of the lane's submissions goes away.
+ */
 export interface Watcher {
   /** Looks at the chain once. */
   poll(held: HeldLane): Promise<void>;
 }
 
-/** Submissions that are settled at once: two requests to the node. */
+/** Submissions that are reconciled at a time: two requests to the node. */
 const BATCH = 2 * RECEIPT_BATCH;
-/** Blocks that pass the lane's lowest wrapper over before it is sent again: the pool may have forgotten it. */
-const PASSED_OVER = 2n;
+/** The lane's lowest wrapper goes out again when so many blocks came without it: the pool may have dropped it. */
+const MAX_BLOCKS_WITHOUT = 2n;
 
-/**
- * Settles what the waiver's nonce has passed; sends again what waits too long for a block, as a pool may forget;
- * and notices when a block with something of ours goes away.
- */
-export function createWatcher(dependencies: LaneContext, delivery: Broadcaster): Watcher {
-  const { store, chain, options } = dependencies;
-  // The lowest waiver nonce that waits, and the block since which it does.
-  let waiting: { nonce: bigint; since: bigint } | undefined;
-  const isPassedOver = (nonce: bigint, block: bigint) => {
-    if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
-    return block - waiting.since >= PASSED_OVER;
-  };
-  /** As many as there are: a busy lane has more than one batch in a block. */
-  const settlePassed = async (held: HeldLane, waiverNonce: bigint) => {
-    let last: string | undefined;
+export function createWatcher(context: LaneContext, broadcaster: Broadcaster): Watcher {
+  const { store, chain, options } = context;
+  const lowestWrapper = createBlockCount();
+  /** Repeats, since a busy lane has more than one batch in a block. */
+  const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
+    let first: string | undefined;
     for (;;) {
       const passed = await findCandidatesBelow(store, held, waiverNonce, BATCH);
-      await reconcile(held, passed, dependencies);
-      // What could not be settled yet comes first again.
-      if (passed.length < BATCH || passed[0]?.id === last) return;
-      last = passed[0]?.id;
+      await reconcile(held, passed, context);
+      // What could not be reconciled yet comes first again.
+      if (passed.length < BATCH || passed[0]?.id === first) return;
+      first = passed[0]?.id;
     }
   };
   const sendAgain = async (held: HeldLane, block: bigint, waiverNonce: bigint) => {
     const [lowest] = await findInFlight(store, held, { state: "broadcast", limit: 1 });
-    const forgotten = lowest?.waiverNonce === waiverNonce && isPassedOver(waiverNonce, block);
-    const late = forgotten ? {} : { sentBeforeMs: options.resendAfterMs };
-    const again = await findInFlight(store, held, { state: "broadcast", ...late, limit: BATCH });
-    if (forgotten) waiting = undefined;
-    const stuck = await takeBackStuck(held, again, dependencies);
-    await deliverAgain(
+    const isOverdue =
+      lowest?.waiverNonce === waiverNonce &&
+      lowestWrapper.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
+    const age = isOverdue ? {} : { sentBeforeMs: options.resendAfterMs };
+    const stale = await findInFlight(store, held, { state: "broadcast", ...age, limit: BATCH });
+    if (isOverdue) lowestWrapper.restart();
+    const requeued = await requeueStuck(held, stale, context);
+    await rebroadcast(
       held,
-      again.filter(({ id }) => !stuck.has(id)),
-      delivery,
+      stale.filter(({ id }) => !requeued.has(id)),
+      broadcaster,
     );
   };
   return {
@@ -63,63 +61,79 @@ export function createWatcher(dependencies: LaneContext, delivery: Broadcaster):
       const [first] = await findInFlight(store, held, { limit: 1 });
       if (first === undefined && inBlocks.length === 0) return;
       const block = await chain.blockNumber();
-      await checkBlocks(held, inBlocks, block, dependencies);
+      await checkBlocks(held, inBlocks, block, context);
       if (first === undefined) return;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-      await settlePassed(held, waiverNonce);
+      await reconcilePassed(held, waiverNonce);
       await sendAgain(held, block, waiverNonce);
     },
   };
 }
 
+/** Counts the blocks that came without the lane's lowest wrapper, since it was first seen or sent again. */
+function createBlockCount() {
+  let waiting: { readonly nonce: bigint; readonly since: bigint } | undefined;
+  return {
+    blocksWithout(nonce: bigint, block: bigint): bigint {
+      if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
+      return block - waiting.since;
+    },
+    restart() {
+      waiting = undefined;
+    },
+  };
+}
+
 /**
- * Takes back what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper
- * in front (it failed, or was taken back itself). A queueing pool would hold its wrapper again and again, and with
- * it everything behind. Only what the node has dropped is taken back: the wrapper must not land after all.
+ * Queues what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper in
+ * front, because that one failed or was queued again itself. A pool that holds such a wrapper holds everything behind
+ * it too. Only what the node has dropped is queued, with its sender's others behind it, so that the wrapper does not
+ * land after all.
+ * @returns the ids that are not to be sent again.
  */
-async function takeBackStuck(
+async function requeueStuck(
   held: HeldLane,
   stale: readonly InFlightSubmission[],
   { store, chain, options, log }: LaneContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const inFront = await findInFlight(store, held, { limit: options.maxInFlight });
+  const all = await findInFlight(store, held, { limit: options.maxInFlight });
   const waiting = new Set(
-    (await missingPredecessors(stale, inFront, chain)).map(({ submission }) => submission.id),
+    (await missingPredecessors(stale, all, chain)).map(({ submission }) => submission.id),
   );
   const candidates = stale.filter(({ id }) => waiting.has(id));
   if (candidates.length === 0) return new Set();
   const known = await chain.knowsTransactions(candidates.map(({ wrapperHash }) => wrapperHash));
   const dropped = candidates.filter((_, i) => !known[i]);
   const ids = new Set(
-    dropped.flatMap((first) => inFront.filter((other) => isBehind(first, other)).map(({ id }) => id)),
+    dropped.flatMap((first) => all.filter((other) => isSenderBehind(first, other)).map(({ id }) => id)),
   );
-  const stuck = await saveRequeued(store, held, [...ids], 0);
-  if (stuck.length > 0) {
-    log.info({ ids: stuck.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
+  const requeued = await saveRequeued(store, held, [...ids], 0);
+  if (requeued.length > 0) {
+    log.info({ ids: requeued.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
   }
   return ids;
 }
 
-/** Of the same sender, at its place in the lane or behind it: they come back together, in their order. */
-function isBehind(first: InFlightSubmission, other: InFlightSubmission): boolean {
+/** Whether `other` is of the same sender and at the same place in the lane or behind it. */
+function isSenderBehind(first: InFlightSubmission, other: InFlightSubmission): boolean {
   return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
 }
 
-async function deliverAgain(
+async function rebroadcast(
   held: HeldLane,
-  again: readonly InFlightSubmission[],
-  delivery: Broadcaster,
+  stale: readonly InFlightSubmission[],
+  broadcaster: Broadcaster,
 ): Promise<void> {
   try {
-    await delivery.send(held, again);
+    await broadcaster.send(held, stale);
   } catch (error) {
-    // What cannot be delivered now is sent again on a later look.
+    // What the node does not take now is sent again by a later poll.
     if (!(error instanceof NotBroadcastError)) throw error;
   }
 }
 
-/** Blocks that are not final yet: still there, deep enough, or gone. */
+/** Compares the blocks that are not final yet with the chain: each is still there, deep enough, or gone. */
 async function checkBlocks(
   held: HeldLane,
   inBlocks: readonly UnfinalizedSubmission[],
@@ -135,9 +149,9 @@ async function checkBlocks(
     return hash !== undefined && bytesEqual(hash, blockHash);
   };
   const depth = BigInt(options.reorgDepth);
-  const deep = inBlocks.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
-  await saveFinal(store, held, deep);
-  // A node that is behind does not have the block yet: only another block in its place counts.
+  const final = inBlocks.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
+  await saveFinal(store, held, final);
+  // A node that is behind does not have the block yet. Only another block in its place counts.
   const gone = inBlocks.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
   if (gone.length === 0) return;
   const ids = gone.map(({ id }) => id);

@@ -1,25 +1,34 @@
-import type { LaneDependencies } from "../lane/lane.js";
+import type { NodeClient } from "../chain/nodeClient.js";
+import type { Logger } from "../model/log.js";
+import type { ResolvedOptions } from "../model/options.js";
+import type { Results } from "../results/results.js";
+import type { Store } from "../store/store.js";
 import {
   expireQueued,
   findOverdueQueued,
   type OverdueSubmission,
 } from "../store/transitions/expireQueued.js";
 
-/** Between two looks for work that has waited too long. */
-const LOOK_MS = 1_000;
-/** Submissions that are given up at once. */
+const INTERVAL_MS = 1_000;
+/** The most submissions that one round ends. */
 const BATCH = 500;
 
-type Dependencies = Pick<LaneDependencies, "store" | "chain" | "options" | "chainRef" | "results" | "log"> & {
-  /** When this process began, by the database's clock. */
+export interface ExpiryDependencies {
+  readonly store: Store;
+  readonly chain: Pick<NodeClient, "receipts">;
+  readonly options: ResolvedOptions;
+  readonly results: Pick<Results, "publish">;
+  readonly log: Logger;
+  readonly chainRef: number;
+  /** The start of this process by the database's clock. */
   readonly since: Date;
-};
+}
 
-/** Ends for good what waited longer than `maxQueueMs` without a broadcast, and says so to whoever waits. */
-export function startExpiry(dependencies: Dependencies): { close(): void } {
+/** Ends submissions that waited longer than `maxQueueMs` without a broadcast, and notifies their result lines. */
+export function startExpiry(dependencies: ExpiryDependencies): { close(): void } {
   const { store, options, chainRef, results, log, since } = dependencies;
   const { maxQueueMs } = options;
-  const look = async () => {
+  const expireOverdue = async () => {
     const overdue = await findOverdueQueued(store, chainRef, { maxQueueMs, since, limit: BATCH });
     const ids = await notExecuted(overdue, dependencies);
     const expired = new Map((await expireQueued(store, ids, maxQueueMs)).map((e) => [e.id, e]));
@@ -31,25 +40,26 @@ export function startExpiry(dependencies: Dependencies): { close(): void } {
     }));
   };
   const timer = setInterval(() => {
-    look().catch((error: Error) =>
-      log.debug({ err: error.message }, "old submissions could not be looked for"),
+    expireOverdue().catch((error: Error) =>
+      log.debug({ err: error.message }, "overdue submissions could not be read"),
     );
-  }, LOOK_MS);
+  }, INTERVAL_MS);
   return { close: () => clearInterval(timer) };
 }
 
 /**
- * What surely was not executed. Of what is older than this process the store may know too little, if it is an old
- * backup that was restored: then the chain is asked, and while it does not answer, nothing of that is given up.
+ * Returns the ids of the submissions that surely were not executed. If the store is a restored backup, it may know too
+ * little of submissions that are older than this process. The chain is asked for those, and while it does not answer,
+ * none of them ends.
  */
 async function notExecuted(
   overdue: readonly OverdueSubmission[],
-  { chain, log }: Pick<Dependencies, "chain" | "log">,
+  { chain, log }: Pick<ExpiryDependencies, "chain" | "log">,
 ): Promise<string[]> {
   const recent = overdue.filter((submission) => submission.recent);
   const older = overdue.filter((submission) => !submission.recent);
   const receipts = await chain.receipts(older.map(({ innerHash }) => innerHash)).catch((error: Error) => {
-    log.debug({ err: error.message }, "the chain does not tell what became of old submissions");
+    log.debug({ err: error.message }, "the chain does not tell what became of overdue submissions");
     return undefined;
   });
   const open = receipts === undefined ? [] : older.filter((_, i) => receipts[i] === undefined);

@@ -2,12 +2,14 @@ import type { Logger } from "../model/log.js";
 import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js";
 import type { Store } from "../store/store.js";
 
-/** Between two looks for requests that are old. */
-const LOOK_MS = 60_000;
-/** Requests that are forgotten in one statement. */
-const STEP = 500;
+const INTERVAL_MS = 60_000;
+/** The most requests that one statement deletes. */
+const BATCH = 500;
 
-/** Forgets requests that had a name, `keptMs` after they came (D18). The store looks at that time itself, too. */
+/**
+ * Deletes requests with an `Idempotency-Key`, `keptMs` after they came (D18). The store also compares that time when it
+ * looks a key up, so a late deletion changes no answer.
+ */
 export function startForgettingRequests({
   store,
   keptMs,
@@ -18,12 +20,14 @@ export function startForgettingRequests({
   readonly log: Logger;
 }): { close(): void } {
   let closed = false;
-  const look = async () => {
-    while (!closed && (await forgetIdempotentRequests(store.pool, keptMs, STEP)) === STEP);
+  const forget = async () => {
+    while (!closed && (await forgetIdempotentRequests(store.pool, keptMs, BATCH)) === BATCH);
   };
   const timer = setInterval(() => {
-    look().catch((error: Error) => log.debug({ err: error.message }, "old requests could not be forgotten"));
-  }, LOOK_MS);
+    forget().catch((error: Error) =>
+      log.debug({ err: error.message }, "old requests could not be forgotten"),
+    );
+  }, INTERVAL_MS);
   return {
     close() {
       closed = true;

@@ -3,26 +3,28 @@ import type { Store } from "../store/store.js";
 import { vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 
-/** Between two looks. */
-const LOOK_MS = 1_000;
-/** A vacuum may have so much of the database's time: one part of it in these. */
-const SHARE = 10;
+const INTERVAL_MS = 1_000;
+/** Vacuuming takes at most one part in ten of the time. */
+const TIME_SHARE = 10;
 
-/** How long to rest after a look that took so long: what cannot be cleared away, as during a dump, is not tried for ever. */
+/** Returns the pause after a vacuum. Rows that cannot be removed, as during a dump, do not make it run all the time. */
 export function restAfter(tookMs: number): number {
-  return Math.max(LOOK_MS, tookMs * (SHARE - 1));
+  return Math.max(INTERVAL_MS, tookMs * (TIME_SHARE - 1));
 }
 
-/** Keeps the table of what is under way as small as what is in it. */
+/**
+ * Vacuums the table of unfinished submissions while it changes. Every submission leaves dead rows in it, which each
+ * lane's snapshot would walk over.
+ */
 export function startVacuum({ store, log }: { readonly store: Store; readonly log: Logger }): {
   close(): Promise<void>;
 } {
-  const pause = createWakeableTimer();
+  const timer = createWakeableTimer();
   let closed = false;
   const loop = async () => {
-    let restMs = LOOK_MS;
+    let restMs = INTERVAL_MS;
     for (;;) {
-      await pause.rest(restMs, false);
+      await timer.rest(restMs, false);
       if (closed) return;
       const from = performance.now();
       try {
@@ -37,7 +39,7 @@ export function startVacuum({ store, log }: { readonly store: Store; readonly lo
   return {
     async close() {
       closed = true;
-      pause.end();
+      timer.end();
       await running;
     },
   };

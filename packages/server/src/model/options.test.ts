@@ -1,3 +1,4 @@
+import { privateKeyAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { InvalidOptionsError } from "./errors.js";
 import { DEFAULTS, resolveOptions, type ServerOptions } from "./options.js";
@@ -5,7 +6,7 @@ import { DEFAULTS, resolveOptions, type ServerOptions } from "./options.js";
 const GOOD: ServerOptions = {
   chainId: 2201,
   rpcUrl: "http://127.0.0.1:8545",
-  waiverKeys: [new Uint8Array(32).fill(7)],
+  waivers: [privateKeyAccount(new Uint8Array(32).fill(7))],
   apiKeys: ["gw_test_a_secret-word"],
   allowedTargets: [],
   dataDir: "/somewhere",
@@ -47,10 +48,10 @@ describe("the options of the service", () => {
     ["rpcUrl", "ftp://node", /rpcUrl/],
     ["rpcUrl", "node:8545", /rpcUrl/],
     ["rpcUrl", "", /rpcUrl/],
-    ["waiverKeys", [], /is empty/],
-    ["waiverKeys", [GOOD.waiverKeys[0], GOOD.waiverKeys[0]], /same key twice/],
-    ["waiverKeys", [new Uint8Array(31)], /waiverKeys\[0\]/],
-    ["waiverKeys", [new Uint8Array(32)], /waiverKeys\[0\]/],
+    ["waivers", [], /is empty/],
+    ["waivers", [GOOD.waivers[0], GOOD.waivers[0]], /same key twice/],
+    ["waivers", [{ address: new Uint8Array(19), sign: GOOD.waivers[0]?.sign }], /waivers\[0\]/],
+    ["waivers", [GOOD.waivers[0]?.address], /waivers\[0\]/],
     ["apiKeys", ["short"], /apiKeys\[0\]/],
     ["apiKeys", ["good-enough-key", "with space in it"], /apiKeys\[1\]/],
     ["dataDir", undefined, /neither/],
@@ -94,7 +95,7 @@ describe("the options of the service", () => {
   it("are refused with all problems at once, and no secret in any", () => {
     const problems = problemsOf({
       rpcUrl: "nowhere",
-      waiverKeys: [new Uint8Array(31).fill(0xab)],
+      waivers: [new Uint8Array(31).fill(0xab)],
       apiKeys: ["geheim words", "kurz"],
       databaseUrl: "mysql://user:passwort@db/x",
       maxBatchSize: -1,

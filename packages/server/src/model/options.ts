@@ -1,11 +1,12 @@
 import {
   type AllowedTarget,
+  bytesToHex,
   DEFAULT_MAX_BATCH_SIZE,
   DEFAULT_MAX_BODY_BYTES,
   DEFAULT_MAX_DATA_LENGTH,
   DEFAULT_MAX_GAS_LIMIT,
   DEFAULT_VERIFICATION_GAS,
-  privateKeyToAddress,
+  type WaiverAccount,
 } from "@gas-waiver/protocol";
 import type { Level } from "pino";
 import { type AdminToken, adminTokenProblems } from "./adminToken.js";
@@ -24,8 +25,11 @@ export interface ServerOptions {
   readonly rpcUrl: string | readonly string[];
   /** The chain's JSON-RPC over WebSocket: new blocks are heard of at once. Without it they are asked for. */
   readonly rpcWsUrl?: string;
-  /** The waivers' private keys, 32 bytes each; one lane a key. */
-  readonly waiverKeys: readonly Uint8Array[];
+  /**
+   * The waivers' accounts (D33); one lane each. `privateKeyWaiver` makes one of a private key; a key management service
+   * or a device implements `WaiverAccount`.
+   */
+  readonly waivers: readonly WaiverAccount[];
   /** Bearer keys that may submit, beside those of the store; none of them changes while the service runs. */
   readonly apiKeys: readonly string[];
   /** Who may use the operators' API (D25); none: there is none. */
@@ -166,16 +170,7 @@ function identityProblems(options: ResolvedOptions): string[] {
   if (options.rpcWsUrl !== undefined && !/^wss?:$/.test(protocolOf(options.rpcWsUrl))) {
     problems.push("rpcWsUrl is not a ws:// or wss:// URL");
   }
-  if (options.waiverKeys.length === 0) problems.push("waiverKeys is empty: nothing could be wrapped");
-  if (
-    new Set(options.waiverKeys.map((key) => Buffer.from(key).toString("hex"))).size <
-    options.waiverKeys.length
-  ) {
-    problems.push("waiverKeys holds the same key twice");
-  }
-  options.waiverKeys.forEach((key, i) => {
-    if (!isPrivateKey(key)) problems.push(`waiverKeys[${i}] is not a private key of 32 bytes`);
-  });
+  problems.push(...waiverProblems(options.waivers));
   options.apiKeys.forEach((key, i) => {
     if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
       problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
@@ -199,6 +194,21 @@ function identityProblems(options: ResolvedOptions): string[] {
     problems.push(`newChain is ${JSON.stringify(options.newChain)}; it can be "refuse" or "adopt"`);
   }
   return [...problems, ...policyProblems(options)];
+}
+
+function waiverProblems(waivers: readonly WaiverAccount[]): string[] {
+  if (waivers.length === 0) return ["waivers is empty: nothing could be wrapped"];
+  const problems = waivers.flatMap((waiver, i) =>
+    isWaiverAccount(waiver) ? [] : [`waivers[${i}] is not an account with an address of 20 bytes and sign()`],
+  );
+  const addresses = new Set(waivers.filter(isWaiverAccount).map(({ address }) => bytesToHex(address)));
+  if (addresses.size + problems.length < waivers.length) problems.push("waivers holds the same key twice");
+  return problems;
+}
+
+function isWaiverAccount(value: WaiverAccount): boolean {
+  const { address, sign } = value;
+  return address instanceof Uint8Array && address.length === 20 && typeof sign === "function";
 }
 
 function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {
@@ -278,14 +288,4 @@ function numberProblems(options: ResolvedOptions): string[] {
 
 function protocolOf(url: string): string {
   return URL.canParse(url) ? new URL(url).protocol : "";
-}
-
-function isPrivateKey(key: Uint8Array): boolean {
-  if (key.length !== 32) return false;
-  try {
-    privateKeyToAddress(key);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,4 @@
-// News between replicas: no polling is behind these tests, so that what they hear was told.
+// Nothing polls the store here, so whatever a replica hears came by a notification.
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
@@ -14,13 +14,13 @@ useTestStore("perTest", (opened) => {
 });
 const open: ReplicaNotifications[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((notices) => notices.close()));
+  await Promise.all(open.splice(0).map((notifications) => notifications.close()));
 });
 
-/** Tells, by the replica's name, that it was told of API keys. */
+/** Emits a replica's name when it hears that API keys have changed. */
 const keyNews = new EventEmitter();
 
-type News = readonly [id: string, notice: SubmissionUpdate] | "work";
+type News = readonly [id: string, update: SubmissionUpdate] | "work";
 
 /** A replica that collects what it hears. */
 async function replica() {
@@ -31,24 +31,26 @@ async function replica() {
     heard.push(news);
     told();
   };
-  const notices = openReplicaNotifications({
+  const notifications = openReplicaNotifications({
     store,
     log: silent,
     replica: name,
-    onResult: (id, notice) => hear([id, notice]),
+  });
+  open.push(notifications);
+  notifications.listen({
+    onResult: (id, update) => hear([id, update]),
     onWork: () => hear("work"),
     onKeysChanged: () => keyNews.emit(name),
   });
-  open.push(notices);
   const until = async (count: number) => {
     while (heard.length < count) await new Promise<void>((resolve) => (told = resolve));
     return heard;
   };
   await listening(name);
-  return { name, notices, heard, until };
+  return { name, notifications, heard, until };
 }
 
-/** Resolves when a connection listens for the replica, other than those of before: then nothing told is lost. */
+/** Resolves when a connection, other than those given, listens for the replica: from then on no notification is lost. */
 async function listening(name: string, but: readonly number[] = []): Promise<number> {
   for (;;) {
     const { rows } = await store.pool.query<{ pid: number }>(
@@ -62,33 +64,33 @@ async function listening(name: string, but: readonly number[] = []): Promise<num
 
 const failed = (message: string): SubmissionUpdate => ({ state: "failed", reason: "NODE_REFUSED", message });
 
-describe("news between replicas", () => {
-  it("reach the one they are for, and no other", async () => {
+describe("notifications between replicas", () => {
+  it("reach the replica that they are for, and no other", async () => {
     const [first, second, third] = [await replica(), await replica(), await replica()];
-    const notice: SubmissionUpdate = { state: "included", reverted: true };
-    first.notices.notifyResults([{ origin: second.name, id: "a", notice }]);
-    // Two statements may overtake each other.
-    expect(await second.until(1)).toEqual([["a", notice]]);
-    first.notices.announceWork([second.name, second.name]);
-    expect(await second.until(2)).toEqual([["a", notice], "work"]);
-    second.notices.announceWork([third.name]);
+    const update: SubmissionUpdate = { state: "included", reverted: true };
+    first.notifications.notifyResults([{ origin: second.name, id: "a", update }]);
+    // Two statements on different connections may overtake each other.
+    expect(await second.until(1)).toEqual([["a", update]]);
+    first.notifications.announceWork([second.name, second.name]);
+    expect(await second.until(2)).toEqual([["a", update], "work"]);
+    second.notifications.announceWork([third.name]);
     expect(await third.until(1)).toEqual(["work"]);
     expect(first.heard).toEqual([]);
   });
 
-  it("are not told to oneself: those were there already", async () => {
+  it("are not sent to the sender itself, which has acted on the news already", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.announceWork([first.name]);
-    first.notices.notifyResults([{ origin: first.name, id: "a", notice: { state: "broadcast" } }]);
-    second.notices.announceWork([first.name]);
+    first.notifications.announceWork([first.name]);
+    first.notifications.notifyResults([{ origin: first.name, id: "a", update: { state: "broadcast" } }]);
+    second.notifications.announceWork([first.name]);
     expect(await first.until(1)).toEqual(["work"]);
   });
 
-  it("of a thousand submissions come complete and in order", async () => {
+  it("of a thousand submissions arrive complete and in order", async () => {
     const [first, second] = [await replica(), await replica()];
     const ids = Array.from({ length: 1_000 }, () => randomUUID());
-    first.notices.notifyResults(
-      ids.map((id) => ({ origin: second.name, id, notice: failed("no ".repeat(50)) })),
+    first.notifications.notifyResults(
+      ids.map((id) => ({ origin: second.name, id, update: failed("no ".repeat(50)) })),
     );
     expect((await second.until(1_000)).map(([id]) => id)).toEqual(ids);
   });
@@ -98,44 +100,46 @@ describe("news between replicas", () => {
     ["long in other scripts", "水".repeat(100_000)],
     ["all escapes", "\u0001".repeat(100_000)],
     ["quotes and a NUL", `'"\\\u0000`],
-  ])("have a message that is %s", async (_, message) => {
+  ])("carry a message that is %s", async (_, message) => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.notifyResults([
-      { origin: second.name, id: "a", notice: failed(message) },
-      { origin: second.name, id: "b", notice: failed(message) },
+    first.notifications.notifyResults([
+      { origin: second.name, id: "a", update: failed(message) },
+      { origin: second.name, id: "b", update: failed(message) },
     ]);
     const heard = await second.until(2);
     expect(heard.map(([id]) => id)).toEqual(["a", "b"]);
-    const [, notice] = heard[0] ?? [];
-    if (typeof notice !== "object" || notice.state !== "failed") throw new Error("it came as something else");
-    expect(message.startsWith(notice.message)).toBe(true);
+    const [, update] = heard[0] ?? [];
+    if (typeof update !== "object" || update.state !== "failed")
+      throw new Error("the update changed its kind");
+    expect(message.startsWith(update.message)).toBe(true);
   });
 
-  it("are heard again after the connection was lost", async () => {
+  it("arrive again after the connection was lost", async () => {
     const [first, second] = [await replica(), await replica()];
     const lost = await listening(second.name);
     await store.pool.query("select pg_terminate_backend($1)", [lost]);
     await listening(second.name, [lost]);
-    first.notices.announceWork([second.name]);
+    first.notifications.announceWork([second.name]);
     expect(await second.until(1)).toEqual(["work"]);
   });
 
   it("may be sent to a replica that is gone", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notices.announceWork([randomUUID()]);
-    first.notices.announceWork([second.name]);
+    first.notifications.announceWork([randomUUID()]);
+    first.notifications.announceWork([second.name]);
     expect(await second.until(1)).toEqual(["work"]);
   });
 
-  it("of API keys reach every replica, from whoever is at the database", async () => {
+  it("of API keys reach every replica, whichever program sends them", async () => {
     const both = [await replica(), await replica()];
     const told = both.map(({ name }) => once(keyNews, name));
     await store.pool.query("select pg_notify('gas_waiver_keys', '')");
     await Promise.all(told);
   });
 
-  it("end at once, also when it has hardly begun", async () => {
-    const options = { store, log: silent, onResult: () => {}, onWork: () => {}, onKeysChanged: () => {} };
-    await openReplicaNotifications({ ...options, replica: randomUUID() }).close();
+  it("end at once, even if the connection is still being made", async () => {
+    const notifications = openReplicaNotifications({ store, log: silent, replica: randomUUID() });
+    notifications.listen({ onResult: () => {}, onWork: () => {}, onKeysChanged: () => {} });
+    await notifications.close();
   });
 });

@@ -2,113 +2,119 @@ import type { Logger } from "../model/log.js";
 import { KEYS_CHANNEL } from "../store/keys/apiKeys.js";
 import { listen, notify } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
-import type { SubmissionUpdate } from "./results.js";
+import type { ResultNotification, SubmissionUpdate } from "./results.js";
 
 /**
- * News between replicas, by PostgreSQL's notifications. A lost one costs time only: whoever waits for it also
- * looks into the store now and then.
+ * News between replicas, by PostgreSQL's notifications. A lost notification costs time only: whoever waits for it also
+ * polls the store.
  */
 export interface ReplicaNotifications {
-  /** Tells the replica that took these submissions what became of them. */
-  notifyResults(
-    news: readonly { readonly origin: string; readonly id: string; readonly notice: SubmissionUpdate }[],
-  ): void;
-  /** Tells the replica that works these lanes that there is work. */
+  /** Tells the replicas that accepted these submissions what became of them. */
+  notifyResults(results: readonly ResultNotification[]): void;
+  /** Tells the replicas that own lanes that these have work. */
   announceWork(owners: readonly string[]): void;
+  /** Begins to listen for this replica. Call it once. */
+  listen(handlers: NotificationHandlers): void;
   close(): Promise<void>;
+}
+
+export interface NotificationHandlers {
+  onResult(id: string, update: SubmissionUpdate): void;
+  onWork(): void;
+  /** API keys have changed. With `anew`, any may have, because no notification could be heard until now. */
+  onKeysChanged(anew: boolean): void;
 }
 
 export interface ReplicaNotificationsOptions {
   readonly store: Store;
   readonly log: Logger;
-  /** Names this replica. */
+  /** The name of this replica. */
   readonly replica: string;
-  onResult(id: string, notice: SubmissionUpdate): void;
-  onWork(): void;
-  /** API keys have changed; or everything may have, `anew`, while nothing was heard. */
-  onKeysChanged(anew: boolean): void;
 }
 
-/** A notification may hold 8,000 bytes; a piece of news of a failure is some hundreds. */
+/** A payload may have 8,000 bytes; a failure has some hundreds. */
 const MAX_PAYLOAD_BYTES = 7_000;
-/** Escaped, one may have six bytes. */
+/** JSON writes a character in up to six bytes. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
+/** Replicas of other versions read the same JSON, so its names stay. */
 type Message = { readonly work: true } | { readonly id: string; readonly notice: SubmissionUpdate };
 
-/** The channel of {@link ReplicaNotificationsOptions.onKeysChanged} is everybody's. */
+/** Each replica listens on a channel of its own, and on the one of the API keys. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
-export function openReplicaNotifications(options: ReplicaNotificationsOptions): ReplicaNotifications {
-  const { store, log, replica } = options;
-  const listener = listenForReplica(options);
+export function openReplicaNotifications({
+  store,
+  log,
+  replica,
+}: ReplicaNotificationsOptions): ReplicaNotifications {
+  let listener: { close(): Promise<void> } | undefined;
   const send = (to: string, messages: readonly Message[]) => {
     if (messages.length === 0 || to === replica) return;
-    notify(store, channelOf(to), packets(messages)).catch((error: Error) =>
-      log.debug({ err: error.message }, "a replica was not notified; it will poll the store"),
+    notify(store, channelOf(to), payloadsOf(messages)).catch((error: Error) =>
+      log.debug({ err: error.message }, "a replica was not notified; it polls the store"),
     );
   };
   return {
-    notifyResults(news) {
-      for (const to of new Set(news.map(({ origin }) => origin))) {
-        const own = news.filter(({ origin }) => origin === to);
+    notifyResults(results) {
+      for (const to of new Set(results.map(({ origin }) => origin))) {
+        const own = results.filter(({ origin }) => origin === to);
         send(
           to,
-          own.map(({ id, notice }) => ({ id, notice: shorten(notice) })),
+          own.map(({ id, update }) => ({ id, notice: shorten(update) })),
         );
       }
     },
     announceWork(owners) {
       for (const owner of new Set(owners)) send(owner, [{ work: true }]);
     },
-    close: () => listener.close(),
+    listen(handlers) {
+      listener = listenForReplica(store, log, channelOf(replica), handlers);
+    },
+    async close() {
+      await listener?.close();
+    },
   };
 }
 
-function shorten(notice: SubmissionUpdate): SubmissionUpdate {
-  if (notice.state !== "failed") return notice;
-  return { ...notice, message: notice.message.slice(0, MAX_MESSAGE_CHARACTERS) };
+function listenForReplica(store: Store, log: Logger, channel: string, handlers: NotificationHandlers) {
+  const events = {
+    onListening: () => handlers.onKeysChanged(true),
+    onNotification(from: string, payload: string) {
+      if (from === KEYS_CHANNEL) handlers.onKeysChanged(false);
+      else receive(payload, handlers);
+    },
+  };
+  return listen(store, [KEYS_CHANNEL, channel], events, log);
 }
 
-/** As few notifications as hold the messages: each a JSON array. */
-function packets(messages: readonly Message[]): string[] {
-  const all: string[] = [];
-  let packet: string[] = [];
+function receive(payload: string, { onResult, onWork }: NotificationHandlers): void {
+  for (const message of JSON.parse(payload) as Message[]) {
+    if ("work" in message) onWork();
+    else onResult(message.id, message.notice);
+  }
+}
+
+function shorten(update: SubmissionUpdate): SubmissionUpdate {
+  if (update.state !== "failed") return update;
+  return { ...update, message: update.message.slice(0, MAX_MESSAGE_CHARACTERS) };
+}
+
+/** Packs the messages into as few payloads as hold them, each a JSON array. */
+function payloadsOf(messages: readonly Message[]): string[] {
+  const payloads: string[] = [];
+  let texts: string[] = [];
   let size = 0;
   for (const text of messages.map((message) => JSON.stringify(message))) {
     const bytes = Buffer.byteLength(text) + 1;
     if (size + bytes > MAX_PAYLOAD_BYTES) {
-      all.push(`[${packet.join(",")}]`);
-      packet = [];
+      payloads.push(`[${texts.join(",")}]`);
+      texts = [];
       size = 0;
     }
-    packet.push(text);
+    texts.push(text);
     size += bytes;
   }
-  all.push(`[${packet.join(",")}]`);
-  return all;
-}
-
-function listenForReplica({
-  store,
-  log,
-  replica,
-  onResult,
-  onWork,
-  onKeysChanged,
-}: ReplicaNotificationsOptions): { close(): Promise<void> } {
-  const receive = (payload: string) => {
-    for (const message of JSON.parse(payload) as Message[]) {
-      if ("work" in message) onWork();
-      else onResult(message.id, message.notice);
-    }
-  };
-  const events = {
-    onListening: () => onKeysChanged(true),
-    onNotification(channel: string, payload: string) {
-      if (channel === KEYS_CHANNEL) onKeysChanged(false);
-      else receive(payload);
-    },
-  };
-  return listen(store, [KEYS_CHANNEL, channelOf(replica)], events, log);
+  payloads.push(`[${texts.join(",")}]`);
+  return payloads;
 }

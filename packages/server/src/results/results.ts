@@ -4,28 +4,37 @@ import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 
-/** News of a submission: of a broadcast as soon as the node has taken it, of the rest after it was committed. */
+/** A new state of a submission: `broadcast` as soon as a node has taken it, the others once they are committed. */
 export type SubmissionUpdate =
   | { readonly state: "broadcast" }
   | { readonly state: "included"; readonly reverted: boolean }
   | ({ readonly state: "failed" } & Failure);
 
-export type UpdateListener = (id: string, notice: SubmissionUpdate) => void;
+/** An update of a submission, for the replica that accepted it. */
+export interface ResultNotification {
+  /** The replica's name. */
+  readonly origin: string;
+  readonly id: string;
+  readonly update: SubmissionUpdate;
+}
 
-/** Carries news from the lanes to the lines that wait for it, on whichever replica. */
+export type UpdateListener = (id: string, update: SubmissionUpdate) => void;
+
+/** Carries updates of submissions from the lanes to the result lines that wait for them, on whichever replica. */
 export interface Results {
-  /** Tells what became of these, after the commit. */
-  publish(moved: readonly ChangedSubmission[], noticeOf: (id: string) => SubmissionUpdate): void;
-  /** Calls the listener for news of these ids, maybe more than once for the same, until the returned function is called. */
+  /** Notifies the lines of all replicas, after the commit. */
+  publish(moved: readonly ChangedSubmission[], updateOf: (id: string) => SubmissionUpdate): void;
+  /** Notifies the lines on this replica: of another replica's update, or of one that is not stored yet. */
+  notifyHere(id: string, update: SubmissionUpdate): void;
+  /**
+   * Calls the listener with the updates of these submissions, maybe more than once with the same.
+   * @returns a function that ends the calls.
+   */
   subscribe(ids: readonly string[], listener: UpdateListener): () => void;
-  /** Tells who waits on this replica: what another one told, or what the store is to learn yet. */
-  notifyHere(id: string, notice: SubmissionUpdate): void;
-  /** How many submissions are waited for. */
-  readonly awaited: number;
   close(): void;
 }
 
-/** The news that a submission's state is, if it is any. */
+/** Returns the update that a submission's state stands for; undefined if no line waits for that state. */
 export function updateOf(submission: Submission): SubmissionUpdate | undefined {
   switch (submission.state) {
     case "queued":
@@ -45,45 +54,42 @@ const POLL_MS = 1_000;
 export interface ResultsDependencies {
   readonly store: Store;
   readonly log: Logger;
-  /** Names this replica. */
+  /** The name of this replica. */
   readonly replica: string;
-  /** How news reaches the replica that took a submission. */
-  notifyReplicas(
-    news: readonly { readonly origin: string; readonly id: string; readonly notice: SubmissionUpdate }[],
-  ): void;
+  /** Notifies the replicas that accepted the submissions. */
+  notifyReplicas(results: readonly ResultNotification[]): void;
 }
 
 /**
- * News of this replica's lanes comes at once, that of others' by notification; the store is asked now and then
- * for whatever was lost on the way.
+ * Updates by this replica's lanes reach its lines at once, those by other replicas' lanes by a notification. The store
+ * is polled for what was lost on the way.
  */
 export function createResults({ store, log, replica, notifyReplicas }: ResultsDependencies): Results {
   const listeners = new Map<string, Set<UpdateListener>>();
-  const tell = (id: string, notice: SubmissionUpdate) => {
-    for (const listener of listeners.get(id) ?? []) listener(id, notice);
+  const notifyHere = (id: string, update: SubmissionUpdate) => {
+    for (const listener of listeners.get(id) ?? []) listener(id, update);
   };
   const poll = async () => {
     const ids = [...listeners.keys()];
     if (ids.length === 0) return;
     for (const submission of await findSubmissions(store, ids)) {
-      const notice = updateOf(submission);
-      if (notice) tell(submission.id, notice);
+      const update = updateOf(submission);
+      if (update) notifyHere(submission.id, update);
     }
   };
   const timer = setInterval(() => {
-    poll().catch((error: Error) => log.debug({ err: error.message }, "waiting lines could not be looked up"));
+    poll().catch((error: Error) =>
+      log.debug({ err: error.message }, "awaited submissions could not be looked up"),
+    );
   }, POLL_MS);
   return {
-    publish(moved, noticeFor) {
-      for (const { id } of moved) if (listeners.has(id)) tell(id, noticeFor(id));
+    publish(moved, updateFor) {
+      for (const { id } of moved) if (listeners.has(id)) notifyHere(id, updateFor(id));
       const others = moved.filter(({ origin }) => origin !== replica);
-      if (others.length > 0)
-        notifyReplicas(others.map(({ id, origin }) => ({ id, origin, notice: noticeFor(id) })));
+      if (others.length === 0) return;
+      notifyReplicas(others.map(({ id, origin }) => ({ id, origin, update: updateFor(id) })));
     },
-    notifyHere: tell,
-    get awaited() {
-      return listeners.size;
-    },
+    notifyHere,
     subscribe(ids, listener) {
       for (const id of ids) {
         const known = listeners.get(id) ?? new Set();

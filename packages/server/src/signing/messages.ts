@@ -1,7 +1,7 @@
-import type { SignedWrapper, WrapOptions, WrapperRequest } from "./wrappers.js";
+import type { KeySigningOptions, SignedWrapper, WrapperRequest } from "./wrappers.js";
 
-// What the service and its signing thread say to each other. Byte strings travel as one buffer that is handed over:
-// one by one, each would cost about as much as a tenth of its signature.
+// The messages between the service and its signing thread. All byte strings of a message travel in one buffer that is
+// transferred: copying each by itself costs about a tenth of its signature.
 
 /** Byte strings, one after the other. */
 export interface PackedBytes {
@@ -9,9 +9,10 @@ export interface PackedBytes {
   readonly lengths: readonly number[];
 }
 
-export interface SignRequest extends WrapOptions {
+export interface SignRequest extends KeySigningOptions {
   readonly id: number;
   readonly inners: PackedBytes;
+  /** The waiver nonces of the wrappers, in the order of `inners`. */
   readonly nonces: readonly bigint[];
 }
 
@@ -19,7 +20,7 @@ export type SignAnswer =
   | { readonly id: number; readonly wrappers: PackedBytes; readonly hashes: PackedBytes }
   | { readonly id: number; readonly error: string };
 
-/** What the thread says when it can be asked. */
+/** The thread's first message: it takes requests from now on. */
 export const READY = "ready";
 
 export function pack(parts: readonly Uint8Array[]): PackedBytes {
@@ -32,7 +33,7 @@ export function pack(parts: readonly Uint8Array[]): PackedBytes {
   return { bytes, lengths: parts.map((part) => part.length) };
 }
 
-/** The byte strings again, as views of the one buffer. */
+/** Undoes {@link pack}. The byte strings are views of the one buffer. */
 export function unpack({ bytes, lengths }: PackedBytes): Uint8Array[] {
   let at = 0;
   return lengths.map((length) => {
@@ -42,10 +43,10 @@ export function unpack({ bytes, lengths }: PackedBytes): Uint8Array[] {
 }
 
 export function wrapperRequestsOf({ inners, nonces }: SignRequest): WrapperRequest[] {
-  return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: the(nonces[i]) }));
+  return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: defined(nonces[i]) }));
 }
 
-export function wrappersOf({
+export function signedWrappersOf({
   wrappers,
   hashes,
 }: {
@@ -55,12 +56,12 @@ export function wrappersOf({
   const wrapperHashes = unpack(hashes);
   return unpack(wrappers).map((wrapperRaw, i) => ({
     wrapperRaw,
-    wrapperHash: the(wrapperHashes[i]),
+    wrapperHash: defined(wrapperHashes[i]),
   }));
 }
 
-/** Both sides send lists of one length. */
-function the<T>(element: T | undefined): T {
+/** Returns the element of a list whose length the other side promises. */
+function defined<T>(element: T | undefined): T {
   if (element === undefined) throw new Error("a message of the signing thread is incomplete");
   return element;
 }

@@ -1,153 +1,95 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  hexToBytes,
+  privateKeyAccount,
+  type Signature,
+  type WaiverAccount,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { mismatchedAccount } from "../../../protocol/src/waiverAccountContract.test-support.js";
 import { silent } from "../../test/support/testPostgres.js";
-import { innerOf, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
+import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
+import { type BatchWaiverAccount, CustodyError } from "./accountSigner.js";
 import { createSigner } from "./signer.js";
-import { type SigningThread, startSigningThread } from "./startThread.js";
 import { signWrappers, type WrapperRequest } from "./wrappers.js";
 
-const HOW = { waiverKey: WAIVER_KEY, verificationGas: 50_000n };
+const options = { verificationGas: 50_000n };
+const requests = Array.from(
+  { length: 40 },
+  (_, i): WrapperRequest => ({ innerRaw: hexToBytes(innerOf(i + 1)), waiverNonce: BigInt(i) }),
+);
+const expected = signWrappers(requests, { waiverKey: WAIVER_KEY, ...options });
 
-/** InnerTxs of several lengths. */
-function toWrap(count: number): WrapperRequest[] {
-  return Array.from({ length: count }, (_, i) => ({
-    // As the database's driver gives it: a piece of something larger.
-    innerRaw: Buffer.from(`00${innerOf(i + 1, i * 1_000).slice(2)}`, "hex").subarray(1),
-    waiverNonce: BigInt(i) * 1_000_003n,
-  }));
+/** Counts the calls that are open at once. */
+function counted(account: WaiverAccount) {
+  const calls = { open: 0, most: 0, all: 0 };
+  const sign = async (hash: Uint8Array): Promise<Signature> => {
+    calls.open++;
+    calls.all++;
+    calls.most = Math.max(calls.most, calls.open);
+    await new Promise((resolve) => setImmediate(resolve));
+    calls.open--;
+    return account.sign(hash);
+  };
+  return { account: { address: account.address, sign }, calls };
 }
 
-const texts = (wrappers: readonly { wrapperRaw: Uint8Array; wrapperHash: Uint8Array }[]) =>
-  wrappers.map(({ wrapperRaw, wrapperHash }) => [bytesToHex(wrapperRaw), bytesToHex(wrapperHash)]);
-
-describe("the signing thread", () => {
-  it("makes the very bytes that are made without it, for several callers at once", async () => {
-    const thread = await startSigningThread();
-    const other = { ...HOW, verificationGas: 60_000n };
-    const [all, few, none] = await Promise.all([
-      thread.sign(toWrap(30), HOW),
-      thread.sign(toWrap(3), other),
-      thread.sign([], HOW),
-    ]);
-    expect(texts(all)).toEqual(texts(signWrappers(toWrap(30), HOW)));
-    expect(texts(few)).toEqual(texts(signWrappers(toWrap(3), other)));
-    expect(none).toEqual([]);
-    expect(bytesToHex(recoverSender(decodeTransaction(all[7]?.wrapperRaw ?? new Uint8Array(0))))).toBe(
-      WAIVER,
-    );
-    await thread.end();
-  });
-
-  it("says what it could not sign, and goes on", async () => {
-    const thread = await startSigningThread();
-    const broken = [{ innerRaw: hexToBytes("0x01"), waiverNonce: 0n }];
-    await expect(thread.sign(broken, HOW)).rejects.toThrow("transaction");
-    expect(await thread.sign(toWrap(1), HOW)).toHaveLength(1);
-    await thread.end();
-  });
-
-  it("that ends leaves nobody waiting", async () => {
-    let ends = 0;
-    const thread = await startSigningThread(() => ends++);
-    // Far more than it can sign before it ends.
-    const [one] = toWrap(1);
-    const signed = thread.sign(one ? Array(20_000).fill(one) : [], HOW);
-    const ended = thread.end();
-    await expect(signed).rejects.toThrow("the signing thread has ended");
-    await ended;
-    expect(ends).toBe(1);
-    await expect(thread.sign(toWrap(1), HOW)).rejects.toThrow("the signing thread has ended");
-  });
-
-  it("that ends with its first word does not start, however late the word is heard", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
-    const program = join(folder, "program.cjs");
-    await writeFile(
-      program,
-      "require('node:worker_threads').parentPort.postMessage('ready'); setImmediate(() => process.exit(1));",
-    );
-    const starting = startSigningThread(() => {}, program);
-    // This thread is busy meanwhile: both the word and the end are there when it looks.
-    const pass = new Int32Array(new SharedArrayBuffer(4));
-    Atomics.wait(pass, 0, 0, 500);
-    await expect(starting).rejects.toThrow("the signing thread has ended");
-    await rm(folder, { recursive: true });
-  });
-});
+function signer(custodyTimeoutMs = 60_000, signal = new AbortController().signal) {
+  return createSigner({ options, log: silent, signal, custodyTimeoutMs });
+}
 
 describe("the signer", () => {
-  const options = { verificationGas: HOW.verificationGas };
-
-  /** A signer whose thread starts, or does not, when it is told to. */
-  function signing() {
-    const starts: { come(thread: SigningThread): void; fail(): void; onEnd(): void }[] = [];
-    const signer = createSigner({
-      options,
-      log: silent,
-      start: (onEnd) =>
-        new Promise((resolve, reject) => {
-          starts.push({ come: resolve, fail: () => reject(new Error("no memory")), onEnd });
-        }),
-    });
-    const asked: number[] = [];
-    const thread: SigningThread = {
-      async sign(all, how) {
-        asked.push(all.length);
-        return signWrappers(all, how);
+  it("makes the same wrappers with any custody of a key: in this process, elsewhere, or in batches", async () => {
+    const { account, calls } = counted(privateKeyAccount(WAIVER_KEY));
+    let batches = 0;
+    const batch: BatchWaiverAccount = {
+      ...account,
+      signAll: (hashes) => {
+        batches++;
+        return Promise.all(hashes.map((hash) => privateKeyAccount(WAIVER_KEY).sign(hash)));
       },
-      async end() {},
     };
-    const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
-    return { signer, starts, thread, asked, settled };
-  }
-
-  it("needs no thread for few", async () => {
-    const { signer, starts } = signing();
-    expect(texts(await signer.sign(toWrap(9), WAIVER_KEY))).toEqual(texts(signWrappers(toWrap(9), HOW)));
-    expect(starts).toHaveLength(0);
+    for (const custody of [...accountsOf(WAIVER_KEY), account, batch]) {
+      expect(await signer().sign(requests, custody)).toEqual(expected);
+    }
+    expect([calls.all, batches]).toEqual([40, 1]);
+    // A signing service limits its callers.
+    expect(calls.most).toBeLessThanOrEqual(16);
   });
 
-  it("starts a thread for many, and waits for none: it signs them itself until the thread is there", async () => {
-    const { signer, starts, thread, asked, settled } = signing();
-    const expected = texts(signWrappers(toWrap(10), HOW));
-    expect(texts(await signer.sign(toWrap(10), WAIVER_KEY))).toEqual(expected);
-    expect([starts.length, asked]).toEqual([1, []]);
-    starts[0]?.come(thread);
-    await settled();
-    expect(texts(await signer.sign(toWrap(10), WAIVER_KEY))).toEqual(expected);
-    expect([starts.length, asked]).toEqual([1, [10]]);
+  it("returns nothing of a batch in which one signature is another key's (D33)", async () => {
+    const liar = mismatchedAccount(hexToBytes(WAIVER), SECOND_KEY);
+    const honest = privateKeyAccount(WAIVER_KEY);
+    let calls = 0;
+    const once = { ...honest, sign: (hash: Uint8Array) => (++calls === 7 ? liar : honest).sign(hash) };
+    await expect(signer().sign(requests, liar)).rejects.toThrow(CustodyError);
+    await expect(signer().sign(requests, once)).rejects.toThrow("was made by another key");
   });
 
-  it("does without where no thread can be had", async () => {
-    const { signer, starts, settled } = signing();
-    await signer.sign(toWrap(10), WAIVER_KEY);
-    starts[0]?.fail();
-    await settled();
-    expect(await signer.sign(toWrap(10), WAIVER_KEY)).toHaveLength(10);
-    expect(starts).toHaveLength(1);
-    await signer.close();
+  it("refuses a custody that gives fewer signatures than hashes", async () => {
+    const short: BatchWaiverAccount = { ...privateKeyAccount(WAIVER_KEY), signAll: async () => [] };
+    await expect(signer().sign(requests, short)).rejects.toThrow("gave 0 of 40 signatures");
   });
 
-  it("signs itself what its thread did not, and tells what cannot be signed at all", async () => {
-    const { signer, starts, thread, settled } = signing();
-    await signer.sign(toWrap(10), WAIVER_KEY);
-    starts[0]?.come({ ...thread, sign: () => Promise.reject(new Error("the signing thread has ended")) });
-    await settled();
-    expect(texts(await signer.sign(toWrap(10), WAIVER_KEY))).toEqual(texts(signWrappers(toWrap(10), HOW)));
-    const broken = Array(10).fill({ innerRaw: hexToBytes("0x01"), waiverNonce: 0n });
-    await expect(signer.sign(broken, WAIVER_KEY)).rejects.toThrow("transaction");
+  it("gives up a custody that does not answer in time, or while the service shuts down", async () => {
+    const silentAccount = { address: hexToBytes(WAIVER), sign: () => new Promise<Signature>(() => {}) };
+    await expect(signer(1).sign(requests, silentAccount)).rejects.toThrow("no answer within 1 ms");
+    const ending = new AbortController();
+    const signing = signer(60_000, ending.signal).sign(requests, silentAccount);
+    ending.abort();
+    await expect(signing).rejects.toThrow("shutting down");
+    await expect(signer(60_000, ending.signal).sign(requests, silentAccount)).rejects.toThrow(CustodyError);
   });
 
-  it("starts another one when its thread has ended", async () => {
-    const { signer, starts, thread, settled } = signing();
-    await signer.sign(toWrap(10), WAIVER_KEY);
-    starts[0]?.come(thread);
-    await settled();
-    starts[0]?.onEnd();
-    expect(await signer.sign(toWrap(10), WAIVER_KEY)).toHaveLength(10);
-    expect(starts).toHaveLength(2);
+  it("names the waiver in the error, and not the key", async () => {
+    const failing = {
+      address: hexToBytes(WAIVER),
+      sign: () => Promise.reject(new Error("the device is locked")),
+    };
+    const error = await signer()
+      .sign(requests, failing)
+      .catch((reason: Error) => reason);
+    expect(String(error)).toContain("the device is locked");
+    expect(String(error)).not.toContain(bytesToHex(WAIVER_KEY).slice(2));
   });
 });

@@ -1,59 +1,60 @@
-import type { Logger } from "../model/log.js";
-import { type SigningThread, startSigningThread } from "./startThread.js";
-import { type SignedWrapper, signWrappers, type WrapOptions, type WrapperRequest } from "./wrappers.js";
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import { CustodyError, signWithAccount } from "./accountSigner.js";
+import { createKeySigner, type KeySignerDependencies } from "./keySigner.js";
+import { privateKeyOf } from "./privateKeyWaiver.js";
+import type { SignedWrapper, WrapperRequest } from "./wrappers.js";
 
-/** Makes wrappers. */
+/**
+ * Signs the wrappers of all lanes.
+ *
+ * Another custody is one new file in this folder that makes a `WaiverAccount` (and a `BatchWaiverAccount`, if its
+ * signing service takes several hashes at once), and a setting of the command line that calls it. Its test calls
+ * `describeWaiverAccount` of the protocol package.
+ */
 export interface Signer {
-  /** Wraps and signs, in the order given. */
-  sign(toWrap: readonly WrapperRequest[], waiverKey: Uint8Array): Promise<SignedWrapper[]>;
+  /**
+   * Wraps and signs in the order of the requests.
+   * @throws {@link CustodyError} if the account's custody fails, takes too long, or gives another's signature.
+   */
+  sign(requests: readonly WrapperRequest[], account: WaiverAccount): Promise<SignedWrapper[]>;
   close(): Promise<void>;
 }
 
-export interface SignerDependencies {
-  readonly options: Pick<WrapOptions, "verificationGas">;
-  readonly log: Logger;
-  start?(onEnd: () => void): Promise<SigningThread>;
+export interface SignerDependencies extends KeySignerDependencies {
+  /** Aborts the calls to custodies outside of this process. */
+  readonly signal: AbortSignal;
+  /** The time that a custody outside of this process may take for one batch. */
+  readonly custodyTimeoutMs?: number;
 }
 
-/** Fewer are signed here, sooner than a thread has woken up. */
-const WORTH_A_THREAD = 10;
+const CUSTODY_TIMEOUT_MS = 10_000;
 
-/**
- * Signs few wrappers here and many in a thread, which leaves this one to requests. The thread is started for the first
- * many; until it is there, where it cannot be had, and what it leaves undone is signed here.
- */
-export function createSigner({ options, log, start = startSigningThread }: SignerDependencies): Signer {
-  let thread: SigningThread | undefined;
-  let starting: Promise<void> | undefined;
-  const onEnd = () => {
-    thread = undefined;
-    starting = undefined;
-  };
-  const begin = async () => {
-    try {
-      thread = await start(onEnd);
-    } catch (error) {
-      warn(error, "the signing thread does not start: all is signed without it");
-    }
-  };
-  const warn = (error: unknown, what: string) => log.warn({ err: (error as Error).message }, what);
+export function createSigner(dependencies: SignerDependencies): Signer {
+  const { options, signal, custodyTimeoutMs = CUSTODY_TIMEOUT_MS } = dependencies;
+  const keySigner = createKeySigner(dependencies);
   return {
-    async sign(toWrap, waiverKey) {
-      const how = { waiverKey, verificationGas: options.verificationGas };
-      if (toWrap.length >= WORTH_A_THREAD) {
-        starting ??= begin();
-        try {
-          if (thread) return await thread.sign(toWrap, how);
-        } catch (error) {
-          // The same bytes come of it here, or the reason why none do.
-          warn(error, "the signing thread did not sign");
-        }
-      }
-      return signWrappers(toWrap, how);
+    sign(requests, account) {
+      const key = privateKeyOf(account);
+      if (key !== undefined) return keySigner.sign(requests, key);
+      return orGiveUp(signWithAccount(requests, account, options), custodyTimeoutMs, signal);
     },
-    async close() {
-      await starting;
-      await thread?.end();
-    },
+    close: () => keySigner.close(),
   };
+}
+
+/** Gives up a custody that does not answer: the lane must neither stand still nor hold up the shutdown. */
+function orGiveUp<T>(signing: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (reason: string) =>
+      reject(new CustodyError(`the waiver's custody did not sign: ${reason}`));
+    const onAbort = () => giveUp("the service is shutting down");
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = setTimeout(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    };
+    signing.then(resolve, reject).finally(end);
+  });
 }

@@ -1,40 +1,40 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import { pack, type SignAnswer, type SignRequest, wrappersOf } from "./messages.js";
-import type { SignedWrapper, WrapOptions, WrapperRequest } from "./wrappers.js";
+import { pack, type SignAnswer, type SignRequest, signedWrappersOf } from "./messages.js";
+import type { KeySigningOptions, SignedWrapper, WrapperRequest } from "./wrappers.js";
 
-/** A thread that signs. */
+/** A worker thread that signs wrappers. */
 export interface SigningThread {
-  /** Rejects if the thread ends before it has answered, or has ended. */
-  sign(toWrap: readonly WrapperRequest[], how: WrapOptions): Promise<SignedWrapper[]>;
+  /** Rejects if the thread cannot sign the batch, has ended, or ends before it has answered. */
+  sign(requests: readonly WrapperRequest[], options: KeySigningOptions): Promise<SignedWrapper[]>;
   end(): Promise<void>;
 }
 
-/** It keeps little for long; the default is half a process's. */
-const MEMORY = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 64 };
+/** The thread keeps little for long. Node's default is half of the process's memory. */
+const MEMORY_LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 64 };
 
-interface Waiting {
+interface PendingBatch {
   readonly resolve: (signed: SignedWrapper[]) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * Resolves when the thread can be asked; rejects if it does not start.
- * @param onEnd hears that it has ended after it had started: by itself, or by `end`.
- * @param program for tests: what runs in the thread.
+ * Starts the thread and resolves when it takes requests; rejects if it does not start.
+ * @param onEnd is called when a thread that had started has ended, by itself or by `end`.
+ * @param program the path of the thread's program; tests replace it.
  */
 export async function startSigningThread(
   onEnd: () => void = () => {},
-  // By the package's name for it: where the sources run, as in the tests, it is the built one.
+  // The package's import map names the built program, also where tests run the sources.
   program = createRequire(import.meta.url).resolve("#signing-thread"),
 ): Promise<SigningThread> {
-  // Neither options nor an environment: what an operator loads into the process is not meant for this thread.
-  const worker = new Worker(program, { execArgv: [], env: {}, resourceLimits: MEMORY });
-  const waiting = new Map<number, Waiting>();
+  // The thread gets no options and no environment: modules that an operator preloads are not meant for it.
+  const worker = new Worker(program, { execArgv: [], env: {}, resourceLimits: MEMORY_LIMITS });
+  const pending = new Map<number, PendingBatch>();
   let failure = new Error("the signing thread has ended");
   let ended = false;
-  let asked = 0;
-  // It holds no process open.
+  let nextId = 0;
+  // The thread does not keep the process alive.
   worker.unref();
   worker.on("error", (error) => {
     failure = new Error(`the signing thread failed: ${error.message}`, { cause: error });
@@ -42,30 +42,30 @@ export async function startSigningThread(
   worker.on("messageerror", () => void worker.terminate());
   worker.once("exit", () => {
     ended = true;
-    for (const { reject } of waiting.values()) reject(failure);
-    waiting.clear();
+    for (const { reject } of pending.values()) reject(failure);
+    pending.clear();
   });
   await new Promise<void>((resolve, reject) => {
     worker.once("message", () => resolve());
     worker.once("exit", () => reject(failure));
   });
-  // It can have ended between its word and this line.
+  // The thread can have ended between its first message and this line.
   if (ended) throw failure;
   worker.once("exit", onEnd);
   worker.on("message", (answer: SignAnswer) => {
-    const request = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    if ("error" in answer) request?.reject(new Error(answer.error));
-    else request?.resolve(wrappersOf(answer));
+    const batch = pending.get(answer.id);
+    pending.delete(answer.id);
+    if ("error" in answer) batch?.reject(new Error(answer.error));
+    else batch?.resolve(signedWrappersOf(answer));
   });
   return {
-    sign(toWrap, how) {
+    sign(requests, options) {
       if (ended) return Promise.reject(failure);
-      const inners = pack(toWrap.map(({ innerRaw }) => innerRaw));
-      const nonces = toWrap.map(({ waiverNonce }) => waiverNonce);
-      const request: SignRequest = { id: asked++, ...how, inners, nonces };
+      const inners = pack(requests.map(({ innerRaw }) => innerRaw));
+      const nonces = requests.map(({ waiverNonce }) => waiverNonce);
+      const request: SignRequest = { id: nextId++, ...options, inners, nonces };
       return new Promise((resolve, reject) => {
-        waiting.set(request.id, { resolve, reject });
+        pending.set(request.id, { resolve, reject });
         worker.postMessage(request, [inners.bytes.buffer]);
       });
     },

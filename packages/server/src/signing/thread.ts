@@ -1,4 +1,4 @@
-// The signing thread: signs what it is sent, one request after the other.
+// The program of the signing thread. It signs one request after the other.
 import { parentPort } from "node:worker_threads";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { pack, READY, type SignAnswer, type SignRequest, wrapperRequestsOf } from "./messages.js";

@@ -1,30 +1,37 @@
 import { decodeInnerTx, hashTransaction, signWrapperTxWithKey } from "@gas-waiver/protocol";
 
-/** An accepted InnerTx with the waiver nonce that its wrapper gets. */
+/** An accepted InnerTx and the waiver nonce that its wrapper gets. */
 export interface WrapperRequest {
+  /** The signed InnerTx as the user sent it. */
   readonly innerRaw: Uint8Array;
   readonly waiverNonce: bigint;
 }
 
 export interface SignedWrapper {
+  /** The signed WrapperTx as a node takes it. */
   readonly wrapperRaw: Uint8Array;
   /** 32 bytes. */
   readonly wrapperHash: Uint8Array;
 }
 
-/** What is the same for all wrappers of one call. */
-export interface WrapOptions {
-  /** 32 bytes. */
+/** The parts that all wrappers of one call have in common. */
+export interface KeySigningOptions {
+  /** The waiver's private key, 32 bytes. */
   readonly waiverKey: Uint8Array;
+  /** In gas (D5). */
   readonly verificationGas: bigint;
 }
 
-/** Wraps and signs, in the order given (D5). The same input makes the same bytes, wherever it is done. */
+/**
+ * Wraps and signs in the order of the requests (D5). Signing is deterministic: the service and its signing thread make
+ * the same bytes.
+ * @throws {@link ProtocolError} if an InnerTx does not decode.
+ */
 export function signWrappers(
-  toWrap: readonly WrapperRequest[],
-  { waiverKey, verificationGas }: WrapOptions,
+  requests: readonly WrapperRequest[],
+  { waiverKey, verificationGas }: KeySigningOptions,
 ): SignedWrapper[] {
-  return toWrap.map(({ innerRaw, waiverNonce }) => {
+  return requests.map(({ innerRaw, waiverNonce }) => {
     const options = { nonce: waiverNonce, verificationGas };
     const wrapper = signWrapperTxWithKey(decodeInnerTx(innerRaw), waiverKey, options);
     return { wrapperRaw: wrapper.raw, wrapperHash: hashTransaction(wrapper) };

@@ -4,7 +4,15 @@ import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-
 import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
-import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+import {
+  accountsOf,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
@@ -87,7 +95,7 @@ describe("a waiver's key that something else uses", () => {
     service.node.mine();
     await lose(service, 2);
     await service.until("select from lanes where state = 'stopped'");
-    await service.server.setWaiverKeys([WAIVER_KEY, SECOND_KEY]);
+    await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     service.node.automine = true;
     const lines = await service.submit([innerOf(1), innerOf(2), innerOf(3)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(Array(3).fill("success"));

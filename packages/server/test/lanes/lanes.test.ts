@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { lanesOf, setLaneState, untilOwned } from "../support/laneStates.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
+  accountsOf,
   hashOf,
   innerOf,
   SECOND_KEY,
@@ -14,7 +15,7 @@ import {
 } from "../support/user.js";
 
 const services = testServices();
-const BOTH = { waiverKeys: [WAIVER_KEY, SECOND_KEY] };
+const BOTH = { waivers: accountsOf(WAIVER_KEY, SECOND_KEY) };
 const INCLUDED = { query: "?wait=included" };
 const users = (count: number, from = 1) => Array.from({ length: count }, (_, i) => from + i);
 
@@ -70,9 +71,9 @@ describe("a key that is added while the service runs", () => {
   it("takes work; one that is removed takes none any more, and what waits in its lane goes to the others", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     await service.submit([innerOf(1)], INCLUDED);
-    await service.server.setWaiverKeys([WAIVER_KEY, SECOND_KEY]);
+    await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     await untilOwned(service, [SECOND_WAIVER]);
-    await service.server.setWaiverKeys([SECOND_KEY]);
+    await service.server.setWaivers(accountsOf(SECOND_KEY));
     const before = service.node.sent.length;
     const lines = await service.submit(
       users(20, 2).map((user) => innerOf(user)),
@@ -86,9 +87,9 @@ describe("a key that is added while the service runs", () => {
   it("many times at once is one lane, and a wrong list changes nothing", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     const { server } = service;
-    await Promise.all(users(5).map(() => server.setWaiverKeys([WAIVER_KEY, SECOND_KEY])));
-    await expect(server.setWaiverKeys([])).rejects.toThrow("waiverKeys is empty");
-    await expect(server.setWaiverKeys([SECOND_KEY, SECOND_KEY])).rejects.toThrow("the same key twice");
+    await Promise.all(users(5).map(() => server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY))));
+    await expect(server.setWaivers([])).rejects.toThrow("waivers is empty");
+    await expect(server.setWaivers(accountsOf(SECOND_KEY, SECOND_KEY))).rejects.toThrow("the same key twice");
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     await service.submit(
       users(40).map((user) => innerOf(user)),
@@ -96,7 +97,7 @@ describe("a key that is added while the service runs", () => {
     );
     expect(service.node.sent).toHaveLength(40);
     await server.close();
-    await server.setWaiverKeys([WAIVER_KEY]);
+    await server.setWaivers(accountsOf(WAIVER_KEY));
   });
 });
 
@@ -108,7 +109,9 @@ describe("a lane whose key no replica knows", () => {
     expect(lines.map(outcomeOf)).toEqual(Array(6).fill("TIMEOUT/NOT_BROADCAST"));
     await service.server.close();
     await service.node.open();
-    const next = services.own(await service.again({ waiverKeys: [SECOND_KEY], requestTimeoutMs: 20_000 }));
+    const next = services.own(
+      await service.again({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 20_000 }),
+    );
     await next.node.until(({ chain }) => chain.waiting.length === 6);
     expect(new Set(waiversOf(next.node.sent))).toEqual(new Set([SECOND_WAIVER]));
     expect((await lanesOf(next)).get(WAIVER)).toMatchObject({ owner: undefined, state: "open", queued: 0 });

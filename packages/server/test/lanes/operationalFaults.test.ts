@@ -4,7 +4,15 @@ import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { outcomeOf, TestService, testServices } from "../support/testService.js";
-import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+import {
+  accountsOf,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
@@ -118,7 +126,10 @@ describe("a clock that jumps by an hour", () => {
 
 describe("a waiver without a registration", () => {
   it("says so and takes no work, and the others do it", async () => {
-    const service = await services.start({ waiverKeys: [SECOND_KEY, WAIVER_KEY], requestTimeoutMs: 20_000 });
+    const service = await services.start({
+      waivers: accountsOf(SECOND_KEY, WAIVER_KEY),
+      requestTimeoutMs: 20_000,
+    });
     service.node.chain.revoked.add(SECOND_WAIVER);
     const users = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
     expect((await service.submit(users, INCLUDED)).map(outcomeOf)).toEqual(Array(20).fill("success"));

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
-import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER } from "../support/user.js";
+import { accountsOf, hashOf, innerOf, SECOND_KEY, SECOND_WAIVER } from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
@@ -81,7 +81,7 @@ describe("what one replica takes and another executes", () => {
     // A lane hears of it with its next lease: this way with its first.
     await service.query("update lanes set state = 'stopped'");
     const first = services.own(await service.again());
-    const second = services.own(await first.again({ waiverKeys: [SECOND_KEY] }));
+    const second = services.own(await first.again({ waivers: accountsOf(SECOND_KEY) }));
     await second.until("select from lanes having count(owner) = 2");
     const lines = await first.submit([innerOf(2), innerOf(3)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
-import { hashOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
+import {
+  accountsOf,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
 
 const services = testServices();
 
@@ -46,7 +54,10 @@ describe("the metrics", () => {
   });
 
   it("show for each lane whether it takes work, the length of its queue, and the longest wait", async () => {
-    const service = await services.start({ waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 100 });
+    const service = await services.start({
+      waivers: accountsOf(WAIVER_KEY, SECOND_KEY),
+      requestTimeoutMs: 100,
+    });
     await service.node.close();
     await service.submit([1, 2, 3].map((user) => innerOf(user)));
     await service.query("update unfinished set accepted_at = now() - interval '1 minute'");

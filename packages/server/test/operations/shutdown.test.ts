@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, testServices } from "../support/testService.js";
-import { hashOf, innerOf } from "../support/user.js";
+import { accountsOf, hashOf, innerOf } from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
@@ -98,7 +98,7 @@ describe("a service that is closed", () => {
     await service.server.close();
     await service.node.close();
     const next = await service.again({ shutdownMs: 600_000 });
-    const keys = next.server.setWaiverKeys([new Uint8Array(32).fill(9)]);
+    const keys = next.server.setWaivers(accountsOf(new Uint8Array(32).fill(9)));
     await next.server.close();
     await keys;
   });

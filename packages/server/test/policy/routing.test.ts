@@ -7,6 +7,7 @@ import type { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
   APPROVE,
+  accountsOf,
   hashOf,
   innerOf,
   SECOND_KEY,
@@ -28,7 +29,7 @@ describe("two waivers with different policies", () => {
     withRegistry(targets(TRANSFER))(node);
     node.chain.decide(SECOND_WAIVER, targets(APPROVE));
   };
-  const KEYS = { ...REGISTRY, waiverKeys: [WAIVER_KEY, SECOND_KEY], requestTimeoutMs: 20_000 };
+  const KEYS = { ...REGISTRY, waivers: accountsOf(WAIVER_KEY, SECOND_KEY), requestTimeoutMs: 20_000 };
   const carriers = (service: TestService) =>
     service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 

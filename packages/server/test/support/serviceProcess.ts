@@ -1,13 +1,14 @@
 import type { ServerOptions } from "../../src/model/options.js";
 import { runProgram } from "./childProgram.js";
 import { GOOD_HEADERS, optionsFor, type PostOptions } from "./testService.js";
+import { WAIVER_KEY } from "./user.js";
 
 const PROGRAM = `
   import { parseAllowedTargets } from "@gas-waiver/protocol";
-  import { createServer } from "@gas-waiver/server";
-  const waiverKeys = [Uint8Array.from(input.waiverKey)];
+  import { createServer, privateKeyWaiver } from "@gas-waiver/server";
+  const waivers = [privateKeyWaiver(Uint8Array.from(input.waiverKey))];
   const allowedTargets = parseAllowedTargets([{ address: "*" }]);
-  const server = await createServer({ ...input.options, waiverKeys, allowedTargets });
+  const server = await createServer({ ...input.options, waivers, allowedTargets });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
   console.log(url);`;
 
@@ -29,8 +30,8 @@ export async function startServiceProcess(
   rpcUrl: string,
   changes: Partial<ServerOptions> = {},
 ): Promise<ServiceProcess> {
-  const { waiverKeys, allowedTargets, ...options } = optionsFor(databaseUrl, rpcUrl, changes);
-  const child = await runProgram(PROGRAM, { options, waiverKey: [...(waiverKeys[0] ?? [])] });
+  const { waivers, allowedTargets, ...options } = optionsFor(databaseUrl, rpcUrl, changes);
+  const child = await runProgram(PROGRAM, { options, waiverKey: [...WAIVER_KEY] });
   return {
     signal: child.signal,
     kill: child.kill,

@@ -9,7 +9,7 @@ import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
 import { storeUntil } from "./storeUntil.js";
 import { TestPostgres } from "./testPostgres.js";
-import { APPROVE, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
+import { APPROVE, accountsOf, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 
 export const API_KEY = "gw_test_first_secret-of-the-first";
 export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
@@ -22,7 +22,7 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
   return {
     chainId: CHAIN_ID,
     rpcUrl,
-    waiverKeys: [WAIVER_KEY],
+    waivers: accountsOf(WAIVER_KEY),
     apiKeys: [API_KEY, OTHER_API_KEY],
     ...(changes.policySource !== "registry" && {
       allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],

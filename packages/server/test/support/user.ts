@@ -6,7 +6,9 @@ import {
   privateKeyToAddress,
   signTransaction,
   type UnsignedTransaction,
+  type WaiverAccount,
 } from "@gas-waiver/protocol";
+import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { CHAIN_ID } from "./modelChain.js";
 
 // Who signs what in the tests of the service.
@@ -16,6 +18,12 @@ export const WAIVER = bytesToHex(privateKeyToAddress(WAIVER_KEY));
 /** Another waiver's. */
 export const SECOND_KEY = new Uint8Array(32).fill(0x78);
 export const SECOND_WAIVER = bytesToHex(privateKeyToAddress(SECOND_KEY));
+
+/** The accounts of waivers whose private keys the service has. */
+export function accountsOf(...keys: Uint8Array[]): WaiverAccount[] {
+  return keys.map((key) => privateKeyWaiver(key));
+}
+
 /** The one contract that the waiver may call, by the selectors of `transfer` and `approve`. */
 export const TOKEN = hexToBytes("0x78cf24370174180738c5b8e352b6d14c83a6c9a9");
 export const TRANSFER = hexToBytes("0xa9059cbb");

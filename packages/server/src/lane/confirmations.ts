@@ -1,0 +1,42 @@
+import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
+
+/**
+ * Some nodes know a new nonce before the receipt that goes with it. So an outcome that contradicts a wrapper of ours
+ * counts only after the chain has said the same for {@link CONFIRM_MS}.
+ */
+export interface Confirmations {
+  /**
+   * True if the chain has said this outcome, and no other, of the submission and its present wrapper since at least
+   * {@link CONFIRM_MS} ago. Any other outcome starts the time anew.
+   */
+  isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
+}
+
+export const CONFIRM_MS = 2_000;
+/** An outcome that was last said this long ago is about a submission that has ended. */
+const FORGET_MS = 600_000;
+
+interface FirstSaid {
+  readonly signings: number;
+  readonly outcome: ChainOutcome["kind"];
+  readonly since: number;
+}
+
+/** @param now a monotonic clock in ms. */
+export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
+  const firstSaid = new Map<string, FirstSaid>();
+  return {
+    isConfirmed({ id, signings }, outcome) {
+      const at = now();
+      const first = firstSaid.get(id);
+      if (outcome === "open" || outcome === "included") {
+        firstSaid.delete(id);
+        return false;
+      }
+      if (first?.outcome === outcome && first.signings === signings) return at - first.since >= CONFIRM_MS;
+      for (const [other, { since }] of firstSaid) if (at - since > FORGET_MS) firstSaid.delete(other);
+      firstSaid.set(id, { outcome, signings, since: at });
+      return false;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import type { NodeClient } from "../chain/nodeClient.js";
+import type { Logger } from "../model/log.js";
+import type { Metrics } from "../model/metrics.js";
+import type { ResolvedOptions } from "../model/options.js";
+import type { Results } from "../results/results.js";
+import type { Signer } from "../signing/signer.js";
+import type { Store } from "../store/store.js";
+import type { BroadcastBuffer } from "./broadcastBuffer.js";
+import type { Confirmations } from "./confirmations.js";
+import type { ExpectedSenders } from "./expectedSenders.js";
+import type { Routing } from "./routing.js";
+
+/** The parts of the service that all lanes of this replica share. */
+export interface LaneDependencies {
+  readonly store: Store;
+  readonly chain: NodeClient;
+  readonly results: Pick<Results, "publish">;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly options: ResolvedOptions;
+  readonly routing: Routing;
+  readonly expectedSenders: Pick<ExpectedSenders, "take">;
+  readonly signer: Pick<Signer, "sign">;
+  readonly broadcastBuffer: BroadcastBuffer;
+  /** The chain's number in the store. */
+  readonly chainRef: number;
+  /** The name of this process among the replicas. */
+  readonly replica: string;
+}
+
+/** The same for one lane, with what it remembers between its steps. `log` names the waiver in each record. */
+export interface LaneContext extends LaneDependencies {
+  readonly account: WaiverAccount;
+  readonly confirmations: Confirmations;
+  /** Is called when the lane has stopped itself, so that its next step knows. */
+  readonly onLaneStopped: () => void;
+}

@@ -1,0 +1,95 @@
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
+import { type AssignedNonce, findAssignedNonces, findFirstFreeNonce } from "../store/lanes/waiverNonces.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import type { LaneContext } from "./context.js";
+import { freeNonces } from "./plan.js";
+
+// Waiver nonces for submissions that are ready. A nonce that no wrapper takes holds up every nonce above it, so gaps
+// are filled before anything goes above them.
+
+/** A submission and the waiver nonce that it gets. */
+export interface Placed {
+  readonly submission: QueuedSubmission;
+  readonly waiverNonce: bigint;
+}
+
+function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): Placed[] {
+  return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
+}
+
+/**
+ * Places the submissions above the taken waiver nonces where these leave no gap, which is nearly always so.
+ * @param chainNonce the chain's next nonce of the waiver.
+ * @returns undefined if there is a gap.
+ */
+export function placeAbove(
+  { assigned, nextAfterIncluded }: LaneSnapshot,
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+): Placed[] | undefined {
+  const first = chainNonce > nextAfterIncluded ? chainNonce : nextAfterIncluded;
+  const { lowest, highest } = assigned;
+  const isDense = first >= lowest && highest - lowest + 1n === BigInt(assigned.count);
+  if (assigned.count > 0 && first <= highest && !isDense) return undefined;
+  const next = assigned.count > 0 && highest >= first ? highest + 1n : first;
+  return place(ready, freeNonces(next, new Set(), ready.length));
+}
+
+/**
+ * Places the submissions at the lowest free waiver nonces. Where they are too few to fill the gaps, the highest of the
+ * lane go back to the queue, to come again under the missing nonces.
+ * @returns undefined if some were queued again: then take another step.
+ */
+export async function placeInGaps(
+  held: HeldLane,
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+  { store }: Pick<LaneContext, "store">,
+): Promise<Placed[] | undefined> {
+  const taken = await findAssignedNonces(store, held);
+  // Read after the taken nonces: what a block takes in between counts twice, never not at all.
+  const first = await findFirstFreeNonce(store, held, chainNonce);
+  const { fitting, others } = splitByGap(ready, first, taken);
+  const requeued = await saveRequeued(store, held, toRequeue(first, taken, fitting.length), 0);
+  if (requeued.length > 0) return undefined;
+  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
+  return place([...fitting, ...others], nonces);
+}
+
+/**
+ * Separates those that may fill a gap from those whose sender has something above the gap: there a later nonce of the
+ * sender would be sent before an earlier one.
+ */
+function splitByGap(
+  ready: readonly QueuedSubmission[],
+  first: bigint,
+  taken: readonly AssignedNonce[],
+): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
+  const gap = firstFree(first, taken);
+  const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => sender));
+  const isFitting = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
+}
+
+function firstFree(first: bigint, taken: readonly AssignedNonce[]): bigint {
+  return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
+}
+
+/**
+ * The submissions that go back to the queue, because `fitting` others do not fill the gaps: the highest of the lane,
+ * and their senders' others above the gap, so that no later nonce of a user is sent before an earlier one. A user's
+ * nonce lets an InnerTx run only once, so a second wrapper of it does no harm.
+ */
+function toRequeue(first: bigint, taken: readonly AssignedNonce[], fitting: number): string[] {
+  const highest = taken.at(-1)?.waiverNonce ?? first;
+  const above = taken.filter(({ waiverNonce }) => waiverNonce >= first).length;
+  const gaps = Number(highest - first) + 1 - above;
+  const missing = Math.min(gaps - fitting, above);
+  if (taken.length === 0 || highest < first || missing <= 0) return [];
+  const gap = firstFree(first, taken);
+  const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
+  return taken
+    .filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender))
+    .map(({ id }) => id);
+}

@@ -1,0 +1,129 @@
+import { MAX_BATCH_CALLS } from "../chain/rpc.js";
+import { CustodyError } from "../signing/accountSigner.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { Lease } from "../store/lanes/lease.js";
+import { setLaneState } from "../store/lanes/setLaneState.js";
+import { findUnfinalized } from "../store/lanes/unfinalized.js";
+import { hasUnfinished } from "../store/lanes/unfinished.js";
+import { type Assigned, assign } from "./assign.js";
+import type { Broadcaster } from "./broadcaster.js";
+import type { LaneContext } from "./context.js";
+import type { LaneBreaker } from "./laneBreaker.js";
+
+/** Submissions in one step. The chain's nonces of their senders and of the waiver are two requests to the node. */
+const STEP_LIMIT = 2 * (MAX_BATCH_CALLS - 1);
+/** The rest of a lane that hears of no work. */
+export const IDLE_MS = 250;
+
+/**
+ * One step of a lane, as a function of an explicit state. The loop in `lane.ts` only drives it.
+ *
+ * The step asks these questions in this order, and the first that applies decides:
+ *
+ * - Is the lane `stopped` in the store? It touches nothing and rests.
+ * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other
+ *   owner may have signed), and after any failure. The same bytes of everything that is signed go out again. Until
+ *   they are with a node, nothing new is signed.
+ * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
+ *   permit something.
+ * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
+ * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
+ *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
+ *   its own.
+ * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
+ *
+ * Nonces and signed bytes are in the store before they are sent. So a step may fail at any point: the next one resends.
+ */
+export interface StepState {
+  /** The lease's epoch in which the last step ran; undefined before the first. */
+  readonly epoch: bigint | undefined;
+  /** A signed wrapper may not have reached a node. Resend before anything new is signed. */
+  readonly mustResend: boolean;
+  /** The last step did not see everything that was queued. */
+  readonly backlog: boolean;
+  /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
+  readonly broadcasting: Promise<void>;
+}
+
+/** The state of a lane that has just started. */
+export function initialState(): StepState {
+  return { epoch: undefined, mustResend: true, backlog: false, broadcasting: Promise.resolve() };
+}
+
+/** The state with the lease as it is now; undefined if another replica holds the lane. */
+export function withLease(state: StepState, lease: Lease | undefined): StepState {
+  const epoch = lease?.lane.epoch;
+  return epoch === state.epoch ? state : { ...state, epoch, mustResend: true };
+}
+
+/** The state after a step, or the broadcast of one, has failed at some point. */
+export function afterFailure(state: StepState): StepState {
+  return { ...state, mustResend: true, broadcasting: Promise.resolve() };
+}
+
+export interface StepResult {
+  readonly state: StepState;
+  /** The time to rest unless there is work; 0 if the next step has something to do at once. */
+  readonly restMs: number;
+}
+
+export interface StepContext extends LaneContext {
+  readonly breaker: LaneBreaker;
+  readonly broadcaster: Broadcaster;
+  /** Ends the lane's rest. */
+  readonly wake: () => void;
+}
+
+/** Takes one step. Rejects if it fails; continue with {@link afterFailure}. */
+export async function step(state: StepState, lease: Lease, context: StepContext): Promise<StepResult> {
+  const { routing, account, breaker } = context;
+  if (lease.state === "stopped") return { state, restMs: IDLE_MS };
+  if (state.mustResend) await resendSigned(lease.lane, context);
+  const reason = routing.whyUnusable(account.address);
+  if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
+  const resent = state.mustResend ? { ...state, mustResend: false } : state;
+  if (reason !== undefined || breaker.state === "open") return { state: resent, restMs: IDLE_MS };
+  return await assignAndBroadcast(resent, lease, context);
+}
+
+async function resendSigned(held: HeldLane, { broadcastBuffer, broadcaster }: StepContext): Promise<void> {
+  // What a node has surely taken need not be sent again.
+  await broadcastBuffer.flush();
+  await broadcaster.resendSigned(held);
+}
+
+/** A custody that does not sign counts against the lane, as a node does that does not take its wrappers. */
+async function assignNext(state: StepState, held: HeldLane, context: StepContext): Promise<Assigned> {
+  const { breaker } = context;
+  const limit = breaker.state === "probing" ? 1 : STEP_LIMIT;
+  try {
+    return await assign(held, { limit, backlog: state.backlog }, context);
+  } catch (error) {
+    if (error instanceof CustodyError) await breaker.fail("once", error.message);
+    throw error;
+  }
+}
+
+async function assignAndBroadcast(
+  state: StepState,
+  { lane: held, state: laneState }: Lease,
+  context: StepContext,
+): Promise<StepResult> {
+  const { breaker, broadcaster } = context;
+  const { signed, stepAgain } = await assignNext(state, held, context);
+  await state.broadcasting;
+  const broadcasting = broadcaster.send(held, signed);
+  // The next step, or the rest, begins at once. A failure ends the rest, and the step after it meets the failure.
+  broadcasting.catch(() => context.wake());
+  if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
+  if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
+  return { state: { ...state, backlog: stepAgain, broadcasting }, restMs: stepAgain ? 0 : IDLE_MS };
+}
+
+/** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */
+async function retireIfDone(held: HeldLane, { store, log, options }: LaneContext): Promise<void> {
+  if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
+  if (await hasUnfinished(store, held)) return;
+  await setLaneState(store, held.chain, held.waiver, "retired", "drained");
+  log.info("the lane is drained and retired");
+}

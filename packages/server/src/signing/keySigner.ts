@@ -1,0 +1,68 @@
+import type { Logger } from "../model/log.js";
+import { type SigningThread, startSigningThread } from "./startThread.js";
+import { type KeySigningOptions, type SignedWrapper, signWrappers, type WrapperRequest } from "./wrappers.js";
+
+/** Signs wrappers with private keys that are in this process. */
+export interface KeySigner {
+  /** Wraps and signs in the order of the requests, with a key of 32 bytes. */
+  sign(requests: readonly WrapperRequest[], waiverKey: Uint8Array): Promise<SignedWrapper[]>;
+  /** Ends the thread. */
+  close(): Promise<void>;
+}
+
+export interface KeySignerDependencies {
+  readonly options: Pick<KeySigningOptions, "verificationGas">;
+  readonly log: Logger;
+  /** Starts the thread; tests replace it. */
+  startThread?(onEnd: () => void): Promise<SigningThread>;
+}
+
+/** Batches from this size on go to the thread. Smaller ones are signed here before the thread has woken up. */
+const MIN_THREAD_BATCH = 10;
+
+/**
+ * Signs small batches at once and large ones in a thread, which leaves the event loop to requests. The first large
+ * batch starts the thread. Until it runs, where it cannot be started, and when it fails, batches are signed here.
+ *
+ * The signatures are not recovered to check them (D33): this process made them from the key that gave the address, and
+ * a recovery takes as long as the signature itself, so it would halve the throughput.
+ */
+export function createKeySigner({
+  options,
+  log,
+  startThread = startSigningThread,
+}: KeySignerDependencies): KeySigner {
+  let thread: SigningThread | undefined;
+  let starting: Promise<void> | undefined;
+  const onEnd = () => {
+    thread = undefined;
+    starting = undefined;
+  };
+  const warn = (error: unknown, message: string) => log.warn({ err: (error as Error).message }, message);
+  const start = async () => {
+    try {
+      thread = await startThread(onEnd);
+    } catch (error) {
+      warn(error, "the signing thread does not start: all is signed without it");
+    }
+  };
+  return {
+    async sign(requests, waiverKey) {
+      const signing = { waiverKey, verificationGas: options.verificationGas };
+      if (requests.length >= MIN_THREAD_BATCH) {
+        starting ??= start();
+        try {
+          if (thread) return await thread.sign(requests, signing);
+        } catch (error) {
+          // Signing the batch here gives the same bytes, or the same error.
+          warn(error, "the signing thread did not sign");
+        }
+      }
+      return signWrappers(requests, signing);
+    },
+    async close() {
+      await starting;
+      await thread?.end();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// Waivers whose keys are not in the service's process (D33).
+import { hexToBytes, privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { mismatchedAccount } from "../../../protocol/src/waiverAccountContract.test-support.js";
+import { outcomeOf, testServices } from "../support/testService.js";
+import {
+  accountsOf,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+const batch = (count: number, from = 1) => Array.from({ length: count }, (_, i) => innerOf(from + i));
+
+/** A custody that answers late, each call after its own time, like a key management service behind a network. */
+function slowAccount(key: Uint8Array): WaiverAccount & { calls: number } {
+  const { address, sign } = privateKeyAccount(key);
+  return {
+    address,
+    calls: 0,
+    async sign(hash) {
+      this.calls++;
+      await new Promise((resolve) => setTimeout(resolve, 1 + (hash[0] ?? 0) / 16));
+      return await sign(hash);
+    },
+  };
+}
+
+describe("a custody outside of the service", () => {
+  it("that answers late drives its lane end to end, in nonce order", async () => {
+    const account = slowAccount(WAIVER_KEY);
+    const service = await services.start({ waivers: [account], requestTimeoutMs: 20_000 });
+    const lines = await service.submit(batch(30), INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(Array(30).fill("success"));
+    await service.submit([innerOf(1, 1)], INCLUDED);
+    const { chain, sent } = service.node;
+    expect(chain.nonceOf(WAIVER)).toBe(31n);
+    expect(new Set(chain.executed)).toEqual(new Set([...batch(30), innerOf(1, 1)].map(hashOf)));
+    expect([sent.length, account.calls]).toEqual([31, 31]);
+  });
+
+  it("that gives another key's signatures sends nothing; its lane is avoided, and its work goes to another", async () => {
+    const liar = mismatchedAccount(
+      hexToBytes(WAIVER),
+      WAIVER_KEY.map((byte) => byte + 7),
+    );
+    const service = await services.start({ waivers: [liar], requestTimeoutMs: 300 });
+    const lines = await service.submit(batch(5));
+    expect(lines.map(outcomeOf)).toEqual(Array(5).fill("TIMEOUT/NOT_BROADCAST"));
+    const [lane] = await service.until<{ reason: string }>(
+      "select reason from lanes where broken_until > now()",
+    );
+    expect(lane?.reason).toContain("was made by another key");
+    expect(service.node.sent).toEqual([]);
+    expect((await service.rows()).map(({ state }) => state)).toEqual(Array(5).fill("queued"));
+
+    await service.server.setWaivers([liar, ...accountsOf(SECOND_KEY)]);
+    await service.until("select from submissions having bool_and(state = 'included')");
+    expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(5n);
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(0n);
+  });
+
+  it("that never answers does not hold up the end of the service", async () => {
+    const silentAccount = { address: hexToBytes(WAIVER), sign: () => new Promise<never>(() => {}) };
+    const service = await services.start({
+      waivers: [silentAccount],
+      shutdownMs: 200,
+      requestTimeoutMs: 100,
+    });
+    await service.submit(batch(2));
+    await service.server.close();
+    expect(service.node.sent).toEqual([]);
+  });
+});

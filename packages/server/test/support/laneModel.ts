@@ -1,0 +1,349 @@
+import { randomUUID } from "node:crypto";
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { expect } from "vitest";
+import { createNodeClient } from "../../src/chain/nodeClient.js";
+import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc.js";
+import { NotBroadcastError } from "../../src/lane/applyAnswers.js";
+import { assign } from "../../src/lane/assign.js";
+import { createBroadcastBuffer } from "../../src/lane/broadcastBuffer.js";
+import { type Broadcaster, createBroadcaster } from "../../src/lane/broadcaster.js";
+import { createConfirmations } from "../../src/lane/confirmations.js";
+import type { LaneContext } from "../../src/lane/context.js";
+import { createExpectedSenders } from "../../src/lane/expectedSenders.js";
+import { sweep } from "../../src/lane/sweep.js";
+import { createWatcher, type Watcher } from "../../src/lane/watch.js";
+import { createMetrics } from "../../src/model/metrics.js";
+import { resolveOptions } from "../../src/model/options.js";
+import type { Results } from "../../src/results/results.js";
+import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
+import { createSigner } from "../../src/signing/signer.js";
+import { accept } from "../../src/store/accept/accept.js";
+import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
+import { adoptChain } from "../../src/store/chains.js";
+import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
+import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
+import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
+import type { Store } from "../../src/store/store.js";
+import { ANSWERS, type Answer, type Event } from "./laneModelEvents.js";
+import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
+import { applicantOf, bytes } from "./submissions.js";
+import { silent } from "./testPostgres.js";
+import { optionsFor } from "./testService.js";
+import { userAddress, WAIVER, WAIVER_KEY } from "./user.js";
+
+const OPTIONS = resolveOptions({
+  ...optionsFor("postgres://unused", "http://unused"),
+  maxInFlight: 6,
+  resendAfterMs: 5_000,
+  nonceGapTimeoutMs: 10_000,
+});
+const METRICS = createMetrics(() => []);
+const WAIVER_ACCOUNT = privateKeyWaiver(WAIVER_KEY);
+
+/** A submission as the store has it. */
+export interface Row {
+  readonly id: string;
+  readonly state: string;
+  readonly inner_hash: Buffer;
+  readonly sender: Buffer;
+  readonly sender_nonce: string;
+  readonly waiver_nonce: string | null;
+  readonly error_reason: string | null;
+}
+
+/** A process that owns the lane, or believes that it does. */
+interface Owner {
+  held: HeldLane | undefined;
+  context: LaneContext;
+  broadcaster: Broadcaster;
+  watcher: Watcher;
+  /** Batches that are signed and stored, and not sent yet. */
+  outbox: (readonly InFlightSubmission[])[];
+  mustResend: boolean;
+}
+
+class ProcessDiedError extends Error {}
+
+/**
+ * One run of the lane on the real transitions in a real PostgreSQL: users, a chain in memory with its node, and two
+ * processes that compete for the lane. Time passes only by events.
+ */
+export class LaneModel {
+  readonly chain: ModelChain;
+  /** By submission, the states that the lane has told its clients. */
+  readonly told = new Map<string, Set<string>>();
+  readonly #store: Store;
+  readonly #chainRef: number;
+  readonly #owners: Owner[];
+  #answers: readonly Answer[] = ["good"];
+  #dies = false;
+  #nowMs = 0;
+  #rivals = 0n;
+  /** Half of the users are expected, as on the replica that accepted their transactions. */
+  readonly #expected = createExpectedSenders();
+
+  private constructor(store: Store, pool: PoolKind, chainRef: number) {
+    this.#store = store;
+    this.chain = new ModelChain(pool);
+    this.#chainRef = chainRef;
+    this.#owners = [this.#newOwner(), this.#newOwner()];
+  }
+
+  static async start(store: Store, pool: PoolKind): Promise<LaneModel> {
+    await store.pool.query(
+      "truncate unfinished, finished, withdrawn, lanes, chains restart identity cascade",
+    );
+    const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
+    await registerLane(store, { chain, waiver: hexToBytes(WAIVER) });
+    const model = new LaneModel(store, pool, chain);
+    await model.happen({ kind: "takeOver", owner: 0 });
+    return model;
+  }
+
+  rows(): Promise<Row[]> {
+    const sql = `select id, state, inner_hash, sender, sender_nonce, waiver_nonce, error_reason from submissions
+      order by id`;
+    return this.#store.pool.query<Row>(sql).then(({ rows }) => rows);
+  }
+
+  async lane(): Promise<unknown> {
+    const { rows } = await this.#store.pool.query("select state, reason, foreign_uses from lanes");
+    return rows[0];
+  }
+
+  /** Lets an event happen. An owner that was replaced must change nothing, which is asserted here. */
+  async happen(event: Event): Promise<void> {
+    switch (event.kind) {
+      case "accept":
+        return this.#accept(event.user, event.how);
+      case "takeOver":
+        return this.#takeOver(this.#ownerOf(event.owner));
+      case "block":
+        return this.chain.mine();
+      case "evict":
+        return this.#evict(event.which);
+      case "revoke":
+        this.chain.revoked.add(WAIVER);
+        return;
+      case "register":
+        this.chain.revoked.clear();
+        return;
+      case "refuse":
+        return this.#refuse(event.user);
+      case "spend":
+        return this.chain.setNonce(userAddress(event.user), this.chain.nonceOf(userAddress(event.user)) + 1n);
+      case "wait":
+        return this.#wait(event.ms);
+      default:
+        return this.#work(event);
+    }
+  }
+
+  /** Ends all accidents and lets time pass. Resolves to true if every submission reaches a final state. */
+  async heal(): Promise<boolean> {
+    this.chain.revoked.clear();
+    await this.happen({ kind: "takeOver", owner: 0 });
+    for (let i = 0; i < 60; i++) {
+      await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
+      await this.happen({ kind: "send", owner: 0, answers: ["good"] });
+      await this.happen({ kind: "store", owner: 0 });
+      await this.happen({ kind: "block" });
+      await this.happen({ kind: i % 3 === 0 ? "sweep" : "poll", owner: 0 });
+      await this.happen({ kind: "wait", ms: 2_500 });
+      if ((await this.rows()).every(({ state }) => state === "included" || state === "failed")) return true;
+    }
+    return false;
+  }
+
+  #ownerOf(i: number): Owner {
+    const found = this.#owners[i];
+    if (found === undefined) throw new Error(`there is no owner ${i}`);
+    return found;
+  }
+
+  #newOwner(): Owner {
+    const read = async (calls: readonly RpcCall[]) => calls.map((call) => this.#read(call));
+    const send = async (calls: readonly RpcCall[]) => this.#send(calls);
+    const chain = createNodeClient({ read, send, health: () => [] });
+    const results: Results = {
+      publish(moved, noticeOf) {
+        for (const { id } of moved) this.notifyHere(id, noticeOf(id));
+      },
+      notifyHere: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
+      subscribe: () => () => {},
+      close() {},
+    };
+    const context: LaneContext = {
+      store: this.#store,
+      chain,
+      results,
+      // Writes only when an event says so.
+      broadcastBuffer: createBroadcastBuffer({
+        store: this.#store,
+        results,
+        log: silent,
+        flushDelayMs: 3_600_000,
+      }),
+      metrics: METRICS,
+      log: silent,
+      options: OPTIONS,
+      routing: {
+        whyUnusable: () => undefined,
+        policiesDiffer: () => false,
+        carrierOf: () => "here",
+        announceWork() {},
+      },
+      expectedSenders: this.#expected,
+      signer: createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal }),
+      account: WAIVER_ACCOUNT,
+      chainRef: this.#chainRef,
+      replica: randomUUID(),
+      confirmations: createConfirmations(() => this.#nowMs),
+      onLaneStopped: () => {},
+    };
+    const broadcaster = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
+    return {
+      held: undefined,
+      context,
+      broadcaster,
+      watcher: createWatcher(context, broadcaster),
+      outbox: [],
+      mustResend: true,
+    };
+  }
+
+  async #accept(user: number, how: "next" | "ahead" | "rival" | "again"): Promise<void> {
+    const sender = userAddress(user);
+    const own = (await this.rows()).filter(
+      (row) => bytesToHex(row.sender) === sender && row.state !== "failed",
+    );
+    const taken = new Set(own.map((row) => Number(row.sender_nonce)));
+    let next = Number(this.chain.nonceOf(sender));
+    while (taken.has(next)) next++;
+    const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
+    const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
+    const place = { chain: this.#chainRef, origin: randomUUID() };
+    const applicant = applicantOf(user, nonce, changes);
+    await accept(this.#store, place, [applicant]).catch((error: unknown) => {
+      if (!(error instanceof CompetitorGoneError)) throw error;
+    });
+    if (user % 2 === 0) this.#expected.add(applicant.waiver, applicant.sender);
+  }
+
+  async #refuse(user: number): Promise<void> {
+    const own = (await this.rows()).filter(({ sender }) => bytesToHex(sender) === userAddress(user));
+    const latest = own.at(-1);
+    if (latest) this.chain.refused.set(hashOfRow(latest), "TARGET_NOT_ALLOWED");
+  }
+
+  async #takeOver(taker: Owner): Promise<void> {
+    await this.#store.pool.query("update lanes set lease_until = '-infinity'");
+    const { replica } = taker.context;
+    const lane = { chain: this.#chainRef, waiver: hexToBytes(WAIVER), owner: replica };
+    const lease = await takeLease(this.#store, lane, 3_600_000);
+    if (taker.held?.epoch === lease?.lane.epoch) return;
+    taker.held = lease?.lane;
+    taker.outbox = [];
+    taker.mustResend = true;
+  }
+
+  async #work(event: Extract<Event, { owner: number }>): Promise<void> {
+    const worker = this.#ownerOf(event.owner);
+    if (event.kind === "crash") {
+      this.#owners[event.owner] = this.#newOwner();
+      return;
+    }
+    if (worker.held === undefined) return;
+    const fenced = !(await this.#isOwner(worker.held));
+    const before = fenced ? await this.rows() : undefined;
+    try {
+      await this.#act(event, worker, worker.held);
+    } catch (error) {
+      if (error instanceof ProcessDiedError) this.#owners[event.owner] = this.#newOwner();
+      else if (error instanceof LeaseLostError) worker.held = undefined;
+      else if (!(error instanceof NotBroadcastError)) throw error;
+      worker.mustResend = true;
+      worker.outbox = [];
+    }
+    if (before) expect(await this.rows()).toEqual(before);
+  }
+
+  async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: HeldLane): Promise<void> {
+    const { context, broadcaster, watcher } = worker;
+    this.#answers = "answers" in event ? event.answers : ["good"];
+    this.#dies = event.kind === "sendAndDie";
+    try {
+      if (event.kind === "assign") {
+        if (worker.mustResend) {
+          await context.broadcastBuffer.flush();
+          const left = await findInFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
+          await broadcaster.send(held, left);
+          worker.mustResend = false;
+        }
+        const { signed } = await assign(held, { limit: 4 }, context);
+        if (signed.length > 0) worker.outbox.push(signed);
+      } else if (event.kind === "store") await context.broadcastBuffer.flush();
+      else if (event.kind === "poll") await watcher.poll(held);
+      else if (event.kind === "sweep") await sweep(held, context);
+      else await broadcaster.send(held, worker.outbox.shift() ?? []);
+    } finally {
+      this.#answers = ["good"];
+      this.#dies = false;
+    }
+  }
+
+  async #isOwner({ owner: name, epoch }: HeldLane): Promise<boolean> {
+    const { rowCount } = await this.#store.pool.query("select from lanes where owner = $1 and epoch = $2", [
+      name,
+      epoch,
+    ]);
+    return rowCount === 1;
+  }
+
+  #evict(which: number | "all"): void {
+    if (which === "all") this.chain.forgetAll();
+    else this.chain.forget(which);
+  }
+
+  async #wait(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    await this.#store.pool.query(
+      `update unfinished set accepted_at = accepted_at - $1 * interval '1 millisecond',
+         look_at = look_at - $1 * interval '1 millisecond',
+         broadcast_at = broadcast_at - $1 * interval '1 millisecond'`,
+      [ms],
+    );
+  }
+
+  #read({ method, params }: RpcCall): RpcOutcome {
+    return { result: this.chain.read(method, params) };
+  }
+
+  #send(calls: readonly RpcCall[]): RpcOutcome[] {
+    const outcomes = calls.map(({ params }, i) => {
+      const answer = this.#answers[i % this.#answers.length] ?? "good";
+      return this.#answer(hexToBytes(params[0] as Hex), ANSWERS[answer]);
+    });
+    if (this.#dies) throw new ProcessDiedError();
+    return outcomes;
+  }
+
+  #answer(raw: Uint8Array, answer: { taken?: boolean; forget?: boolean; say?: string }): RpcOutcome {
+    const { taken, forget, say } = answer;
+    try {
+      const result = taken || say === undefined ? bytesToHex(this.chain.take(raw, forget)) : "0x";
+      if (say === undefined) return { result };
+    } catch (error) {
+      if (!(error instanceof RefusedByNode)) throw error;
+      if (say === undefined) return { error: new RpcError(-32_000, error.message, error.data) };
+    }
+    if (say === "silence") return { error: new RpcUnavailableError("no answer", "unknown") };
+    if (say === "not reached") return { error: new RpcUnavailableError("refused", "no") };
+    return { error: new RpcError(-32_000, say) };
+  }
+}
+
+/** The InnerTx's hash. */
+export function hashOfRow({ inner_hash }: Row): Hex {
+  return bytesToHex(inner_hash);
+}

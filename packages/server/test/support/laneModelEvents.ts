@@ -1,0 +1,120 @@
+import fc from "fast-check";
+
+// The events of which one run of the lane's model consists (see laneModel.ts).
+
+/** The node's answers to one wrapper. With `taken` the node has the wrapper, whatever it says. */
+export const ANSWERS = {
+  good: {},
+  forgets: { forget: true },
+  silence: { say: "silence" },
+  takenSilence: { taken: true, say: "silence" },
+  notReached: { say: "not reached" },
+  rateLimited: { say: "rate limit exceeded" },
+  poolFull: { say: "txpool is full" },
+  strange: { say: "internal error" },
+  takenStrange: { taken: true, say: "internal error" },
+  saysKnown: { say: "already known" },
+  saysTooLow: { say: "nonce too low: next nonce 9, tx nonce 8" },
+  takenSaysTooLow: { taken: true, say: "nonce too low: next nonce 9, tx nonce 8" },
+  saysOccupied: { say: "replacement transaction underpriced" },
+  takenSaysOccupied: { taken: true, say: "replacement transaction underpriced" },
+} as const satisfies Record<string, { taken?: boolean; forget?: boolean; say?: string }>;
+export type Answer = keyof typeof ANSWERS;
+
+export type Event =
+  /** A user submits the next nonce, one ahead of it, another transaction for a nonce in flight, or the same bytes. */
+  | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
+  /**
+   * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
+   * turn. Then it signs and stores new wrappers, without sending them yet.
+   */
+  | { readonly kind: "assign"; readonly owner: number; readonly answers: readonly Answer[] }
+  /** The owner sends its oldest stored batch, and the node gives these answers in turn. */
+  | { readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] }
+  /** Like `send`, but the process dies before it hears the answers. */
+  | { readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] }
+  /** The owner stores what the node has taken, before a later step would have. */
+  | { readonly kind: "store"; readonly owner: number }
+  | { readonly kind: "crash"; readonly owner: number }
+  /** The lease has run out, and this owner takes the lane. The owner before does not know. */
+  | { readonly kind: "takeOver"; readonly owner: number }
+  | { readonly kind: "poll" | "sweep"; readonly owner: number }
+  | { readonly kind: "block" }
+  /** The pool forgets one wrapper, or all. */
+  | { readonly kind: "evict"; readonly which: number | "all" }
+  | { readonly kind: "revoke" | "register" }
+  /** From now on the node refuses this user's latest transaction; or the user spends a nonce without the service. */
+  | { readonly kind: "refuse" | "spend"; readonly user: number }
+  | { readonly kind: "wait"; readonly ms: number };
+
+const owner = fc.nat({ max: 1 });
+const answers = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant<Answer>("good") },
+    { weight: 4, arbitrary: fc.constantFrom(...(Object.keys(ANSWERS) as Answer[])) },
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+const kind = <K extends string>(...kinds: K[]) => fc.constantFrom(...kinds);
+
+/** Any event. Ordinary ones come more often than accidents. */
+export const EVENT: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: kind("accept"),
+      user: fc.integer({ min: 1, max: 3 }),
+      how: fc.constantFrom("next", "next", "next", "ahead", "rival", "again"),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind("crash"), owner }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind("takeOver"), owner }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("poll", "poll", "sweep"), owner }) },
+  { weight: 4, arbitrary: fc.constant<Event>({ kind: "block" }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("evict"), which: fc.oneof(fc.nat({ max: 5 }), kind("all")) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: kind("revoke", "register", "register") }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("refuse", "spend"), user: fc.integer({ min: 1, max: 3 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: kind("wait"), ms: fc.constantFrom(60, 300, 2_500, 6_000) }) },
+);
+
+/** Sequences of accidents that chance seldom finds. */
+export const EXAMPLES: [Event[]][] = [
+  [
+    [
+      // The node refuses a user's first transaction, and has taken the second.
+      { kind: "accept", user: 1, how: "next" },
+      { kind: "accept", user: 1, how: "next" },
+      { kind: "assign", owner: 0, answers: ["good"] },
+      { kind: "send", owner: 0, answers: ["strange", "good"] },
+      { kind: "assign", owner: 0, answers: ["strange"] },
+      { kind: "assign", owner: 0, answers: ["strange"] },
+      { kind: "assign", owner: 0, answers: ["strange"] },
+    ],
+  ],
+  [
+    [
+      // A wrapper that was taken back carries its transaction after all, and the second one stays in the pool.
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "revoke" },
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "accept", user: 1, how: "ahead" },
+      { kind: "assign", owner: 0, answers: ["good"] },
+      { kind: "send", owner: 0, answers: ["good", "poolFull"] },
+      { kind: "accept", user: 3, how: "next" },
+      { kind: "wait", ms: 2_500 },
+      { kind: "accept", user: 1, how: "next" },
+      { kind: "wait", ms: 60 },
+      { kind: "accept", user: 1, how: "next" },
+    ],
+  ],
+];
