@@ -18,7 +18,7 @@ import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
 import { simulate } from "./simulate.js";
 
-/** The dry run of a submit. It tells of each transaction whether it would be accepted, and accepts none. */
+/** The dry run of a submit. It finds out whether each transaction would be accepted, and accepts none. */
 export interface Checker {
   /**
    * @param simulated whether to run the calls of the transactions that would be accepted.
@@ -95,10 +95,10 @@ function linesOf(
 /** Turns the failures that make a check impossible for now into refusals. Returns any other error as it is. */
 function checkRefusal(error: unknown): unknown {
   if (error instanceof TooManyWaitingError) {
-    const message = `the service checks as many requests as it takes on: ${error.message}`;
+    const message = `the service runs as many checks as it may at once: ${error.message}`;
     return new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
   }
   if (!(error instanceof RpcUnavailableError || error instanceof RpcError)) return error;
-  const message = "the chain's node does not tell what this check needs to know";
+  const message = "this check needs the chain's node, which does not answer it";
   return new ProtocolError("CHAIN_UNAVAILABLE", message, {}, { cause: error });
 }

@@ -213,5 +213,5 @@ function assignLanes(
 }
 
 function internalError(): ProtocolError {
-  return new ProtocolError("INTERNAL_ERROR", "the service failed to take it; the failure was logged");
+  return new ProtocolError("INTERNAL_ERROR", "the service failed to accept it; the failure was logged");
 }

@@ -175,6 +175,6 @@ function withDecided(known: Decisions, lineSources: readonly LineSource[], decid
 }
 
 function busy(cause: unknown): ProtocolError {
-  const message = "another request with the same name or transactions is being written; come again";
+  const message = "another request with the same Idempotency-Key or transactions is being written; try again";
   return new ProtocolError("STORE_UNAVAILABLE", message, {}, { cause });
 }

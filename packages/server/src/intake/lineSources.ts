@@ -38,7 +38,7 @@ function nonceConflict(other: Submission, nonce: bigint): ProtocolError {
 
 /** The line of a transaction that the service did not come to, because it could accept nothing more. */
 export function notAccepted(index: number, id: string, cause: ProtocolError): LineSource {
-  const message = `it was not taken, send it again: ${cause.message}`;
+  const message = `it was not accepted, send it again: ${cause.message}`;
   return { index, id, error: new ProtocolError("NOT_BROADCAST", message) };
 }
 

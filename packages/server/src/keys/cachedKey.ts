@@ -92,7 +92,7 @@ export class CachedKey {
   }
 }
 
-/** No key is known to have this hash. Compared with where there is no other, to take the same time. */
+/** A hash that no key has. Comparisons use it where there is no other, so that they take the same time. */
 export const HASH_OF_NO_KEY = Buffer.alloc(32);
 
 export function unknownKey(): ProtocolError {

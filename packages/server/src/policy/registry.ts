@@ -84,7 +84,7 @@ export function createRegistry(rpc: Rpc): Registry {
       // The block comes first, so that each call reads the state of that block or of a later one.
       const outcomes = await readAll(rpc, [blockCall("latest"), ...calls]);
       const block = blockOf(outcomes[0]);
-      if (block === undefined) throw new RpcUnavailableError("the node tells no latest block", "unknown");
+      if (block === undefined) throw new RpcUnavailableError("the node gives no latest block", "unknown");
       const results = outcomes.slice(1).map(bytesOf);
       return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
     },
@@ -137,7 +137,7 @@ function policyOf(
       : readPolicyTargets(targets ?? nothing);
   } catch (error) {
     if (!(error instanceof UnexpectedResultError)) throw error;
-    const message = `what answers at ${REGISTRY} is no WaiverRegistry: ${error.message}`;
+    const message = `the contract at ${REGISTRY} is not a WaiverRegistry: ${error.message}`;
     throw new RegistryUnreadableError(message, { cause: error });
   }
 }

@@ -107,6 +107,6 @@ export async function assertRegistryReadable(
 }
 
 function policiesUnknown(): ProtocolError {
-  const message = "the chain's node has not told yet what may be sent; nothing was accepted";
+  const message = "the policies could not be read from the chain's node yet; nothing was accepted";
   return new ProtocolError("CHAIN_UNAVAILABLE", message);
 }

@@ -28,7 +28,7 @@ export class GrowingBuffer {
   add(chunk: Buffer): boolean {
     const length = this.#length + chunk.length;
     if (++this.#chunks > FREE_CHUNKS + length / MIN_AVERAGE_CHUNK_BYTES) {
-      throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small pieces");
+      throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small chunks");
     }
     if (length > this.#maxBytes) return false;
     if (length > this.#bytes.length) this.#grow(length);

@@ -54,7 +54,7 @@ async function readText(
   maxBodyBytes: number,
 ): Promise<string> {
   const limit = Math.min(caller?.limits.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
-  const limitedBy = limit < maxBodyBytes ? "of this key" : "that are taken";
+  const limitedBy = limit < maxBodyBytes ? "of this key" : "that the service accepts";
   const declared = headers["content-length"];
   if (Number(declared ?? 0) > limit) throw tooLarge(limit, limitedBy);
   const buffer = new GrowingBuffer(Math.min(Number(declared ?? limit), INITIAL_BYTES), limit, bodyMemory);

@@ -29,7 +29,7 @@ export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #limits: RateLimits;
   #tokens = 0;
-  /** The store's balance for the key, and when the store told it. */
+  /** The store's balance for the key, and the time of that answer. */
   #balance: { readonly available: number; readonly at: number } | undefined;
   #waiting: WaitingRequest[] = [];
   #isRefilling = false;

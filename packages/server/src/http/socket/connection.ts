@@ -172,7 +172,7 @@ export class SocketConnection {
       for (let next = await stream.next(); !next.done; next = await stream.next()) {
         await this.#send(encodeLineFrame(request, next.value));
       }
-      // Before the client is told, because it may use the id again at once.
+      // Before the done frame, because the client may use the id again at once.
       this.#inFlight.delete(request);
       await this.#send(encodeDoneFrame(request));
     } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FrameCounter } from "./frameCounter.js";
 
-/** Makes a text frame of so many bytes, masked as clients send it. */
+/** Makes a text frame with a payload of this many bytes, masked as clients send it. */
 function frameOf(length: number, isMasked = true): Buffer {
   const mask = isMasked ? 0x80 : 0;
   const size = Buffer.alloc(length < 126 ? 1 : length < 65_536 ? 3 : 9);
