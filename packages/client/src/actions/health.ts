@@ -1,6 +1,6 @@
 import { type Health, parseHealth, ROUTES } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { readAnswer } from "../http/readAnswer.js";
 
 /** Options of {@link health}. */
 export interface HealthOptions {
@@ -18,12 +18,5 @@ export interface HealthOptions {
  */
 export async function health(connection: Connection, { signal }: HealthOptions = {}): Promise<Health> {
   const response = await connection.request(ROUTES.health, { signal });
-  try {
-    return parseHealth(await response.json());
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new MalformedAnswerError(response.status, "the answer is not the health of a gas-waiver service", {
-      cause,
-    });
-  }
+  return await readAnswer(response, parseHealth, "the health of a gas-waiver service", signal);
 }

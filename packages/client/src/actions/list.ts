@@ -7,8 +7,8 @@ import {
   type SubmissionRecord,
   type SubmissionsQuery,
 } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
 /** The filter of {@link list}, and its options. */
@@ -78,10 +78,5 @@ async function readPage(
     query: encodeSubmissionsQuery(query),
     signal,
   });
-  try {
-    return parseSubmissionPage(await response.json());
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new MalformedAnswerError(response.status, "the answer is not a list of submissions", { cause });
-  }
+  return await readAnswer(response, parseSubmissionPage, "a list of submissions", signal);
 }

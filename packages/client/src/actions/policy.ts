@@ -1,6 +1,6 @@
 import { type KeyPolicy, parseKeyPolicy, ROUTES } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
 /** Options of {@link policy}. */
@@ -29,10 +29,5 @@ export function policy(
 
 async function readPolicy(connection: Connection, signal: AbortSignal | undefined): Promise<KeyPolicy> {
   const response = await connection.request(ROUTES.policy, { signal });
-  try {
-    return parseKeyPolicy(await response.json());
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new MalformedAnswerError(response.status, "the answer is not the policy of a key", { cause });
-  }
+  return await readAnswer(response, parseKeyPolicy, "the policy of a key", signal);
 }

@@ -1,6 +1,6 @@
 import { parseReadiness, type Readiness, ROUTES } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { readAnswer } from "../http/readAnswer.js";
 
 /** Options of {@link ready}. */
 export interface ReadyOptions {
@@ -19,16 +19,5 @@ export interface ReadyOptions {
  */
 export async function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
   const response = await connection.request(ROUTES.ready, { signal, alsoAnswers: 503 });
-  try {
-    return parseReadiness(await response.json());
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new MalformedAnswerError(
-      response.status,
-      "the answer is not the readiness of a gas-waiver service",
-      {
-        cause,
-      },
-    );
-  }
+  return await readAnswer(response, parseReadiness, "the readiness of a gas-waiver service", signal);
 }

@@ -1,6 +1,6 @@
 import { parseSubmissionRecord, ROUTES, type SubmissionRecord } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
 /** Options of {@link status}. */
@@ -36,12 +36,5 @@ async function readRecord(
 ): Promise<SubmissionRecord> {
   const path = ROUTES.submission.path.replace(":id", encodeURIComponent(id));
   const response = await connection.request({ ...ROUTES.submission, path }, { signal });
-  try {
-    return parseSubmissionRecord(await response.json());
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new MalformedAnswerError(response.status, "the answer is not the record of a submission", {
-      cause,
-    });
-  }
+  return await readAnswer(response, parseSubmissionRecord, "the record of a submission", signal);
 }
