@@ -1,5 +1,6 @@
 import { crypto as defaultCrypto } from "./crypto/crypto.js";
 import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
+import { bytesEqual } from "./hex.js";
 import type { InnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
@@ -15,6 +16,19 @@ import { assertWaiverSignature, type WaiverAccount } from "./waiverAccount.js";
 /** The gas for unwrapping and verification that a WrapperTx carries on top (D5). */
 export const DEFAULT_VERIFICATION_GAS = 50_000n;
 
+/**
+ * Tells whether a transaction is a wrapper: if and only if its `to` is the marker address
+ * (docs/protocol.md#definitions).
+ * @example
+ * ```ts
+ * if (isWrapper(tx)) console.log("carries", bytesToHex(decodeInnerTx(tx.data).raw));
+ * ```
+ */
+export function isWrapper(tx: { readonly to: Uint8Array | undefined }): boolean {
+  return tx.to !== undefined && bytesEqual(tx.to, MARKER_ADDRESS);
+}
+
+/** Options of {@link wrapInnerTx}. */
 export interface WrapOptions {
   /** The waiver's nonce. */
   readonly nonce: bigint;

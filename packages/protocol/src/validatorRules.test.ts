@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AllowedTarget, compilePolicy } from "./AllowedTarget.js";
+import type { ChainView, NonceRule } from "./chainView.js";
 import {
   byUser,
   CHAIN_ID,
@@ -22,13 +23,8 @@ import {
   signTransaction,
   type UnsignedTransaction,
 } from "./SignedTransaction.js";
-import {
-  assertWrapper,
-  type ChainView,
-  isWrapper,
-  type NonceRule,
-  reassertWrapper,
-} from "./validatorRules.js";
+import { assertWrapper, reassertWrapper } from "./validatorRules.js";
+import { isWrapper } from "./WrapperTx.js";
 
 /** A chain in memory. */
 interface Chain {

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type AllowedTargetJson, compilePolicy, type Policy, parseAllowedTargets } from "./AllowedTarget.js";
+import type { ChainView } from "./chainView.js";
 import { refusal, refusalOf } from "./fixtures.test-support.js";
 import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
 import { assertInnerTx, parseInnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { hashTransaction } from "./SignedTransaction.js";
-import { assertWrapper, type ChainView } from "./validatorRules.js";
+import { assertWrapper } from "./validatorRules.js";
 
 interface Vector {
   readonly name: string;
