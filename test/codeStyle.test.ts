@@ -1,8 +1,8 @@
-// Rules for production code that a reader relies on. Each failure lists the offenders as `file:line`.
+// Rules of style that a reader relies on. Each failure lists the offenders as `file:line`.
 import { describe, expect, it } from "vitest";
 import { filesIn, isCode, isTest, sourceCodeOf } from "./support/sourceCode.js";
 
-/** The folders that follow the rules. Add yours when it does. */
+/** The folders whose production code follows the rules. Add yours when it does. */
 const DONE: readonly string[] = [
   "packages/cli",
   "packages/client",
@@ -22,9 +22,41 @@ const DONE: readonly string[] = [
   "examples",
 ];
 
-const files = DONE.flatMap(filesIn).filter((file) => isCode(file) && !isTest(file));
-const sources = files.map(sourceCodeOf);
-const comments = sources.flatMap((source) => source.comments);
+/** The folders whose tests follow the rules for comments. */
+const DONE_TESTS: readonly string[] = ["packages/cli", "packages/crypto-native", "test"];
+
+/** The folders whose files follow the rule for names. */
+const DONE_NAMES: readonly string[] = [
+  "packages/cli",
+  "packages/client",
+  "packages/crypto-native",
+  "packages/devnet",
+  "packages/server",
+  "bench",
+  "docs",
+  "examples",
+  "scripts",
+  "test",
+];
+
+/** Files with another name for a reason. */
+const NAMED_OTHERWISE: readonly RegExp[] = [
+  // The protocol's wire objects have the names of docs/protocol.md.
+  /^packages\/protocol\/src\/(?:InnerTx|WrapperTx|AllowedTarget|SignedTransaction)\./,
+  // Tests of contracts have the contracts' names.
+  /^packages\/devnet\/src\/contracts\/(?:TestToken|WaiverRegistry)\./,
+  // Programs that a reader starts have the names of commands.
+  /^packages\/cli\/bin\/gas-waiver\.mjs$/,
+  /^examples\/(?:browser-server|node-ethers|node-viem)\.mjs$/,
+];
+
+const codeIn = (folders: readonly string[]) => [...new Set(folders.flatMap(filesIn).filter(isCode))];
+
+const sources = codeIn(DONE)
+  .filter((file) => !isTest(file))
+  .map(sourceCodeOf);
+const tests = codeIn(DONE_TESTS).filter(isTest).map(sourceCodeOf);
+const comments = [...sources, ...tests].flatMap((source) => source.comments);
 
 const MOST_LINES = 60;
 
@@ -33,14 +65,23 @@ describe("production code", () => {
     const long = sources.flatMap(({ functions }) => functions.filter(({ lines }) => lines > MOST_LINES));
     expect(long.map(({ at, name, lines }) => `${at} ${name} has ${lines} lines`)).toEqual([]);
   });
+});
 
-  it("has no comment that starts with What, Who, Of or How long and leaves the noun out", () => {
+describe("comments", () => {
+  it("never start with What, Who, Of or How long and leave the noun out", () => {
     const riddles = comments.filter(({ text }) => /^(?:What|Who|Of|How long)\b/.test(text));
     expect(riddles.map(({ at, text }) => `${at} ${text}`)).toEqual([]);
   });
 
-  it("cites the protocol by docs/protocol.md and an anchor, not by the number of a section", () => {
+  it("cite the protocol by docs/protocol.md and an anchor, never by the number of a section", () => {
     const citations = comments.filter(({ text }) => /\bsections? \d|\bthe document\b/i.test(text));
     expect(citations.map(({ at, text }) => `${at} ${text}`)).toEqual([]);
+  });
+});
+
+describe("files of code", () => {
+  it("have names in camelCase", () => {
+    const names = codeIn(DONE_NAMES).filter((file) => !NAMED_OTHERWISE.some((rule) => rule.test(file)));
+    expect(names.filter((file) => !/(?:^|\/)[a-z][a-zA-Z0-9]*(?:\.[a-z]+)*\.[a-z]+$/.test(file))).toEqual([]);
   });
 });

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { root, sourceCodeOf } from "./support/sourceCode.js";
 
-const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
 /** The packages that each package imports (ARCHITECTURE.md). */
@@ -16,7 +16,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ["@gas-waiver/client", "@gas-waiver/devnet", "@gas-waiver/protocol", "@gas-waiver/server"],
 };
 
-/** What the lock file says of a package. */
+/** A package's entry in the lock file. */
 interface LockEntry {
   readonly dependencies?: Record<string, string>;
   readonly optionalDependencies?: Record<string, string>;
@@ -32,23 +32,21 @@ function sourcesOf(name: string): string[] {
     .map((file) => join("packages", name, "src", file));
 }
 
-function importsOf(file: string): string[] {
-  return [...read(file).matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name = ""]) => name);
-}
+const importsOf = (file: string) => sourceCodeOf(file).imports;
 
 describe("packages", () => {
-  it("are the ones whose arrows are known", () => {
+  it("all have an entry in the table of arrows", () => {
     expect(readdirSync(join(root, "packages")).sort()).toEqual(Object.keys(ARROWS).sort());
   });
 
-  it.each(Object.entries(ARROWS))("%s imports only what it may", (name, allowed) => {
-    const strange = sourcesOf(name).flatMap((file) =>
+  it.each(Object.entries(ARROWS))("%s imports only the packages of its arrows", (name, allowed) => {
+    const forbidden = sourcesOf(name).flatMap((file) =>
       importsOf(file)
         .filter((specifier) => /^(?:@gas-waiver\/|gas-waiver$)/.test(specifier))
         .filter((specifier) => !allowed.some((one) => specifier === one || specifier.startsWith(`${one}/`)))
         .map((specifier) => `${file} imports ${specifier}`),
     );
-    expect(strange).toEqual([]);
+    expect(forbidden).toEqual([]);
     const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`));
     const declared = Object.keys(dependencies).filter((dependency) => dependency.startsWith("@gas-waiver/"));
     expect(declared.sort()).toEqual([...allowed]);
@@ -72,7 +70,7 @@ describe("packages", () => {
 });
 
 describe("the lock file", () => {
-  it("names no registry, so that an installation uses the one that is configured", () => {
+  it("names no registry, so that an installation uses the configured one", () => {
     const { packages } = JSON.parse(read("package-lock.json")) as {
       packages: Record<string, LockEntry>;
     };
@@ -123,7 +121,7 @@ describe("an installation of the protocol or the client alone", () => {
     },
   );
 
-  it("is told from that of the service, which has the addon", () => {
+  it("differs from that of the service, which has the addon", () => {
     const installed = installedBy(packages, "packages/server");
     expect(withScripts(installed)).toContain("node_modules/secp256k1");
     expect(isNative("node_modules/secp256k1")).toBe(true);
@@ -131,7 +129,7 @@ describe("an installation of the protocol or the client alone", () => {
 });
 
 describe("the scripts of npm", () => {
-  it("hand npm's signals to the programs themselves, which the shell in between would keep", () => {
+  it("use exec, so that npm's signals reach the programs instead of the shell in between", () => {
     const { scripts } = JSON.parse(read("package.json"));
     expect(scripts.start).toMatch(/^exec node /);
     expect(scripts.test).toMatch(/^exec node /);

@@ -1,4 +1,4 @@
-// What holds for every document: links, commands and samples that can be checked without running them.
+// Checks of every document that need not run anything: links, commands and samples.
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";

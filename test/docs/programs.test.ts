@@ -20,7 +20,7 @@ const files = [...new Set(programs.map(({ file }) => file))];
 
 /** Where the reader is: a folder with the packages, and the service's data where the commands look for it. */
 const folder = freshFolder();
-/** What the documents say, and what it is here. */
+/** Values in the documents, and their replacements in this test. */
 const here = new Map<string, string>();
 let chain: Program;
 let service: Program;

@@ -32,6 +32,8 @@ export interface SourceFunction extends Place {
 }
 
 export interface SourceCode {
+  /** The modules that it imports or exports from, as it writes their names. */
+  readonly imports: readonly string[];
   readonly comments: readonly SourceComment[];
   readonly functions: readonly SourceFunction[];
 }
@@ -39,16 +41,30 @@ export interface SourceCode {
 /** Reads a file of TypeScript or JavaScript. @throws if it does not parse. */
 export function sourceCodeOf(file: string): SourceCode {
   const text = readFileSync(join(root, file), "utf8");
-  const { program, comments, errors } = parseSync(file, text);
+  const { program, module, comments, errors } = parseSync(file, text);
   if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`);
   const lineAt = lineCounter(text);
   const functions: SourceFunction[] = [];
+  const typeImports: string[] = [];
   visit(program, "", (node, name) => {
-    const { start, end } = node;
+    const { type, start, end } = node;
     const lines = lineAt(end) - lineAt(start) + 1;
-    functions.push({ at: `${file}:${lineAt(start)}`, name, lines });
+    if (FUNCTIONS.includes(type)) functions.push({ at: `${file}:${lineAt(start)}`, name, lines });
+    if (type === "TSImportType") typeImports.push(text.slice(start, end).split('"')[1] ?? "");
   });
-  return { comments: commentsOf(file, comments, lineAt), functions };
+  const imports = [...importsOf(module, text), ...typeImports];
+  return { imports, comments: commentsOf(file, comments, lineAt), functions };
+}
+
+type ModuleRecord = ReturnType<typeof parseSync>["module"];
+
+function importsOf({ staticImports, staticExports, dynamicImports }: ModuleRecord, text: string): string[] {
+  return [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    // Without its quotes.
+    ...dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ];
 }
 
 /** The number of the line, from 1, that has the character at an offset. */
@@ -94,13 +110,13 @@ interface SyntaxNode {
 
 const FUNCTIONS = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"];
 
-/** Calls back for each function below a node, with the name that it is declared or assigned under. */
+/** Calls back for each node below a value, with the name of the nearest declaration, property or parameter around it. */
 function visit(value: unknown, name: string, found: (node: SyntaxNode, name: string) => void): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, name, found);
   } else if (isNode(value)) {
     const own = nameOf(value) ?? name;
-    if (FUNCTIONS.includes(value.type)) found(value, own);
+    found(value, own);
     for (const child of Object.values(value)) visit(child, own, found);
   }
 }

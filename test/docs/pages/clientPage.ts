@@ -113,7 +113,7 @@ function exampleOf(tag: string): string {
   return text.includes("```") ? text : codeBlock("ts", text);
 }
 
-/** What a module exports, in the order of its text. Names that it takes from other packages are left out. */
+/** The exports of a module, in the order of its text. Omits names from other packages. */
 function declarationsOf(file: string): Declaration[] {
   const source = parse(file);
   return source.body.flatMap((node) => {

@@ -1,7 +1,7 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneFindings } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../../command.js";
-import { laneJson, laneLines } from "../../lanes/laneOutput.js";
+import { findingsJson, OUTCOMES } from "../../lanes/findingsOutput.js";
+import { laneLines } from "../../lanes/laneOutput.js";
 import { withLanes } from "../../lanes/withLanes.js";
 import { switchedOn, url } from "../../settings/parsers.js";
 import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
@@ -31,24 +31,10 @@ export const doctor = defineCommand({
     const found = await withLanes(values, (admin) =>
       admin.examine(values.rpcUrl, { repair: values.repair === true }),
     );
-    if (values.json) context.print(JSON.stringify(found.map(findingsJson), jsonValue));
+    if (values.json) context.print(findingsJson(found));
     else printFindings(found, context);
   },
 });
-
-/** The findings as JSON. Programs read these names. */
-function findingsJson({ lane, chainNonce, taken, findings, repaired }: LaneFindings) {
-  const differences = findings.map(({ candidate, outcome }) => ({
-    suspect: candidate,
-    fate: { ...outcome, kind: OUTCOMES[outcome.kind].json },
-  }));
-  return { lane: laneJson(lane), chainNonce, taken, findings: differences, repaired };
-}
-
-function jsonValue(_key: string, value: unknown): unknown {
-  if (typeof value === "bigint") return value.toString();
-  return value instanceof Uint8Array ? bytesToHex(value) : value;
-}
 
 function printFindings(found: readonly LaneFindings[], { print }: Context): void {
   for (const { lane, chainNonce, taken, findings, repaired } of found) {
@@ -65,16 +51,3 @@ function nonceText(taken: LaneFindings["taken"]): string {
   if (taken === undefined) return "no nonce waits for a block";
   return `${taken.count} nonce(s) wait for a block, ${taken.lowest} to ${taken.highest}`;
 }
-
-/** The outcomes of a submission on the chain, by the name in the JSON and as text for a person. */
-const OUTCOMES = {
-  included: { json: "included", text: "the chain has executed it; it becomes included" },
-  nonceUsed: {
-    json: "overtaken",
-    text: "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
-  },
-  replaced: {
-    json: "displaced",
-    text: "the chain has used its waiver's nonce for another wrapper; it is queued again",
-  },
-} as const;

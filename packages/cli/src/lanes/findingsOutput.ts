@@ -1,0 +1,34 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { LaneFindings } from "@gas-waiver/server";
+import { laneJson } from "./laneOutput.js";
+
+/** The outcomes of a submission on the chain, by the name in the JSON and as text for a person. */
+export const OUTCOMES = {
+  included: { json: "included", text: "the chain has executed it; it becomes included" },
+  nonceUsed: {
+    json: "overtaken",
+    text: "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
+  },
+  replaced: {
+    json: "displaced",
+    text: "the chain has used its waiver's nonce for another wrapper; it is queued again",
+  },
+} as const;
+
+/** The findings of all lanes as JSON. Programs read these names. */
+export function findingsJson(found: readonly LaneFindings[]): string {
+  return JSON.stringify(found.map(laneFindingsJson), jsonValue);
+}
+
+function laneFindingsJson({ lane, chainNonce, taken, findings, repaired }: LaneFindings) {
+  const differences = findings.map(({ candidate, outcome }) => ({
+    suspect: candidate,
+    fate: { ...outcome, kind: OUTCOMES[outcome.kind].json },
+  }));
+  return { lane: laneJson(lane), chainNonce, taken, findings: differences, repaired };
+}
+
+function jsonValue(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  return value instanceof Uint8Array ? bytesToHex(value) : value;
+}
