@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { EXAMPLES, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
+import { EXAMPLES, ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser } from "../packages/server/test/support/browser.js";
 import { useDevService } from "./support/devService.js";
@@ -92,7 +92,7 @@ describe("the examples", () => {
 });
 
 describe("the samples of the reference", () => {
-  const routes = Object.entries(ROUTE_DESCRIPTIONS);
+  const routes = Object.entries(ROUTE_DEFINITIONS);
   let id: string;
   const shell = async (sample: string) => {
     const { PATH = "" } = process.env;
@@ -101,7 +101,7 @@ describe("the samples of the reference", () => {
     return stdout;
   };
   beforeAll(async () => {
-    const [line = ""] = (await shell(ROUTE_DESCRIPTIONS.submit.curl)).split("\n");
+    const [line = ""] = (await shell(ROUTE_DEFINITIONS.submit.curl)).split("\n");
     expect(JSON.parse(line)).toMatchObject({ index: 0, success: true });
     id = JSON.parse(line).id;
   });

@@ -7,6 +7,7 @@ import * as client from "../packages/client/src/index.js";
 import * as selfHosted from "../packages/client/src/selfHosted.js";
 import * as viem from "../packages/client/src/viem.js";
 import * as cryptoNative from "../packages/crypto-native/src/index.js";
+import * as description from "../packages/protocol/src/description/index.js";
 import * as protocol from "../packages/protocol/src/index.js";
 import * as wire from "../packages/protocol/src/wire/index.js";
 import { exampleModules, readDocumentation } from "./support/documentation.js";
@@ -18,12 +19,13 @@ const documentation = readDocumentation(["protocol", "crypto-native", "client"])
 function functionsOf(entry: object): string[] {
   return Object.entries(entry)
     .filter(([, value]) => typeof value === "function" && !(value.prototype instanceof Error))
-    .filter(([name]) => !(name in wire))
     .map(([name]) => name);
 }
 
 const ENTRIES = {
   "@gas-waiver/protocol": protocol,
+  "@gas-waiver/protocol/wire": wire,
+  "@gas-waiver/protocol/description": description,
   "@gas-waiver/crypto-native": cryptoNative,
   "@gas-waiver/client": client,
   "@gas-waiver/client/self-hosted": selfHosted,

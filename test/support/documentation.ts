@@ -76,6 +76,10 @@ const GIVEN: Readonly<Record<string, string>> = {
   data: "Uint8Array",
   bytes: "Uint8Array",
   input: "unknown",
+  line: 'import("@gas-waiver/protocol").ResultLine',
+  response: "Response",
+  webSocket: "WebSocket",
+  text: "string",
   nodeUrl: "string",
   body: "string",
   // client
@@ -139,6 +143,8 @@ function declaredIn(code: string): Set<string> {
 }
 
 function entryOf(file: string): string {
+  if (/^protocol\/src\/(description\/|wire\/responseHeaders)/.test(file))
+    return "@gas-waiver/protocol/description";
   if (file.startsWith("protocol/")) return "@gas-waiver/protocol";
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
   const special = { selfHosted: "self-hosted", broadcast: "self-hosted", viem: "viem", ethers: "ethers" };

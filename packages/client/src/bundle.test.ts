@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { EXAMPLES, REASON_NOTES, ROUTE_DEFINITIONS, SCHEMAS } from "@gas-waiver/protocol/description";
 import { build, type Rollup } from "vite";
 import { describe, expect, it } from "vitest";
 
@@ -8,8 +9,16 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The name of the bundle's entry. The test gives its text; there is no such file. */
 const ENTRY = join(ROOT, "src", "bundled.ts");
 
-/** Bundles these imports for browsers. Returns the size, and the modules in the bundle or left outside. */
-async function bundleOf(code: string): Promise<{ readonly gzipped: number; readonly modules: string[] }> {
+interface Bundle {
+  readonly code: string;
+  /** Bytes. */
+  readonly gzipped: number;
+  /** The modules inside, and those that are left outside. */
+  readonly modules: string[];
+}
+
+/** Bundles an entry of this text for browsers. */
+async function bundleOf(text: string): Promise<Bundle> {
   const result = await build({
     root: ROOT,
     configFile: false,
@@ -25,17 +34,26 @@ async function bundleOf(code: string): Promise<{ readonly gzipped: number; reado
       {
         name: "entry",
         resolveId: (id) => (id === ENTRY ? ENTRY : undefined),
-        load: (id) => (id === ENTRY ? code : undefined),
+        load: (id) => (id === ENTRY ? text : undefined),
       },
     ],
   });
   const outputs = (Array.isArray(result) ? result : [result]) as Rollup.RollupOutput[];
   const chunks = outputs.flatMap(({ output }) => output).filter((chunk) => chunk.type === "chunk");
+  const code = chunks.map((chunk) => chunk.code).join("");
   return {
-    gzipped: gzipSync(chunks.map((chunk) => chunk.code).join("")).length,
+    code,
+    gzipped: gzipSync(code).length,
     modules: chunks.flatMap((chunk) => [...Object.keys(chunk.modules), ...chunk.imports]),
   };
 }
+
+/** The sentences and hex strings in a value, cut where a minifier may write a character in another way. */
+function longTexts(value: unknown): string[] {
+  return JSON.stringify(value).match(/[\w ,.:;()-]{30,}/g) ?? [];
+}
+
+const DESCRIPTIONS = longTexts([ROUTE_DEFINITIONS, REASON_NOTES, SCHEMAS, EXAMPLES]);
 
 const HEAVY = /node_modules\/(?:viem|ethers|@noble|ox)\/|\/crypto\//;
 
@@ -56,6 +74,15 @@ describe("a bundle", () => {
   it("of the main entry has no descriptions of the wire", async () => {
     const { modules } = await bundleOf('export * from "./index.js";');
     expect(modules.filter((id) => /\/(?:description|schema)\//.test(id))).toEqual([]);
+  });
+
+  it("of everything but the adapters has no schema, sample or text of the wire in it", async () => {
+    const { code } = await bundleOf('export * from "./index.js";');
+    expect(DESCRIPTIONS.length).toBeGreaterThan(300);
+    expect(DESCRIPTIONS.filter((text) => code.includes(text))).toEqual([]);
+    const all = await bundleOf('export * from "@gas-waiver/protocol/description";');
+    // A few of them are put together from parts at run time.
+    expect(DESCRIPTIONS.filter((text) => !all.code.includes(text)).length).toBeLessThan(10);
   });
 
   it("of the self-hosted entry has the cryptography, so its absence above is no blind spot of the test", async () => {

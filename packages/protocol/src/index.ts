@@ -14,7 +14,7 @@ export * from "./network.js";
 export * from "./nodeErrors.js";
 export * from "./policySets.js";
 export * from "./protocolError.js";
-export * from "./reasons.js";
+export * from "./reasons/index.js";
 export * from "./registry.js";
 export * from "./revert.js";
 export * from "./rlp.js";

@@ -1,4 +1,4 @@
-import { isReason, type Reason } from "./reasons.js";
+import { isReason, type Reason } from "./reasons/index.js";
 
 /**
  * The meaning of a node's answer to `eth_sendRawTransaction` for the wrapper that was sent.

@@ -1,4 +1,4 @@
-import { codeOf, type ErrorCode, type Reason } from "./reasons.js";
+import { codeOf, type ErrorCode, type Reason } from "./reasons/index.js";
 
 /** The values that an error names, for programs. They are JSON-safe, so that they can travel. */
 export type ErrorValues = Readonly<Record<string, string | number | boolean | null>>;

@@ -6,7 +6,7 @@ import { bytesToHex } from "./hex.js";
 import { assertCall, assertIntrinsicGas, type InnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { ProtocolError } from "./protocolError.js";
-import type { Reason } from "./reasons.js";
+import type { Reason } from "./reasons/index.js";
 import { highestGasPrice, recoverSender, type SignedTransaction } from "./SignedTransaction.js";
 import { isWrapper } from "./WrapperTx.js";
 

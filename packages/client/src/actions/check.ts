@@ -1,4 +1,4 @@
-import { type CheckLine, NDJSON, parseCheckLine, ROUTES, WireError } from "@gas-waiver/protocol/wire";
+import { CHECK_ROUTE, type CheckLine, NDJSON, parseCheckLine, WireError } from "@gas-waiver/protocol/wire";
 import { MalformedAnswerError, StreamEndedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
@@ -39,7 +39,7 @@ async function checkOnce(
   simulate: boolean,
   signal: AbortSignal | undefined,
 ): Promise<CheckLine[]> {
-  const response = await connection.request(ROUTES.check, {
+  const response = await connection.request(CHECK_ROUTE, {
     headers: { accept: NDJSON },
     body: { transactions },
     signal,

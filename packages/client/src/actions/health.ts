@@ -1,4 +1,4 @@
-import { type Health, parseHealth, ROUTES } from "@gas-waiver/protocol/wire";
+import { HEALTH_ROUTE, type Health, parseHealth } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 
@@ -17,6 +17,6 @@ export interface HealthOptions {
  * ```
  */
 export async function health(connection: Connection, { signal }: HealthOptions = {}): Promise<Health> {
-  const response = await connection.request(ROUTES.health, { signal });
+  const response = await connection.request(HEALTH_ROUTE, { signal });
   return await readAnswer(response, parseHealth, "the health of a gas-waiver service", signal);
 }

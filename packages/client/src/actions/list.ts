@@ -1,7 +1,7 @@
 import {
   encodeSubmissionsQuery,
   parseSubmissionPage,
-  ROUTES,
+  SUBMISSIONS_ROUTE,
   type SubmissionFilter,
   type SubmissionPage,
   type SubmissionRecord,
@@ -74,7 +74,7 @@ async function readPage(
   query: Partial<SubmissionsQuery>,
   signal: AbortSignal | undefined,
 ): Promise<SubmissionPage> {
-  const response = await connection.request(ROUTES.submissions, {
+  const response = await connection.request(SUBMISSIONS_ROUTE, {
     query: encodeSubmissionsQuery(query),
     signal,
   });

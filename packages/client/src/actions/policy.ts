@@ -1,4 +1,4 @@
-import { type KeyPolicy, parseKeyPolicy, ROUTES } from "@gas-waiver/protocol/wire";
+import { type KeyPolicy, POLICY_ROUTE, parseKeyPolicy } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
@@ -28,6 +28,6 @@ export function policy(
 }
 
 async function readPolicy(connection: Connection, signal: AbortSignal | undefined): Promise<KeyPolicy> {
-  const response = await connection.request(ROUTES.policy, { signal });
+  const response = await connection.request(POLICY_ROUTE, { signal });
   return await readAnswer(response, parseKeyPolicy, "the policy of a key", signal);
 }

@@ -1,4 +1,4 @@
-import { parseReadiness, type Readiness, ROUTES } from "@gas-waiver/protocol/wire";
+import { parseReadiness, READY_ROUTE, type Readiness } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 
@@ -18,6 +18,6 @@ export interface ReadyOptions {
  * ```
  */
 export async function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
-  const response = await connection.request(ROUTES.ready, { signal, alsoAnswers: 503 });
+  const response = await connection.request(READY_ROUTE, { signal, alsoAnswers: 503 });
   return await readAnswer(response, parseReadiness, "the readiness of a gas-waiver service", signal);
 }

@@ -1,4 +1,4 @@
-import { parseSubmissionRecord, ROUTES, type SubmissionRecord } from "@gas-waiver/protocol/wire";
+import { parseSubmissionRecord, SUBMISSION_ROUTE, type SubmissionRecord } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
@@ -34,7 +34,7 @@ async function readRecord(
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<SubmissionRecord> {
-  const path = ROUTES.submission.path.replace(":id", encodeURIComponent(id));
-  const response = await connection.request({ ...ROUTES.submission, path }, { signal });
+  const path = SUBMISSION_ROUTE.path.replace(":id", encodeURIComponent(id));
+  const response = await connection.request({ ...SUBMISSION_ROUTE, path }, { signal });
   return await readAnswer(response, parseSubmissionRecord, "the record of a submission", signal);
 }

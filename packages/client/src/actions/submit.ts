@@ -4,7 +4,7 @@ import {
   NDJSON,
   parseResultLine,
   type ResultLine,
-  ROUTES,
+  SUBMIT_ROUTE,
   type Wait,
   WireError,
 } from "@gas-waiver/protocol/wire";
@@ -117,7 +117,7 @@ async function* submitOnce(
   transactions: readonly string[],
   { wait, signal, idempotencyKey }: Attempt,
 ): AsyncGenerator<ResultLine, void, undefined> {
-  const response = await connection.request(ROUTES.submit, {
+  const response = await connection.request(SUBMIT_ROUTE, {
     headers: { accept: NDJSON, ...(idempotencyKey !== undefined && { [IDEMPOTENCY_KEY]: idempotencyKey }) },
     body: { transactions },
     signal,

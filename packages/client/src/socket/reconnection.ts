@@ -1,4 +1,4 @@
-import { ROUTES } from "@gas-waiver/protocol/wire";
+import { SOCKET_ROUTE } from "@gas-waiver/protocol/wire";
 import { RequestRefusedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 
@@ -68,7 +68,7 @@ export class Reconnection {
   async #probe(): Promise<unknown> {
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-      const response = await this.#options.connection.request(ROUTES.socket, { signal });
+      const response = await this.#options.connection.request(SOCKET_ROUTE, { signal });
       await response.body?.cancel();
       return undefined;
     } catch (error) {

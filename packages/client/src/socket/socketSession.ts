@@ -4,8 +4,8 @@ import {
   encodeClientFrame,
   parseServerFrame,
   type RequestId,
-  ROUTES,
   type ServerFrame,
+  SOCKET_ROUTE,
   WireError,
 } from "@gas-waiver/protocol/wire";
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
@@ -133,7 +133,7 @@ export class SocketSession {
   #connect(): void {
     const { WebSocket, base, apiKey } = this.#options;
     try {
-      this.#link = new SocketLink(WebSocket, `${base.replace(/^http/, "ws")}${ROUTES.socket.path}`, apiKey, {
+      this.#link = new SocketLink(WebSocket, `${base.replace(/^http/, "ws")}${SOCKET_ROUTE.path}`, apiKey, {
         open: () => {
           this.#reconnection.reset();
           this.#sendReady();

@@ -1,27 +1,24 @@
-import { ROUTES } from "../wire/routes.js";
-import type { SchemaName } from "../wire/schema/index.js";
-import { CLOSE_CODES } from "../wire/socket.js";
-import { CLOSE_NOTES } from "./closeCodes.js";
-import { EXAMPLES } from "./examples.js";
+import definitions, { CLOSE_CODES, ROUTES } from "../wire/routes/index.js";
 import { INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
-import { namedSchemas } from "./references.js";
+import { CLOSE_NOTES, FRAMES } from "./routes.js";
+import { examplesOf, type SchemaName, schemaComponents, withReferences } from "./schemas.js";
 
-/** The frames of the WebSocket (D23) by their names in the document. */
-export const FRAMES = {
-  submit: { schema: "SubmitFrame", from: "client", title: "Submit transactions" },
-  watch: { schema: "WatchFrame", from: "client", title: "Give the lines of earlier submissions" },
-  line: { schema: "LineFrame", from: "service", title: "A result line" },
-  done: { schema: "DoneFrame", from: "service", title: "Every line was sent" },
-  error: { schema: "ErrorFrame", from: "service", title: "A request was refused whole" },
-} as const satisfies Record<string, { schema: SchemaName; from: "client" | "service"; title: string }>;
+type FrameName = keyof typeof FRAMES;
 
-/** The schemas that frames are made of. */
-const PARTS: readonly SchemaName[] = ["Wait", "Error", "LineError"];
+const FRAME_NAMES = Object.keys(FRAMES) as readonly FrameName[];
 
-/** The WebSocket of D23 as an AsyncAPI 3 document; a plain value for JSON. */
+/** The schemas that the frames refer to. */
+const REFERRED_SCHEMAS: readonly SchemaName[] = ["Wait", "Error", "LineError"];
+
+/**
+ * Returns the WebSocket of D23 as an AsyncAPI 3 document: a plain value for JSON.
+ * @example
+ * ```ts
+ * const text = JSON.stringify(asyncApiOf({ version: "1.2.3" }));
+ * ```
+ */
 export function asyncApiOf({ version }: { readonly version: string }): Record<string, unknown> {
-  const names = Object.keys(FRAMES) as (keyof typeof FRAMES)[];
-  const used = new Set<string>([...Object.values(FRAMES).map(({ schema }) => schema), ...PARTS]);
+  const schemas: readonly string[] = [...Object.keys(definitions.socket.schemas), ...REFERRED_SCHEMAS];
   return {
     asyncapi: "3.0.0",
     info: {
@@ -35,34 +32,38 @@ export function asyncApiOf({ version }: { readonly version: string }): Record<st
       service: {
         host: "{host}",
         protocol: "ws",
-        description: "`wss` where TLS ends in front of the service.",
-        variables: { host: { default: "127.0.0.1:8080", description: "Where the service listens." } },
+        description: "`wss` if TLS ends in front of the service.",
+        variables: { host: { default: "127.0.0.1:8080", description: "The address of the service." } },
         security: [{ $ref: "#/components/securitySchemes/apiKey" }],
       },
     },
-    channels: { submit: channel(names) },
+    channels: { submit: channel() },
     operations: {
-      request: operation("receive", "What a client sends", "client"),
-      answer: operation("send", "What the service sends", "service"),
+      request: operation("receive", "The frames of a client", "client"),
+      answer: operation("send", "The frames of the service", "service"),
     },
     components: {
-      messages: Object.fromEntries(names.map((name) => [name, message(name)])),
-      schemas: Object.fromEntries(Object.entries(namedSchemas()).filter(([name]) => used.has(name))),
+      messages: Object.fromEntries(FRAME_NAMES.map((name) => [name, message(name)])),
+      schemas: Object.fromEntries(
+        Object.entries(schemaComponents()).filter(([name]) => schemas.includes(name)),
+      ),
       securitySchemes: { apiKey: { type: "http", scheme: "bearer" } },
     },
   };
 }
 
-function channel(names: readonly (keyof typeof FRAMES)[]) {
+function channel() {
   const { method, path } = ROUTES.socket;
-  const closeCodes = (Object.keys(CLOSE_CODES) as (keyof typeof CLOSE_CODES)[]).map((name) => ({
-    code: CLOSE_CODES[name],
-    ...CLOSE_NOTES[name],
-  }));
+  const closeCodes = (Object.keys(CLOSE_CODES) as (keyof typeof CLOSE_CODES)[]).map((name) => {
+    const { cause, remedy } = CLOSE_NOTES[name];
+    return { code: CLOSE_CODES[name], why: cause, remedy };
+  });
   return {
     address: path,
     description: "One connection, any number of requests.",
-    messages: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+    messages: Object.fromEntries(
+      FRAME_NAMES.map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+    ),
     bindings: {
       ws: {
         method,
@@ -79,21 +80,21 @@ function channel(names: readonly (keyof typeof FRAMES)[]) {
 }
 
 function operation(action: "send" | "receive", title: string, from: "client" | "service") {
-  const sent = Object.entries(FRAMES).filter(([, frame]) => frame.from === from);
+  const sent = FRAME_NAMES.filter((name) => FRAMES[name].from === from);
   return {
     action,
     title,
     channel: { $ref: "#/channels/submit" },
-    messages: sent.map(([name]) => ({ $ref: `#/channels/submit/messages/${name}` })),
+    messages: sent.map((name) => ({ $ref: `#/channels/submit/messages/${name}` })),
   };
 }
 
-function message(name: keyof typeof FRAMES) {
+function message(name: FrameName) {
   const { schema, title } = FRAMES[name];
   return {
     name,
     title,
-    payload: { $ref: `#/components/schemas/${schema}` },
-    examples: EXAMPLES[schema].map((payload) => ({ payload })),
+    payload: withReferences(schema),
+    examples: examplesOf(schema).map((payload) => ({ payload })),
   };
 }

@@ -5,10 +5,10 @@ import { validate } from "@readme/openapi-parser";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { ROUTES } from "../wire/routes.js";
-import { CLOSE_CODES } from "../wire/socket.js";
-import { asyncApiOf, FRAMES } from "./asyncApi.js";
+import { CLOSE_CODES, ROUTES } from "../wire/routes/index.js";
+import { asyncApiOf } from "./asyncApi.js";
 import { openApiOf } from "./openApi.js";
+import { FRAMES } from "./routes.js";
 
 const openApi = openApiOf({ version: "1.2.3" });
 const asyncApi = asyncApiOf({ version: "1.2.3" });

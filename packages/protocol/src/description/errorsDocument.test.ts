@@ -1,27 +1,27 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { codeOf, type ErrorCode, REASONS, type Reason } from "../reasons.js";
-import { statusOf } from "../wire/errorBody.js";
-import { CODE_NOTES, type Place, RETRY_LABELS } from "./ReasonNote.js";
-import { REASON_GROUPS, REASON_NOTES } from "./reasons.js";
+import { CODE_NOTES } from "../reasons/codes.js";
+import { codeOf, type ErrorCode, REASONS, type Reason, statusOf } from "../reasons/index.js";
+import { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
+import { type Place, RETRY_LABELS } from "../reasons/reasonGroup.js";
 
 const DOCUMENT = fileURLToPath(new URL("../../../../docs/errors.md", import.meta.url));
 
 const INTRODUCTION = `# Errors
 
-<!-- Made from packages/protocol/src/description by \`npm run docs:generate\`. -->
+<!-- Made from packages/protocol/src/reasons by \`npm run docs:generate\`. -->
 
-An error is \`{ code, message, reason? }\`. \`code\` says what kind it is. \`reason\` names the one rule that failed; it never changes its meaning, and newer services may know reasons that are not in this list (D26). \`message\` says it for a person, with the values involved, and may change.
+An error is \`{ code, message, reason? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change.
 
-An error stands in the result line of its transaction (D13), and later in the submission's record; or it is the body of a request that was refused whole, \`{ "error": { … } }\` (D21); or the frame of a request over a WebSocket that was refused whole, \`{ "request": …, "error": { … } }\` (D23). Of a request refused whole, nothing was accepted, unless the reason is \`INTERNAL_ERROR\` or \`STORE_UNAVAILABLE\`: then nothing is sure, and sending it again tells.
+An error is in the result line of its transaction (D13), and later in the submission's record; or it is the response to a request that was refused as a whole, \`{ "error": { … } }\` (D21); or it is the frame of a request over a WebSocket that was refused as a whole, \`{ "request": …, "error": { … } }\` (D23). A request that is refused as a whole has accepted nothing, unless the reason is \`INTERNAL_ERROR\` or \`STORE_UNAVAILABLE\`: then it is not known, and the answer to the same request, sent again, tells.
 
-**A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column says whether it is of use:
+**A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column says whether a retry helps:
 
-- *corrected only*: the same thing fails again, until what the remedy says is done;
-- *later*: the same thing may pass after a while; over HTTP, a 429 or 503 says in \`Retry-After\` after how many seconds;
-- *at once*: the same thing gives the submission of before, or a new try of one that has failed for good.
+- *corrected only*: the same request or transaction fails again until you have done what the remedy says;
+- *later*: it may pass after a while; over HTTP, a 429 or 503 gives the number of seconds in \`Retry-After\`;
+- *at once*: it returns the earlier submission, or tries again one that has failed for good.
 
-Under an \`Idempotency-Key\` there is no new try: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, whatever would pass by now. Send such a transaction under another name, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused whole may be sent again under its name.`;
+Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, even where the transaction would pass by now. To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
 
 const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
   line: "result line",
@@ -59,21 +59,22 @@ function renderDocument(): string {
     });
     return `## ${title}\n\n${table(["reason", "code", "where", "cause", "remedy", "retry"], rows)}`;
   });
-  const where = "Under *where*: an HTTP status, a `result line`, or an error `frame` of a WebSocket.";
+  const where =
+    "The column *where* has an HTTP status, a `result line`, an error `frame` of a WebSocket, or the `admin API`.";
   return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
 }
 
 describe("docs/errors.md", () => {
-  it("is what the notes on the reasons say (`npm run docs:generate` writes it)", async () => {
+  it("is made from the notes on the reasons (`npm run docs:generate` writes it)", async () => {
     await expect(renderDocument()).toMatchFileSnapshot(DOCUMENT);
   });
 
-  it("has every reason once, in a group", () => {
+  it("has every reason in exactly one group", () => {
     const grouped = REASON_GROUPS.flatMap(({ reasons }) => reasons);
     expect([...grouped].sort()).toEqual(Object.keys(REASONS).sort());
   });
 
-  it("says of every reason at least one place, and that only codes of a line are in lines", () => {
+  it("has at least one place for every reason, and no result line for a code that only requests have", () => {
     for (const [reason, { where }] of Object.entries(REASON_NOTES)) {
       expect(where.length, reason).toBeGreaterThan(0);
       const requestOnly = ["UNAUTHORIZED", "UNAVAILABLE", "NOT_FOUND"].includes(codeOf(reason as Reason));
@@ -81,7 +82,7 @@ describe("docs/errors.md", () => {
     }
   });
 
-  it("has texts that fit in a cell of a table", () => {
+  it("has texts that fit into the cell of a table", () => {
     for (const { cause, remedy } of Object.values(REASON_NOTES)) {
       for (const text of [cause, remedy]) expect(text).toMatch(/^[^|\n]+\.$/);
     }

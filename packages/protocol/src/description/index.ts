@@ -1,13 +1,33 @@
-// What the service's descriptions are made of: for tools and documents, not for a client's bundle.
-export * from "../wire/schema/index.js";
-export { asyncApiOf, FRAMES } from "./asyncApi.js";
-export { CLOSE_NOTES } from "./closeCodes.js";
-export { OF_ANY_REQUEST, OF_NO_ROUTE, OF_THE_KEY } from "./common.js";
-export { EXAMPLES } from "./examples.js";
-export { HEADERS, type HeaderName, headersOf, sharedHeadersOf } from "./headers.js";
+// The sources of OpenAPI, AsyncAPI, the page at /docs and docs/errors.md. A client's bundle has none of them.
+export { CODE_NOTES } from "../reasons/codes.js";
+export { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
+export { type Place, RETRY_LABELS, type ReasonNote, type Retry } from "../reasons/reasonGroup.js";
+export { HEADERS, type HeaderName, headersOf, sharedHeadersOf } from "../wire/responseHeaders.js";
+export type { RouteName } from "../wire/routes/index.js";
+export type {
+  ParameterDescription,
+  ResponseDescription,
+  RouteDefinition,
+} from "../wire/routes/routeDefinition.js";
+export type { NamedSchema, Schema } from "../wire/schema.js";
+export { ADDRESS, DECIMAL, HASH } from "../wire/values.js";
+export { asyncApiOf } from "./asyncApi.js";
 export { INTRODUCTION, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
 export { openApiOf } from "./openApi.js";
-export { CODE_NOTES, type Place, RETRY_LABELS, type ReasonNote } from "./ReasonNote.js";
-export { REASON_GROUPS, REASON_NOTES } from "./reasons.js";
-export { nameOf } from "./references.js";
-export * from "./routes/index.js";
+export {
+  COMMON_REFUSALS,
+  KEY_REFUSALS,
+  NO_ROUTE_REFUSALS,
+  refusalsByStatus,
+  refusalsOf,
+} from "./refusals.js";
+export { CLOSE_NOTES, FRAMES, ROUTE_DEFINITIONS, ROUTE_NAMES } from "./routes.js";
+export {
+  EXAMPLES,
+  examplesOf,
+  nameOf,
+  SCHEMA_NAMES,
+  SCHEMAS,
+  type SchemaName,
+  schemaNameOf,
+} from "./schemas.js";

@@ -1,21 +1,21 @@
-import type { Reason } from "../reasons.js";
-import { ROUTES } from "../wire/routes.js";
-import { SCHEMAS, type SchemaName } from "../wire/schema/index.js";
-import { EXAMPLES } from "./examples.js";
-import { HEADERS, type HeaderName, sharedHeadersOf } from "./headers.js";
+import type { Reason } from "../reasons/index.js";
+import { REASON_NOTES } from "../reasons/notes.js";
+import { HEADERS, type HeaderName, sharedHeadersOf } from "../wire/responseHeaders.js";
+import { ROUTES, type RouteName } from "../wire/routes/index.js";
+import type { ParameterDescription, ResponseDescription } from "../wire/routes/routeDefinition.js";
+import type { Schema } from "../wire/schema.js";
 import { INTRODUCTION, TITLE } from "./introduction.js";
-import { REASON_NOTES } from "./reasons.js";
-import { namedSchemas, referring } from "./references.js";
-import {
-  type AnswerDescription,
-  type ParameterDescription,
-  ROUTE_DESCRIPTIONS,
-  type RouteName,
-  refusalsByStatus,
-  refusalsOf,
-} from "./routes/index.js";
+import { refusalsByStatus, refusalsOf } from "./refusals.js";
+import { ROUTE_DEFINITIONS, ROUTE_NAMES } from "./routes.js";
+import { examplesOf, SCHEMAS, schemaComponents, withReferences } from "./schemas.js";
 
-/** The versioned interface over HTTP as an OpenAPI 3.1 document; a plain value for JSON. */
+/**
+ * Returns the versioned interface over HTTP as an OpenAPI 3.1 document: a plain value for JSON.
+ * @example
+ * ```ts
+ * const text = JSON.stringify(openApiOf({ version: "1.2.3" }));
+ * ```
+ */
 export function openApiOf({ version }: { readonly version: string }): Record<string, unknown> {
   return {
     openapi: "3.1.0",
@@ -25,12 +25,12 @@ export function openApiOf({ version }: { readonly version: string }): Record<str
       description: INTRODUCTION.join("\n\n"),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    // Where this document comes from.
+    // The address that serves the document.
     servers: [{ url: "/" }],
     security: [{ apiKey: [] }],
     paths: paths(),
     components: {
-      schemas: namedSchemas(),
+      schemas: schemaComponents(),
       headers: Object.fromEntries(
         Object.entries(HEADERS).map(([name, { description, schema, example }]) => [
           name,
@@ -46,7 +46,7 @@ export function openApiOf({ version }: { readonly version: string }): Record<str
 
 function paths(): Record<string, Record<string, unknown>> {
   const all: Record<string, Record<string, unknown>> = {};
-  for (const name of Object.keys(ROUTE_DESCRIPTIONS) as RouteName[]) {
+  for (const name of ROUTE_NAMES) {
     const { method, path } = ROUTES[name];
     if (!path.startsWith("/v1/")) continue;
     const template = path.replace(/:(\w+)/g, "{$1}");
@@ -56,7 +56,7 @@ function paths(): Record<string, Record<string, unknown>> {
 }
 
 function operation(name: RouteName) {
-  const { summary, text, parameters = [], body, answers, curl, sdk } = ROUTE_DESCRIPTIONS[name];
+  const { summary, text, parameters = [], body, responses, curl, sdk } = ROUTE_DEFINITIONS[name];
   const samples = [
     { lang: "Shell", label: "curl", source: curl },
     ...(sdk === undefined ? [] : [{ lang: "JavaScript", label: "@gas-waiver/client", source: sdk }]),
@@ -68,46 +68,48 @@ function operation(name: RouteName) {
     ...(!ROUTES[name].authenticated && { security: [] }),
     ...(parameters.length > 0 && { parameters: parameters.map(parameter) }),
     ...(body && { requestBody: { required: true, content: content("application/json", body) } }),
-    responses: responses(answers, refusalsOf(name)),
+    responses: describeResponses(responses, refusalsOf(name)),
     "x-codeSamples": samples,
   };
 }
 
 function parameter({ in: place, name, description, schema, required }: ParameterDescription) {
-  return { in: place, name, description, required: required ?? false, schema: referring(schema) };
+  return { in: place, name, description, required: required ?? false, schema: withReferences(schema) };
 }
 
-function content(type: string, schema: SchemaName, indexes?: readonly number[]) {
-  const examples = EXAMPLES[schema].filter((_, i) => indexes?.includes(i) ?? true);
+function content(type: string, schema: Schema, indexes?: readonly number[]) {
+  const examples = examplesOf(schema).filter((_, i) => indexes?.includes(i) ?? true);
   const named = examples.map((value, i) => [
     examples.length === 1 ? "example" : `example${i + 1}`,
     { value },
   ]);
-  return { [type]: { schema: referring(SCHEMAS[schema]), examples: Object.fromEntries(named) } };
+  return { [type]: { schema: withReferences(schema), examples: Object.fromEntries(named) } };
 }
 
-function responses(
-  answers: Readonly<Record<number, AnswerDescription>>,
+function describeResponses(
+  responses: Readonly<Record<number, ResponseDescription>>,
   reasons: readonly Reason[],
 ): Record<string, unknown> {
-  const good = Object.entries(answers).map(([status, answer]) => [status, answerResponse(answer)]);
-  const refused = [...refusalsByStatus(reasons)]
-    // A status of both kinds: the answer's own body comes in the place of the error's (ready).
-    .map(([status, those]) => [String(status), refusal(those)]);
+  const good = Object.entries(responses).map(([status, one]) => [status, describeResponse(one)]);
+  const refused = [...refusalsByStatus(reasons)].map(([status, those]) => [
+    String(status),
+    describeRefusal(those),
+  ]);
+  // Readiness has a 503 of both kinds. Its own body takes the place of the error's.
   return { ...Object.fromEntries(refused), ...Object.fromEntries(good) };
 }
 
-function answerResponse({ description, contentType, schema, examples, headers }: AnswerDescription) {
+function describeResponse({ description, contentType, schema, examples, headers }: ResponseDescription) {
   const body = contentType && (schema ? content(contentType, schema, examples) : { [contentType]: {} });
   return { description, ...headerFields(headers ?? []), ...(body && { content: body }) };
 }
 
-function refusal(reasons: readonly Reason[]) {
+function describeRefusal(reasons: readonly Reason[]) {
   const causes = reasons.map((reason) => `- \`${reason}\`: ${REASON_NOTES[reason].cause}`);
   return {
     description: causes.join("\n"),
     ...headerFields(sharedHeadersOf(reasons)),
-    content: { "application/json": { schema: referring(SCHEMAS.RequestError) } },
+    content: { "application/json": { schema: withReferences(SCHEMAS.RequestError) } },
     "x-reasons": reasons,
   };
 }

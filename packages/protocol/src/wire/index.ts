@@ -1,14 +1,48 @@
 export { wasNeverSent } from "../networkErrors.js";
-export { assertFewValues, MAX_JSON_VALUES } from "./boundedJson.js";
-export * from "./check.js";
-export * from "./errorBody.js";
-export * from "./health.js";
-export * from "./idempotencyKey.js";
-export * from "./policy.js";
-export * from "./ready.js";
-export * from "./routes.js";
-export * from "./socket.js";
-export * from "./submission.js";
-export * from "./submissions.js";
-export * from "./submit.js";
-export * from "./WireError.js";
+export { isReason, statusOf } from "../reasons/index.js";
+export {
+  type ClientFrame,
+  encodeClientFrame,
+  type ReceivedFrame,
+  readClientFrame,
+  type SubmitFrame,
+  type WatchFrame,
+} from "./clientFrame.js";
+export {
+  type ErrorBody,
+  errorBodyOf,
+  parseErrorBody,
+  parseRequestErrorBody,
+  type RequestErrorBody,
+  requestErrorBody,
+} from "./errorBody.js";
+export {
+  IDEMPOTENCY_KEY,
+  isIdempotencyKey,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  parseIdempotencyKey,
+} from "./idempotencyKey.js";
+export { assertFewValues, MAX_JSON_VALUES } from "./jsonValueLimit.js";
+export { DEFAULT_MAX_BATCH_SIZE, DEFAULT_MAX_BODY_BYTES } from "./limits.js";
+export { NDJSON } from "./ndjson.js";
+export type { RequestId } from "./requestId.js";
+export { encodeResultLine, parseResultLine, type ResultLine } from "./resultLine.js";
+export * from "./routes/index.js";
+export {
+  encodeDoneFrame,
+  encodeErrorFrame,
+  encodeLineFrame,
+  parseServerFrame,
+  type ServerFrame,
+} from "./serverFrame.js";
+export {
+  CERTAINTIES,
+  type Certainty,
+  parseSubmissionRecord,
+  SUBMISSION_STATES,
+  type SubmissionRecord,
+  type SubmissionStateName,
+} from "./submissionRecord.js";
+export { parseSubmitRequest, type SubmitRequest } from "./submitRequest.js";
+export { parseWait, WAITS, type Wait } from "./wait.js";
+export { WireError } from "./wireError.js";

@@ -10,16 +10,16 @@ import { type Html, html, sentence, table } from "./html.js";
 
 const CODES = Object.keys(CODE_NOTES) as ErrorCode[];
 
-/** Every code and every reason, with what to do. */
+/** Renders every code and every reason, with its cause and remedy. */
 export function errorsSection(): Html {
   const codes = CODES.map((code) => [html`<code>${code}</code>`, sentence(CODE_NOTES[code])]);
   return html`<section id="errors"><h2>Errors</h2>
 <p>An error has a <code>code</code>, the <code>reason</code> that names the one rule that failed, and a
-<code>message</code> for people. It stands in a result line, is the body of a request refused whole (then with the HTTP
-status given here), or is a frame of the WebSocket. The last word of each says whether the same thing may be sent
-again: it never does harm, and helps <em>${RETRY_LABELS.now}</em>, <em>${RETRY_LABELS.later}</em>, or
-<em>${RETRY_LABELS.corrected}</em>. Under an <code>Idempotency-Key</code> a line's refusal, or its submission, is
-repeated for 24 hours; use another name for a new try.</p>
+<code>message</code> for people. It is in a result line, it is the response to a request that was refused as a whole
+(with the HTTP status given here), or it is a frame of the WebSocket. The last line of each entry says whether a retry
+helps: <em>${RETRY_LABELS.now}</em>, <em>${RETRY_LABELS.later}</em>, or <em>${RETRY_LABELS.corrected}</em>. A retry
+never does harm. Under an <code>Idempotency-Key</code> the same request gets the same refusals and submissions for 24
+hours; to try a transaction again, send it under another <code>Idempotency-Key</code>.</p>
 <h3>Codes</h3>${table(["code", "meaning"], codes)}
 ${REASON_GROUPS.map(({ title, reasons }) => html`<h3>${title}</h3><dl>${reasons.map(reasonEntry)}</dl>`)}</section>`;
 }

@@ -1,4 +1,4 @@
-/** Markup that is safe to put into a page as it is. */
+/** Markup that goes into a page as it is. */
 export class Html {
   readonly text: string;
 
@@ -9,9 +9,9 @@ export class Html {
 
 type Part = Html | string | number | false | undefined | readonly Part[];
 
-/** A piece of a page. Whatever is no markup itself is text, and escaped. */
+/** Builds markup from a template. Every part that is not markup itself is text, and is escaped. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.reduce((made, text, i) => `${made}${markupOf(parts[i - 1])}${text}`));
+  return new Html(strings.reduce((markup, text, i) => `${markup}${markupOf(parts[i - 1])}${text}`));
 }
 
 function markupOf(part: Part): string {
@@ -21,7 +21,7 @@ function markupOf(part: Part): string {
   return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A sentence of the descriptions: what stands in backticks is code. */
+/** Renders a sentence of the descriptions, with the text in backticks as code. */
 export function sentence(text: string): Html {
   const pieces = text
     .split("`")
@@ -33,16 +33,16 @@ export function paragraphs(texts: readonly string[]): Html {
   return html`${texts.map((text) => html`<p>${sentence(text)}</p>`)}`;
 }
 
-/** A block of code with what it is. */
-export function listing(label: string, code: string): Html {
-  return html`<figure><figcaption>${label}</figcaption><pre><code>${code}</code></pre></figure>`;
+/** Renders a block of code under a caption. */
+export function listing(caption: string, code: string): Html {
+  return html`<figure><figcaption>${caption}</figcaption><pre><code>${code}</code></pre></figure>`;
 }
 
 export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** A table; on a narrow screen it scrolls by itself. */
+/** Renders a table that scrolls by itself on a narrow screen. */
 export function table(head: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="table"><table><thead><tr>${head.map((cell) => html`<th>${cell}</th>`)}</tr></thead><tbody>
 ${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`;

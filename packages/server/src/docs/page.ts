@@ -1,14 +1,14 @@
 import {
   INTRODUCTION,
   REASON_GROUPS,
-  ROUTE_DESCRIPTIONS,
-  SCHEMAS,
-  type SchemaName,
+  ROUTE_DEFINITIONS,
+  ROUTE_NAMES,
+  SCHEMA_NAMES,
   TITLE,
 } from "@gas-waiver/protocol/description";
 import { errorsSection, reasonLink } from "./errorsSection.js";
 import { Html, html, listing, paragraphs } from "./html.js";
-import { anchorOf, ROUTE_NAMES, routesSection } from "./routeSection.js";
+import { anchorOf, routesSection } from "./routeSection.js";
 import { schemaLink, schemasSection } from "./schemaSection.js";
 import { socketSection } from "./socketSection.js";
 import { STYLE } from "./style.js";
@@ -16,24 +16,24 @@ import { STYLE } from "./style.js";
 export interface PageOptions {
   /** The service's version. */
   readonly version: string;
-  /** The texts for tools, by the names of their files. */
+  /** The documents for tools, by their file names. */
   readonly documents: Readonly<Record<string, string>>;
 }
 
-/** The reference as one page that loads nothing else: no script, no font, no image. */
+/** Renders the reference as one page that loads nothing else: no script, no font, no image. */
 export function renderPage({ version, documents }: PageOptions): string {
   return `<!doctype html>\n${
     html`<html lang="en"><head><meta charset="utf-8"><title>${TITLE} ${version}: reference</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>${new Html(STYLE)}</style></head>
 <body>${navigation()}<main><header id="top"><h1>${TITLE}</h1>
 <p><small>Reference of version ${version}. For tools: ${downloads(documents)}</small></p>${paragraphs(INTRODUCTION)}
-${listing("for the examples below, against npm start", SETTINGS)}
-${listing("and with the SDK", CLIENT)}</header>
+${listing("Settings of the examples below, for the service of npm start", SETTINGS)}
+${listing("The same for the SDK", CLIENT)}</header>
 ${routesSection()}${socketSection()}${errorsSection()}${schemasSection()}</main></body></html>`.text
   }\n`;
 }
 
-/** In the page itself: a browser could not send the key that their own addresses ask for. */
+/** Renders links that hold the documents themselves, because a browser cannot send the key that their routes need. */
 function downloads(documents: Readonly<Record<string, string>>): Html {
   const links = Object.entries(documents).map(([name, text]) => {
     const data = Buffer.from(text).toString("base64");
@@ -51,15 +51,13 @@ const client = createWaiverClient({ url, apiKey });`;
 
 function navigation(): Html {
   const routes = ROUTE_NAMES.map(
-    (name) => html`<li><a href="#${anchorOf(name)}">${ROUTE_DESCRIPTIONS[name].summary}</a></li>`,
+    (name) => html`<li><a href="#${anchorOf(name)}">${ROUTE_DEFINITIONS[name].summary}</a></li>`,
   );
   const reasons = REASON_GROUPS.map(
     ({ title, reasons }) =>
       html`<li><details><summary>${title}</summary><ul>${reasons.map((one) => html`<li>${reasonLink(one)}</li>`)}</ul></details></li>`,
   );
-  const definitions = (Object.keys(SCHEMAS) as SchemaName[]).map(
-    (name) => html`<li>${schemaLink(name)}</li>`,
-  );
+  const definitions = SCHEMA_NAMES.map((name) => html`<li>${schemaLink(name)}</li>`);
   return html`<nav aria-label="Contents"><ul>
 <li><a href="#top">Introduction</a></li>
 <li><details open><summary>Routes</summary><ul>${routes}</ul></details></li>

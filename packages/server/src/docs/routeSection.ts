@@ -1,23 +1,23 @@
-import { ROUTES } from "@gas-waiver/protocol";
+import { NDJSON, ROUTES } from "@gas-waiver/protocol";
 import {
-  type AnswerDescription,
-  EXAMPLES,
+  examplesOf,
   type HeaderName,
   headersOf,
   type ParameterDescription,
-  ROUTE_DESCRIPTIONS,
+  type ResponseDescription,
+  ROUTE_DEFINITIONS,
+  ROUTE_NAMES,
   type RouteName,
   refusalsByStatus,
   refusalsOf,
+  schemaNameOf,
   sharedHeadersOf,
 } from "@gas-waiver/protocol/description";
 import { reasonLink } from "./errorsSection.js";
 import { type Html, html, json, listing, paragraphs, sentence, table } from "./html.js";
 import { schemaLink, typeOf } from "./schemaSection.js";
 
-export const ROUTE_NAMES = Object.keys(ROUTE_DESCRIPTIONS) as RouteName[];
-
-/** Two routes share a path, so the anchor is the route's name. */
+/** Returns the anchor of a route: its name, because two routes share a path. */
 export function anchorOf(name: RouteName): string {
   return `route-${name}`;
 }
@@ -28,18 +28,18 @@ export function routesSection(): Html {
 
 function routeArticle(name: RouteName): Html {
   const { method, path, authenticated } = ROUTES[name];
-  const { summary, text, parameters, body, answers, curl, sdk } = ROUTE_DESCRIPTIONS[name];
+  const { summary, text, parameters, body, responses, curl, sdk } = ROUTE_DEFINITIONS[name];
   return html`<article id="${anchorOf(name)}"><h3>${summary}</h3>
 <p class="route"><b class="method">${method}</b> <code>${path.replace(/:(\w+)/g, "{$1}")}</code>
 <span class="key">${authenticated ? "with an API key" : "no key"}</span></p>
 ${paragraphs(text)}
 ${parameters && parametersTable(parameters)}
-${body && html`<p>Body, <code>application/json</code>: ${schemaLink(body)}</p>`}
+${body && html`<p>Body, <code>application/json</code>: ${schemaLink(schemaNameOf(body))}</p>`}
 ${listing("curl", curl)}
 ${sdk && listing("@gas-waiver/client", sdk)}
-<h4>Answers</h4>
-${table(["status", "what", "headers"], answerRows(name))}
-${Object.entries(answers).map(([status, answer]) => exampleOf(status, answer))}</article>`;
+<h4>Responses</h4>
+${table(["status", "response", "headers"], responseRows(name))}
+${Object.entries(responses).map(([status, response]) => exampleOf(status, response))}</article>`;
 }
 
 function parametersTable(parameters: readonly ParameterDescription[]): Html {
@@ -52,11 +52,12 @@ function parametersTable(parameters: readonly ParameterDescription[]): Html {
   return html`<h4>Parameters</h4>${table(["name", "in", "type", "meaning"], rows)}`;
 }
 
-function answerRows(name: RouteName): Html[][] {
-  const good = Object.entries(ROUTE_DESCRIPTIONS[name].answers).map(([status, answer]) => [
+function responseRows(name: RouteName): Html[][] {
+  const { responses } = ROUTE_DEFINITIONS[name];
+  const good = Object.entries(responses).map(([status, { description, schema, headers = [] }]) => [
     html`<b class="status ok">${status}</b>`,
-    html`${sentence(answer.description)}${answer.schema && html` ${schemaLink(answer.schema)}`}`,
-    headerList(answer.headers ?? []),
+    html`${sentence(description)}${schema && html` ${schemaLink(schemaNameOf(schema))}`}`,
+    headerList(headers),
   ]);
   const refused = [...refusalsByStatus(refusalsOf(name))].map(([status, reasons]) => {
     const shared = sharedHeadersOf(reasons);
@@ -73,10 +74,10 @@ function headerList(names: readonly HeaderName[]): Html {
   return html`${names.map((name) => html`<code>${name}</code> `)}`;
 }
 
-function exampleOf(status: string, { schema, contentType, examples }: AnswerDescription): Html {
+function exampleOf(status: string, { schema, contentType, examples }: ResponseDescription): Html {
   if (schema === undefined) return html``;
-  const shown = EXAMPLES[schema].filter((_, i) => examples?.includes(i) ?? true);
-  const isStream = contentType === "application/x-ndjson";
+  const shown = examplesOf(schema).filter((_, i) => examples?.includes(i) ?? true);
+  const isStream = contentType === NDJSON;
   const text = isStream ? shown.map((one) => JSON.stringify(one)).join("\n") : json(shown[0]);
   return html`<details><summary>Example of ${status}</summary>${listing(contentType ?? "", text)}</details>`;
 }

@@ -4,18 +4,18 @@ import {
   EXAMPLES,
   HASH,
   nameOf,
+  SCHEMA_NAMES,
   SCHEMAS,
   type Schema,
   type SchemaName,
 } from "@gas-waiver/protocol/description";
 import { type Html, html, json, listing, sentence, table } from "./html.js";
 
-/** Every named definition: its members, and what it looks like. */
+/** Renders every named schema: its members, and its examples. */
 export function schemasSection(): Html {
-  const names = Object.keys(SCHEMAS) as SchemaName[];
   return html`<section id="definitions"><h2>Definitions</h2>
-<p>Members marked * are always there. Numbers that may pass 2<sup>53</sup> are decimal text.</p>
-${names.map(schemaArticle)}</section>`;
+<p>Members marked * are always present. Numbers that may pass 2<sup>53</sup> are decimal text.</p>
+${SCHEMA_NAMES.map(schemaArticle)}</section>`;
 }
 
 function schemaArticle(name: SchemaName): Html {
@@ -31,10 +31,10 @@ function formOf(schema: Schema): Html {
   return table(["member", "type", "meaning"], membersOf(schema, ""));
 }
 
-/** The members of an object and of the unnamed objects inside it, by their paths. */
+/** Renders a row for each member of an object and of the unnamed objects inside it, by its path. */
 function membersOf({ properties = {}, required = [] }: Schema, path: string): Html[][] {
   return Object.entries(properties).flatMap(([name, member]) => {
-    const mark = required.includes(name) && html`<b title="always there">*</b>`;
+    const mark = required.includes(name) && html`<b title="always present">*</b>`;
     const row = [
       html`<code>${path}${name}</code>${mark}`,
       typeOf(member),
@@ -45,7 +45,7 @@ function membersOf({ properties = {}, required = [] }: Schema, path: string): Ht
   });
 }
 
-/** What a value is, in a few words, with a link to the definition if it has a name. */
+/** Renders the type of a value in a few words, as a link if its schema has a name. */
 export function typeOf(schema: Schema): Html {
   const name = nameOf(schema);
   if (name !== undefined) return schemaLink(name);
@@ -55,14 +55,14 @@ export function typeOf(schema: Schema): Html {
   }
   if (schema.items) return html`array of ${typeOf(schema.items)}`;
   const type = [schema.type ?? "any"].flat().join(" or ");
-  const words = schema.pattern && WORDS.get(schema.pattern);
+  const words = schema.pattern && PATTERN_WORDS.get(schema.pattern);
   if (words) return html`${words}`;
   if (schema.pattern) return html`${type} <code>${schema.pattern}</code>`;
   return html`${type}${schema.format && ` (${schema.format})`}`;
 }
 
-/** What people call these patterns. */
-const WORDS: ReadonlyMap<string, string> = new Map([
+/** The words for the patterns of common values. */
+const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   [ADDRESS.pattern, "0x and 40 hex digits"],
   [HASH.pattern, "0x and 64 hex digits"],
   [DECIMAL.pattern, "decimal text"],

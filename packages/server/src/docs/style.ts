@@ -1,4 +1,4 @@
-/** Light and dark, narrow and wide; system fonts. */
+/** The style of the page: light and dark, for narrow and wide screens, with system fonts. */
 export const STYLE = `
 :root { color-scheme: light dark; --text: #1d2430; --soft: #5b6576; --line: #dfe3ea; --back: #fff; --block: #f5f7fa; --mark: #0b62c4; --good: #0a7d3e; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {

@@ -1,4 +1,4 @@
-import { HEADERS, ROUTE_DESCRIPTIONS } from "@gas-waiver/protocol/description";
+import { HEADERS, ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ANY_ORIGIN, isAllowedOrigin } from "../model/origins.js";
 import { allowedMethods, pathOf } from "./paths.js";
@@ -11,7 +11,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
 const REQUEST_FIELDS = [
   "authorization",
   "content-type",
-  ...Object.values(ROUTE_DESCRIPTIONS).flatMap(({ parameters = [] }) =>
+  ...Object.values(ROUTE_DEFINITIONS).flatMap(({ parameters = [] }) =>
     parameters.filter((parameter) => parameter.in === "header").map(({ name }) => name.toLowerCase()),
   ),
 ];

@@ -4,10 +4,10 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { CLOSE_CODES, type Reason, ROUTES, statusOf } from "@gas-waiver/protocol";
 import {
+  COMMON_REFUSALS,
   headersOf,
-  OF_ANY_REQUEST,
-  OF_NO_ROUTE,
-  ROUTE_DESCRIPTIONS,
+  NO_ROUTE_REFUSALS,
+  ROUTE_DEFINITIONS,
   type RouteName,
 } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -184,13 +184,13 @@ beforeAll(async () => {
 });
 
 /** The statuses that need no request for each route, because the same code answers them for all routes. */
-const COMMON = new Set(OF_ANY_REQUEST.map(statusOf));
+const COMMON = new Set(COMMON_REFUSALS.map(statusOf));
 
 function untested(name: RouteName): number[] {
   const tested = [HEALTHY, STORE_AWAY, CHAIN_AWAY, FAILING, CLOSING].flatMap((drives) =>
     Object.keys(drives[name] ?? {}),
   );
-  const own = new Set(ROUTE_DESCRIPTIONS[name].refusals.map(statusOf));
+  const own = new Set(ROUTE_DEFINITIONS[name].refusals.map(statusOf));
   return description
     .statusesOf(name)
     .filter((status) => !tested.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
@@ -230,7 +230,7 @@ describe("a service in order", () => {
     ["NO_SUCH_PATH", "GET", "/v1/nothing"],
     ["NO_SUCH_METHOD", "DELETE", "/v1/submit"],
   ])("answers a path without a route as described: %s", async (reason, method, path) => {
-    expect(OF_NO_ROUTE).toContain(reason);
+    expect(NO_ROUTE_REFUSALS).toContain(reason);
     const reply = await shared().call(method, path);
     expect(reply.status).toBe(statusOf(reason));
     expect(reply.headers).toEqual(expect.objectContaining(anythingIn(headersOf(reason))));

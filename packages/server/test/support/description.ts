@@ -1,8 +1,8 @@
 import { ROUTES, statusOf } from "@gas-waiver/protocol";
 import {
   asyncApiOf,
-  OF_ANY_REQUEST,
-  OF_NO_ROUTE,
+  COMMON_REFUSALS,
+  NO_ROUTE_REFUSALS,
   openApiOf,
   type RouteName,
 } from "@gas-waiver/protocol/description";
@@ -87,7 +87,9 @@ export class Description {
 
   /** The same for an answer where no route is. */
   problemsOfRefusal(reply: Reply): string[] {
-    const reasons = [...OF_NO_ROUTE, ...OF_ANY_REQUEST].filter((reason) => statusOf(reason) === reply.status);
+    const reasons = [...NO_ROUTE_REFUSALS, ...COMMON_REFUSALS].filter(
+      (reason) => statusOf(reason) === reply.status,
+    );
     const schema = { $ref: "#/components/schemas/RequestError" };
     return this.#bodyProblems({ content: { "application/json": { schema } }, "x-reasons": reasons }, reply);
   }

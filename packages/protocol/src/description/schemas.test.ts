@@ -1,0 +1,145 @@
+// Holds the schemas to the types, and to the functions that read and write the wire.
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import type { FromSchema } from "json-schema-to-ts";
+import { describe, expect, it } from "vitest";
+import { ProtocolError } from "../protocolError.js";
+import * as wire from "../wire/index.js";
+import type { NamedSchema, Schema } from "../wire/schema.js";
+import { EXAMPLES, NAMED_SCHEMAS, SCHEMA_NAMES, SCHEMAS, type SchemaName } from "./schemas.js";
+
+/** A type as a schema describes it: no index signatures, no tuples, nothing mutable, any reason as any text. */
+type Plain<T> = T extends readonly (infer Element)[]
+  ? readonly Plain<Element>[]
+  : T extends string
+    ? string extends T
+      ? string
+      : T
+    : T extends object
+      ? { readonly [Name in keyof T as string extends Name ? never : Name]: Plain<T[Name]> }
+      : T;
+type IsSame<A, B> =
+  (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
+/** As `IsSame`, but not evaluated for a schema that is still a type parameter. */
+type Same<A, B> = [A, B] extends [infer X, infer Y] ? IsSame<X, Y> : never;
+type FrameOf<Kind, Rest> = Rest extends { readonly kind: Kind } ? Omit<Rest, "kind"> : never;
+
+/** The types of the schemas whose reader returns another type. */
+interface OtherTypes {
+  Simulate: wire.Simulate;
+  SubmitFrame: wire.SubmitFrame;
+  WatchFrame: wire.WatchFrame;
+  LineFrame: { request: wire.RequestId } & wire.ResultLine;
+  DoneFrame: FrameOf<"done", wire.ServerFrame> & { done: true };
+  ErrorFrame: FrameOf<"error", wire.ServerFrame>;
+}
+
+type TypeOf<Name extends SchemaName> = Name extends keyof OtherTypes
+  ? OtherTypes[Name]
+  : ReturnType<(typeof NAMED_SCHEMAS)[Name]["read"]>;
+
+/** The names of the schemas that do not describe their types. */
+type Differing = {
+  [Name in SchemaName]: Same<FromSchema<(typeof SCHEMAS)[Name]>, TypeOf<Name>> extends true ? never : Name;
+}[SchemaName];
+
+/** The compiler refuses this, with the names, if a schema and its type differ. */
+const DIFFERING: [Differing] extends [never] ? readonly [] : Differing = [];
+
+const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+formats.default(ajv);
+const accepts = (name: SchemaName, value: unknown) => ajv.validate(SCHEMAS[name], value);
+
+const named = (name: SchemaName): NamedSchema => NAMED_SCHEMAS[name];
+
+/** The schemas that each reader reads. A reader of several accepts what any of them accepts. */
+const READERS = [...new Set(SCHEMA_NAMES.map((name) => named(name).read))].map(
+  (read) => [SCHEMA_NAMES.filter((name) => named(name).read === read), read] as const,
+);
+
+/** The readers and writers that a definition wraps, because the schema alone does not have all that they need. */
+const WRAPPED = [
+  ...["parseSubmitRequest", "readClientFrame", "parseServerFrame"],
+  ...["encodeLineFrame", "encodeDoneFrame", "encodeErrorFrame"],
+];
+
+/** The readers and writers of parameters and headers, which the definitions describe as parameters of their routes. */
+const NO_JSON = ["parseSubmissionsQuery", "encodeSubmissionsQuery", "parseIdempotencyKey"];
+
+const STRANGE = [null, true, 7.5, "\u0000", [], {}];
+
+/** Yields the value without each of its members, and with values of another type in their place; at every depth. */
+function* spoilt(value: unknown): Generator<unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+  for (const [name, member] of Object.entries(value)) {
+    const { [name]: _, ...others } = value as Record<string, unknown>;
+    yield others;
+    for (const strange of STRANGE) {
+      if (kindOf(strange) !== kindOf(member)) yield { ...value, [name]: strange };
+    }
+    for (const changed of spoilt(member)) yield { ...value, [name]: changed };
+  }
+}
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+}
+
+function isRead(read: (value: unknown) => unknown, value: unknown): boolean {
+  try {
+    read(value);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof ProtocolError || thrown instanceof wire.WireError) return false;
+    throw thrown;
+  }
+}
+
+describe("the schemas", () => {
+  it("are those of their types", () => {
+    expect(DIFFERING).toEqual([]);
+  });
+
+  it.each(SCHEMA_NAMES)("%s has examples that show every member", (name) => {
+    for (const example of EXAMPLES[name]) {
+      expect(accepts(name, example), JSON.stringify(ajv.errors)).toBe(true);
+    }
+    const shown = JSON.stringify(EXAMPLES[name]);
+    for (const member of membersOf(SCHEMAS[name])) expect(shown).toContain(`"${member}":`);
+  });
+
+  it("have every reader and writer of the wire", () => {
+    const functions = Object.entries(wire).filter(([name]) => /^(?:parse|read|encode)[A-Z]/.test(name));
+    const codecs = new Set<unknown>(SCHEMA_NAMES.flatMap((name) => [named(name).read, named(name).write]));
+    const others = functions.filter(([, codec]) => !codecs.has(codec)).map(([name]) => name);
+    expect(others.sort()).toEqual([...WRAPPED, ...NO_JSON].sort());
+  });
+
+  it.each(READERS)("and the reader of %s agree on valid and invalid values", (names, read) => {
+    for (const name of names) {
+      for (const example of EXAMPLES[name]) {
+        expect(isRead(read, example)).toBe(true);
+        for (const changed of spoilt(example)) {
+          const wanted = names.some((one) => accepts(one, changed));
+          expect(isRead(read, changed), `${name}: ${JSON.stringify(changed)}`).toBe(wanted);
+        }
+      }
+    }
+  });
+
+  it.each(SCHEMA_NAMES.filter((name) => named(name).write !== undefined))(
+    "hold the text that the writer of %s writes",
+    (name) => {
+      for (const example of EXAMPLES[name]) {
+        const text = named(name).write?.(example as never) ?? "";
+        expect(accepts(name, JSON.parse(text)), `${name}: ${text}`).toBe(true);
+      }
+    },
+  );
+});
+
+function membersOf(schema: Schema): string[] {
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, one]) => [name, ...membersOf(one)]);
+  const parts = [...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])];
+  return [...own, ...parts.flatMap(membersOf)];
+}

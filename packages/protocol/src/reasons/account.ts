@@ -1,0 +1,42 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+
+/** The reasons for which the state of the sender's account refuses an InnerTx (D7, D20). */
+export const ACCOUNT = {
+  NONCE_TOO_LOW: "VALIDATION_FAILED",
+  NONCE_CONFLICT: "VALIDATION_FAILED",
+  NONCE_GAP: "VALIDATION_FAILED",
+  INSUFFICIENT_BALANCE: "VALIDATION_FAILED",
+} as const satisfies ReasonCodes;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof ACCOUNT> => ({
+    title: "The transaction does not fit the sender's account",
+    notes: {
+      NONCE_TOO_LOW: {
+        where: ["line"],
+        cause: "A transaction with this nonce is already in a block.",
+        remedy: "Sign with the account's next nonce.",
+        retry: "corrected",
+      },
+      NONCE_CONFLICT: {
+        where: ["line"],
+        cause: "Another transaction of this sender with this nonce is in flight (D20).",
+        remedy: "Wait for its outcome, then use the next nonce.",
+        retry: "corrected",
+      },
+      NONCE_GAP: {
+        where: ["line"],
+        cause: "An earlier nonce did not arrive in time (D20).",
+        remedy: "Send the missing transaction, then this one again.",
+        retry: "later",
+      },
+      INSUFFICIENT_BALANCE: {
+        where: ["line"],
+        cause: "The sender's balance does not cover the `value` it sends.",
+        remedy: "Lower the value, or fund the account; gas costs nothing.",
+        retry: "corrected",
+      },
+    },
+  }),
+);

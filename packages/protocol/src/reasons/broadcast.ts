@@ -1,0 +1,112 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+
+/** The reasons for which a wrapper is refused (D5, D7), reverts (D16), or has no known outcome in time (D17). */
+export const BROADCAST = {
+  WRAPPER_INVALID: "BROADCAST_FAILED",
+  WRAPPER_INVALID_SIGNATURE: "BROADCAST_FAILED",
+  WRAPPER_WRONG_CHAIN_ID: "BROADCAST_FAILED",
+  WAIVER_NOT_REGISTERED: "BROADCAST_FAILED",
+  WRAPPER_NON_ZERO_GAS_PRICE: "BROADCAST_FAILED",
+  WRAPPER_NON_ZERO_VALUE: "BROADCAST_FAILED",
+  WRAPPER_NONCE_TOO_LOW: "BROADCAST_FAILED",
+  WRAPPER_NONCE_GAP: "BROADCAST_FAILED",
+  WRAPPER_GAS_LIMIT_TOO_LOW: "BROADCAST_FAILED",
+  NODE_REFUSED: "BROADCAST_FAILED",
+  REVERTED: "BROADCAST_FAILED",
+  NOT_BROADCAST: "TIMEOUT",
+  NOT_INCLUDED: "TIMEOUT",
+  OUTCOME_UNKNOWN: "TIMEOUT",
+} as const satisfies ReasonCodes;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof BROADCAST> => ({
+    title: "The transaction did not make it onto the chain",
+    notes: {
+      WRAPPER_INVALID: {
+        where: ["line"],
+        cause: "The transaction does not decode, or is not a wrapper (D7).",
+        remedy: "Report it, because the service builds the wrappers itself.",
+        retry: "corrected",
+      },
+      WRAPPER_INVALID_SIGNATURE: {
+        where: ["line"],
+        cause: "No key can have made the wrapper's signature.",
+        remedy: "Report it; the operator checks the signer.",
+        retry: "corrected",
+      },
+      WRAPPER_WRONG_CHAIN_ID: {
+        where: ["line"],
+        cause: "The wrapper was signed for another chain than the node's.",
+        remedy: "The operator corrects the node's address or the chain id.",
+        retry: "corrected",
+      },
+      WAIVER_NOT_REGISTERED: {
+        where: ["line"],
+        cause: "The waiver is not in the registry, or is revoked.",
+        remedy: "The operator has the waiver registered (D12), or uses another one.",
+        retry: "later",
+      },
+      WRAPPER_NON_ZERO_GAS_PRICE: {
+        where: ["line"],
+        cause: "The wrapper's gas price is not 0.",
+        remedy: "Sign wrappers with gas price 0.",
+        retry: "corrected",
+      },
+      WRAPPER_NON_ZERO_VALUE: {
+        where: ["line"],
+        cause: "The wrapper's `value` is not 0.",
+        remedy: "Sign wrappers with `value` 0; value belongs in the InnerTx.",
+        retry: "corrected",
+      },
+      WRAPPER_NONCE_TOO_LOW: {
+        where: ["line"],
+        cause: "Another transaction used the waiver's nonce.",
+        remedy: "Let one service alone use a waiver's key. It signs the wrapper again by itself.",
+        retry: "later",
+      },
+      WRAPPER_NONCE_GAP: {
+        where: ["line"],
+        cause: "A wrapper with an earlier nonce is missing.",
+        remedy: "The service fills the gap by itself; try again later.",
+        retry: "later",
+      },
+      WRAPPER_GAS_LIMIT_TOO_LOW: {
+        where: ["line"],
+        cause: "The wrapper's gas limit does not cover the InnerTx's gas limit and its own gas.",
+        remedy: "The operator raises the verification gas.",
+        retry: "corrected",
+      },
+      NODE_REFUSED: {
+        where: ["line"],
+        cause: "The node refused the wrapper for a reason of its own, which the message quotes.",
+        remedy: "Follow the message.",
+        retry: "later",
+      },
+      REVERTED: {
+        where: ["line"],
+        cause: "The transaction is in a block and reverted; its nonce is used (D16).",
+        remedy: "Look at the receipt of the transaction's hash.",
+        retry: "corrected",
+      },
+      NOT_BROADCAST: {
+        where: ["line"],
+        cause: "The wait ended before the wrapper was sent (D17).",
+        remedy: "Look the submission up by its `id`; the work goes on.",
+        retry: "now",
+      },
+      NOT_INCLUDED: {
+        where: ["line"],
+        cause: "The wait ended with the wrapper sent and not yet in a block (D17).",
+        remedy: "Look the submission up by its `id`; the work goes on.",
+        retry: "now",
+      },
+      OUTCOME_UNKNOWN: {
+        where: ["line"],
+        cause: "The wait ended without an answer of the node, which may have accepted the wrapper (D17).",
+        remedy: "Look the submission up by its `id`. Sending the same transaction again does no harm (D18).",
+        retry: "now",
+      },
+    },
+  }),
+);

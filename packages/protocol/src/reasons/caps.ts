@@ -1,0 +1,22 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+
+/** The reason for which a daily cap of the API key refuses an InnerTx (D25). */
+export const CAPS = {
+  CAP_EXCEEDED: "RATE_LIMITED",
+} as const satisfies ReasonCodes;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof CAPS> => ({
+    title: "A daily cap is used up",
+    notes: {
+      CAP_EXCEEDED: {
+        where: ["line"],
+        cause: "The key, or this sender under it, has used up its transactions or its gas of this day (UTC).",
+        remedy:
+          "Wait for the next day, or ask the operator. A transaction that fails without reaching the chain is not counted.",
+        retry: "later",
+      },
+    },
+  }),
+);

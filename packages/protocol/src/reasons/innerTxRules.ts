@@ -1,0 +1,113 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+
+/** The reasons for which a signed transaction is no valid InnerTx (D1 to D4). */
+export const INNER_TX_RULES = {
+  UNSUPPORTED_TYPE: "VALIDATION_FAILED",
+  UNPROTECTED_SIGNATURE: "VALIDATION_FAILED",
+  INVALID_SIGNATURE: "VALIDATION_FAILED",
+  HIGH_S_SIGNATURE: "VALIDATION_FAILED",
+  NONCE_OUT_OF_RANGE: "VALIDATION_FAILED",
+  WRONG_CHAIN_ID: "VALIDATION_FAILED",
+  NON_ZERO_GAS_PRICE: "VALIDATION_FAILED",
+  CONTRACT_CREATION: "VALIDATION_FAILED",
+  TARGET_IS_MARKER: "VALIDATION_FAILED",
+  GAS_LIMIT_TOO_LOW: "VALIDATION_FAILED",
+  GAS_LIMIT_TOO_HIGH: "VALIDATION_FAILED",
+  DATA_TOO_LONG: "VALIDATION_FAILED",
+  TARGET_NOT_ALLOWED: "VALIDATION_FAILED",
+  SELECTOR_NOT_ALLOWED: "VALIDATION_FAILED",
+} as const satisfies ReasonCodes;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof INNER_TX_RULES> => ({
+    title: "The transaction breaks a rule",
+    notes: {
+      UNSUPPORTED_TYPE: {
+        where: ["line"],
+        cause: "The transaction is neither legacy, EIP-2930 nor EIP-1559 (D1).",
+        remedy: "Sign a transaction of one of these types.",
+        retry: "corrected",
+      },
+      UNPROTECTED_SIGNATURE: {
+        where: ["line"],
+        cause: "The legacy signature has no chain id (D1).",
+        remedy: "Sign with the `chainId`.",
+        retry: "corrected",
+      },
+      INVALID_SIGNATURE: {
+        where: ["line"],
+        cause:
+          "The transaction is unsigned, or `r`, `s` or `v` is out of range, or no key can have made the signature.",
+        remedy: "Sign again, and change nothing after signing.",
+        retry: "corrected",
+      },
+      HIGH_S_SIGNATURE: {
+        where: ["line"],
+        cause: "`s` is above half the order of the curve (EIP-2).",
+        remedy: "Replace `s` by `n - s` and flip the parity; most signers do so themselves.",
+        retry: "corrected",
+      },
+      NONCE_OUT_OF_RANGE: {
+        where: ["line"],
+        cause: "The nonce is 2^64-1 (EIP-2681).",
+        remedy: "Use the account's next nonce.",
+        retry: "corrected",
+      },
+      WRONG_CHAIN_ID: {
+        where: ["line"],
+        cause: "The transaction is signed for another chain.",
+        remedy: "Sign with the chain id that the message names.",
+        retry: "corrected",
+      },
+      NON_ZERO_GAS_PRICE: {
+        where: ["line"],
+        cause: "The gas price, or one of the two fees, is not 0.",
+        remedy: "Set `gasPrice`, or both fees, to 0 and sign again.",
+        retry: "corrected",
+      },
+      CONTRACT_CREATION: {
+        where: ["line"],
+        cause: "The transaction has no `to`.",
+        remedy: "Deploy with an ordinary, paid transaction.",
+        retry: "corrected",
+      },
+      TARGET_IS_MARKER: {
+        where: ["line"],
+        cause: "`to` is the marker address: this is a wrapper.",
+        remedy: "Send the InnerTx; the service wraps it.",
+        retry: "corrected",
+      },
+      GAS_LIMIT_TOO_LOW: {
+        where: ["line"],
+        cause: "The gas limit is below the intrinsic gas (D3).",
+        remedy: "Raise it to what the call needs, at least what the message names.",
+        retry: "corrected",
+      },
+      GAS_LIMIT_TOO_HIGH: {
+        where: ["line"],
+        cause: "The gas limit is above the service's limit.",
+        remedy: "Lower it, or split the call.",
+        retry: "corrected",
+      },
+      DATA_TOO_LONG: {
+        where: ["line"],
+        cause: "The calldata is longer than the service accepts.",
+        remedy: "Split the call.",
+        retry: "corrected",
+      },
+      TARGET_NOT_ALLOWED: {
+        where: ["line"],
+        cause: "The policy does not name this contract (D4).",
+        remedy: "Check the address, or have the policy extended.",
+        retry: "corrected",
+      },
+      SELECTOR_NOT_ALLOWED: {
+        where: ["line"],
+        cause: "The policy names the contract, but not this method (D4).",
+        remedy: "Check the method, or have the policy extended.",
+        retry: "corrected",
+      },
+    },
+  }),
+);

@@ -1,0 +1,42 @@
+import { define } from "../define.js";
+import type { ErrorCode } from "./codes.js";
+
+/** The code of each reason of a group. */
+export type ReasonCodes = Readonly<Record<string, ErrorCode>>;
+
+/** The HTTP status of those reasons of a group whose status is not the one of their code. */
+export type StatusesOf<Codes extends ReasonCodes> = Readonly<Partial<Record<keyof Codes, number>>>;
+
+/**
+ * Where a caller meets a reason: in a result line (and then in the submission's record), as the error of a whole HTTP
+ * request, as the error frame of a whole request over a WebSocket, or as the error of the operators' admin API.
+ */
+export type Place = "line" | "http" | "frame" | "admin";
+
+/**
+ * Whether it helps to send the very same thing again. It never does harm (D18).
+ * - `corrected`: it fails again until the caller has done what the remedy says.
+ * - `later`: it may pass after a while.
+ * - `now`: it may pass at once, or it returns the earlier submission.
+ */
+export type Retry = "corrected" | "later" | "now";
+
+/** The facts about a reason that a caller needs. The texts are plain sentences with code in backticks. */
+export interface ReasonNote {
+  readonly where: readonly Place[];
+  readonly cause: string;
+  readonly remedy: string;
+  readonly retry: Retry;
+}
+
+/** A section of the reference: reasons of one kind. The compiler asks for a note on every reason of `Codes`. */
+export interface ReasonGroup<Codes extends ReasonCodes = ReasonCodes> {
+  readonly title: string;
+  readonly notes: Readonly<Record<keyof Codes, ReasonNote>>;
+}
+
+export const RETRY_LABELS: Readonly<Record<Retry, string>> = /* @__PURE__ */ define(() => ({
+  corrected: "corrected only",
+  later: "later",
+  now: "at once",
+}));

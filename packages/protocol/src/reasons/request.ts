@@ -1,0 +1,256 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup, StatusesOf } from "./reasonGroup.js";
+
+/** The reasons for which a request is refused as a whole (D21), one that is not well-formed HTTP included. */
+export const REQUEST = {
+  MALFORMED_HTTP: "INVALID_REQUEST",
+  HEAD_TOO_LARGE: "INVALID_REQUEST",
+  REQUEST_TOO_SLOW: "INVALID_REQUEST",
+  MALFORMED_JSON: "INVALID_REQUEST",
+  MALFORMED_BODY: "INVALID_REQUEST",
+  MALFORMED_QUERY: "INVALID_REQUEST",
+  EMPTY_BATCH: "INVALID_REQUEST",
+  UNSUPPORTED_MEDIA_TYPE: "INVALID_REQUEST",
+  BODY_TOO_LARGE: "INVALID_REQUEST",
+  UPGRADE_REQUIRED: "INVALID_REQUEST",
+  DUPLICATE_REQUEST_ID: "INVALID_REQUEST",
+  INVALID_IDEMPOTENCY_KEY: "INVALID_REQUEST",
+  IDEMPOTENCY_KEY_REUSED: "INVALID_REQUEST",
+  BATCH_TOO_LARGE: "BATCH_SIZE_EXCEEDED",
+  MISSING_KEY: "UNAUTHORIZED",
+  UNKNOWN_KEY: "UNAUTHORIZED",
+  KEY_EXPIRED: "UNAUTHORIZED",
+  KEY_DISABLED: "UNAUTHORIZED",
+  KEY_REVOKED: "UNAUTHORIZED",
+  RATE_EXCEEDED: "RATE_LIMITED",
+  QUEUE_AT_CAPACITY: "QUEUE_FULL",
+  KEY_SHARE_EXHAUSTED: "QUEUE_FULL",
+  CONNECTION_FULL: "QUEUE_FULL",
+  SOCKETS_AT_CAPACITY: "QUEUE_FULL",
+  BODIES_AT_CAPACITY: "QUEUE_FULL",
+  STORE_UNAVAILABLE: "UNAVAILABLE",
+  CHAIN_UNAVAILABLE: "UNAVAILABLE",
+  SHUTTING_DOWN: "UNAVAILABLE",
+  INTERNAL_ERROR: "UNAVAILABLE",
+  NO_SUCH_PATH: "NOT_FOUND",
+  NO_SUCH_METHOD: "NOT_FOUND",
+  NO_SUCH_SUBMISSION: "NOT_FOUND",
+} as const satisfies ReasonCodes;
+
+/** The HTTP status of these reasons, where it is not the one of their code (D21). */
+export const REQUEST_STATUSES = {
+  REQUEST_TOO_SLOW: 408,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  // The specification of the header asks for it (draft-ietf-httpapi-idempotency-key-header).
+  IDEMPOTENCY_KEY_REUSED: 422,
+  UPGRADE_REQUIRED: 426,
+  HEAD_TOO_LARGE: 431,
+  NO_SUCH_METHOD: 405,
+  INTERNAL_ERROR: 500,
+} as const satisfies StatusesOf<typeof REQUEST>;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof REQUEST> => ({
+    title: "The request was refused as a whole",
+    notes: {
+      MALFORMED_HTTP: {
+        where: ["http"],
+        cause: "The bytes are not well-formed HTTP, or there is no `Host`.",
+        remedy: "Use an HTTP client. If you do, look for a proxy that changes the request.",
+        retry: "corrected",
+      },
+      HEAD_TOO_LARGE: {
+        where: ["http"],
+        cause: "The header fields together are larger than 16 KiB.",
+        remedy: "Send fewer or shorter header fields.",
+        retry: "corrected",
+      },
+      REQUEST_TOO_SLOW: {
+        where: ["http"],
+        cause:
+          "The request did not arrive in time: its head within 10 seconds and all of it within 60, unless the operator sets other limits.",
+        remedy: "Send smaller batches, or use a faster network.",
+        retry: "now",
+      },
+      MALFORMED_JSON: {
+        where: ["http", "frame"],
+        cause: "The body or frame is not JSON.",
+        remedy: "Send JSON.",
+        retry: "corrected",
+      },
+      MALFORMED_BODY: {
+        where: ["http", "frame"],
+        cause: "The body or frame is JSON, but not of the expected form.",
+        remedy: 'Correct what the message names. A submit is `{"transactions": ["0x…"]}`.',
+        retry: "corrected",
+      },
+      MALFORMED_QUERY: {
+        where: ["http", "frame"],
+        cause:
+          "A parameter has an invalid value, such as a `wait` that is neither `broadcast` nor `included`, or a list of submissions does not know the parameter.",
+        remedy: "Use a value that the message names, or leave the parameter out.",
+        retry: "corrected",
+      },
+      EMPTY_BATCH: {
+        where: ["http", "frame"],
+        cause: "`transactions` is empty.",
+        remedy: "Send at least one transaction.",
+        retry: "corrected",
+      },
+      UNSUPPORTED_MEDIA_TYPE: {
+        where: ["http"],
+        cause: "The content type is not JSON, or the body is compressed.",
+        remedy: "Send `Content-Type: application/json` and uncompressed JSON.",
+        retry: "corrected",
+      },
+      BODY_TOO_LARGE: {
+        where: ["http"],
+        cause: "The body has more bytes than the service accepts.",
+        remedy: "Send smaller batches.",
+        retry: "corrected",
+      },
+      UPGRADE_REQUIRED: {
+        where: ["http"],
+        cause: "The GET of the WebSocket's path is not a WebSocket handshake.",
+        remedy: "Use a WebSocket client, or POST. A proxy in between must forward upgrades.",
+        retry: "corrected",
+      },
+      DUPLICATE_REQUEST_ID: {
+        where: ["frame"],
+        cause: "A request with the same `id` is in flight on this WebSocket.",
+        remedy: "Give each request an `id` of its own.",
+        retry: "corrected",
+      },
+      INVALID_IDEMPOTENCY_KEY: {
+        where: ["http"],
+        cause:
+          "The header `Idempotency-Key` is empty or too long, or has a space or another character that is not visible ASCII.",
+        remedy: "Use 1 to 255 visible ASCII characters, such as a UUID.",
+        retry: "corrected",
+      },
+      IDEMPOTENCY_KEY_REUSED: {
+        where: ["http"],
+        cause: "This API key has sent other transactions under this `Idempotency-Key` before.",
+        remedy:
+          "Give each request an `Idempotency-Key` of its own, and repeat it only with the same transactions.",
+        retry: "corrected",
+      },
+      BATCH_TOO_LARGE: {
+        where: ["http", "frame"],
+        cause: "The batch has more transactions than the service accepts at once.",
+        remedy: "Split the batch.",
+        retry: "corrected",
+      },
+      MISSING_KEY: {
+        where: ["http"],
+        cause: "The request has no `Authorization: Bearer` header.",
+        remedy: "Send the API key.",
+        retry: "corrected",
+      },
+      UNKNOWN_KEY: {
+        where: ["http"],
+        cause: "The service does not know the key, or its secret was replaced without an overlap.",
+        remedy: "Check the key and the network.",
+        retry: "corrected",
+      },
+      KEY_EXPIRED: {
+        where: ["http"],
+        cause: "The key has expired, or the overlap in which its old secret was valid is over.",
+        remedy: "Use the new secret, or ask the operator for another key.",
+        retry: "corrected",
+      },
+      KEY_DISABLED: {
+        where: ["http"],
+        cause:
+          "The operator has disabled the key for now, or this version of the service does not understand the key's settings.",
+        remedy: "Ask the operator.",
+        retry: "later",
+      },
+      KEY_REVOKED: {
+        where: ["http"],
+        cause: "The key was revoked for good.",
+        remedy: "Ask the operator for another key.",
+        retry: "corrected",
+      },
+      RATE_EXCEEDED: {
+        where: ["http", "frame"],
+        cause: "The key sends more transactions a second than it may.",
+        remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
+        retry: "later",
+      },
+      QUEUE_AT_CAPACITY: {
+        where: ["http", "frame"],
+        cause: "The service's queue is full.",
+        remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
+        retry: "later",
+      },
+      KEY_SHARE_EXHAUSTED: {
+        where: ["http", "frame"],
+        cause: "This key's share of the queue is full.",
+        remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
+        retry: "later",
+      },
+      CONNECTION_FULL: {
+        where: ["frame"],
+        cause: "This WebSocket has as many requests in flight as it may.",
+        remedy: "Send the next request when one is done, or send larger batches.",
+        retry: "later",
+      },
+      SOCKETS_AT_CAPACITY: {
+        where: ["http"],
+        cause: "The service has as many WebSockets open as it may, in all or for this key.",
+        remedy: "Send more requests over the open ones, or use POST.",
+        retry: "later",
+      },
+      BODIES_AT_CAPACITY: {
+        where: ["http"],
+        cause: "The service holds as many bytes of bodies and frames as it may, in all or for this key.",
+        remedy: "Send smaller batches, or fewer of them at once.",
+        retry: "later",
+      },
+      STORE_UNAVAILABLE: {
+        where: ["http", "frame"],
+        cause: "The service's database does not answer. Whether anything was accepted is not known.",
+        remedy: "Try again later.",
+        retry: "later",
+      },
+      CHAIN_UNAVAILABLE: {
+        where: ["http", "frame"],
+        cause: "The service cannot reach the chain; nothing was accepted.",
+        remedy: "Try again later.",
+        retry: "later",
+      },
+      SHUTTING_DOWN: {
+        where: ["http", "frame"],
+        cause: "The service is shutting down; nothing was accepted.",
+        remedy: "Try again later, or send the request to another replica.",
+        retry: "later",
+      },
+      INTERNAL_ERROR: {
+        where: ["http", "frame"],
+        cause: "The service has a fault.",
+        remedy: "Report it. Sending the same transaction again does no harm (D18).",
+        retry: "later",
+      },
+      NO_SUCH_PATH: {
+        where: ["http"],
+        cause: "The path does not exist.",
+        remedy: "Check the URL.",
+        retry: "corrected",
+      },
+      NO_SUCH_METHOD: {
+        where: ["http"],
+        cause: "The path does not take this method.",
+        remedy: "Check the method.",
+        retry: "corrected",
+      },
+      NO_SUCH_SUBMISSION: {
+        where: ["http"],
+        cause: "This key has no submission with this `id`.",
+        remedy: "Check the `id`.",
+        retry: "corrected",
+      },
+    },
+  }),
+);

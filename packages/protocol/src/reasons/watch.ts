@@ -1,0 +1,21 @@
+import { define } from "../define.js";
+import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+
+/** The reason for which a `watch` has no submission to follow (D23). */
+export const WATCH = {
+  UNKNOWN_SUBMISSION: "INVALID_REQUEST",
+} as const satisfies ReasonCodes;
+
+export default /* @__PURE__ */ define(
+  (): ReasonGroup<typeof WATCH> => ({
+    title: "The submission cannot be watched",
+    notes: {
+      UNKNOWN_SUBMISSION: {
+        where: ["line"],
+        cause: "This key has no submission with this `id`.",
+        remedy: "Check the `id`, or send the transaction again, which does no harm (D18).",
+        retry: "corrected",
+      },
+    },
+  }),
+);

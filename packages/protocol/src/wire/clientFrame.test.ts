@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { ProtocolError } from "../protocolError.js";
+import { type ClientFrame, encodeClientFrame, readClientFrame } from "./clientFrame.js";
+
+describe("a frame of the client", () => {
+  it.each<ClientFrame>([
+    { id: 1, transactions: ["0x", "0x02"] },
+    { id: "a", transactions: ["0x"], wait: "included" },
+    { id: "", watch: ["b"], wait: "broadcast" },
+    { id: 0.5, watch: [] },
+  ])("reads back: %j", (frame) => {
+    const received = readClientFrame(encodeClientFrame(frame));
+    expect(received.request).toBe(frame.id);
+    expect(received.parse(2)).toEqual(frame);
+  });
+
+  it("keeps its name when it is refused", () => {
+    const received = readClientFrame('{"id":"a","transactions":["0x","0x","0x"]}');
+    expect(received.request).toBe("a");
+    expect(() => received.parse(2)).toThrow(ProtocolError);
+  });
+});

@@ -1,0 +1,162 @@
+import { describeValue } from "../describeValue.js";
+import { ProtocolError } from "../protocolError.js";
+import { assertFewValues } from "./jsonValueLimit.js";
+import { isRequestId, MAX_REQUEST_ID_LENGTH, REQUEST_ID_SCHEMA, type RequestId } from "./requestId.js";
+import { ID_SAMPLE, SIGNED_SAMPLE } from "./samples.js";
+import { defineNamedSchemas, defineSchema } from "./schema.js";
+import { parseSubmitRequest, TRANSACTIONS_SCHEMA } from "./submitRequest.js";
+import { parseWait, WAIT_SCHEMA, type Wait } from "./wait.js";
+
+/** A frame that submits signed InnerTxs, as 0x-prefixed hex (D23). */
+export interface SubmitFrame {
+  readonly id: RequestId;
+  readonly transactions: readonly string[];
+  readonly wait?: Wait;
+}
+
+/** A frame that asks for the result lines of earlier submissions, by their ids (D23). */
+export interface WatchFrame {
+  readonly id: RequestId;
+  readonly watch: readonly string[];
+  readonly wait?: Wait;
+}
+
+export type ClientFrame = SubmitFrame | WatchFrame;
+
+/**
+ * Writes a frame as JSON text.
+ * @example
+ * ```ts
+ * webSocket.send(encodeClientFrame({ id: 1, transactions: [signedTransaction], wait: "included" }));
+ * ```
+ */
+export function encodeClientFrame(frame: ClientFrame): string {
+  return JSON.stringify(frame);
+}
+
+/** A client's frame of which only the id has been read. */
+export interface ReceivedFrame {
+  /** The id of the request, or null if the frame has none. */
+  readonly request: RequestId | null;
+  /**
+   * Reads the rest of the frame.
+   * @param maxBatchSize the most transactions, or ids to watch, in one request (D22).
+   * @throws {@link ProtocolError} if the request is refused as a whole.
+   */
+  parse(maxBatchSize: number): ClientFrame;
+}
+
+/**
+ * Reads a client's frame in two steps, because the refusal of an invalid frame must name its request. Never throws.
+ * @example
+ * ```ts
+ * const { request, parse } = readClientFrame(text);
+ * try {
+ *   const frame = parse(100);
+ * } catch (error) {
+ *   if (error instanceof ProtocolError) webSocket.send(encodeErrorFrame(request, error));
+ * }
+ * ```
+ */
+export function readClientFrame(text: string): ReceivedFrame {
+  let frame: unknown;
+  try {
+    assertFewValues(text);
+    frame = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof ProtocolError) return refused("MALFORMED_BODY", error.message);
+    return refused("MALFORMED_JSON", "the frame is not JSON");
+  }
+  if (typeof frame !== "object" || frame === null || Array.isArray(frame)) {
+    return refused(
+      "MALFORMED_BODY",
+      'the frame is not a JSON object of the form {"id": 1, "transactions": [ … ]}',
+    );
+  }
+  const id = ownMember(frame, "id");
+  if (!isRequestId(id)) {
+    const rule = `a finite number or a text of at most ${MAX_REQUEST_ID_LENGTH} characters`;
+    return refused("MALFORMED_BODY", `\`id\` is ${describeValue(id)}; it must be ${rule}`);
+  }
+  return { request: id, parse: (maxBatchSize) => parseClientFrame(id, frame, maxBatchSize) };
+}
+
+function refused(reason: "MALFORMED_JSON" | "MALFORMED_BODY", message: string): ReceivedFrame {
+  return {
+    request: null,
+    parse() {
+      throw new ProtocolError(reason, message);
+    },
+  };
+}
+
+function parseClientFrame(id: RequestId, frame: object, maxBatchSize: number): ClientFrame {
+  const watch = ownMember(frame, "watch");
+  const wait = ownMember(frame, "wait");
+  const waitMember = wait === undefined ? {} : { wait: parseWait(wait) };
+  if (watch === undefined) return { id, ...parseSubmitRequest(frame, maxBatchSize), ...waitMember };
+  if (ownMember(frame, "transactions") !== undefined) {
+    throw new ProtocolError("MALFORMED_BODY", "the frame has both `transactions` and `watch`");
+  }
+  return { id, watch: parseWatch(watch, maxBatchSize), ...waitMember };
+}
+
+/** Reads the ids to watch. The list may be empty: such a request is a sign of life and is done at once. */
+function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
+  if (!Array.isArray(watch)) {
+    throw new ProtocolError("MALFORMED_BODY", `\`watch\` is ${describeValue(watch)}, not an array`);
+  }
+  if (watch.length > maxBatchSize) {
+    const message = `\`watch\` has ${watch.length} ids; at most ${maxBatchSize} are accepted at once`;
+    throw new ProtocolError("BATCH_TOO_LARGE", message, { ids: watch.length, maxBatchSize });
+  }
+  const invalid = watch.findIndex((element) => typeof element !== "string");
+  if (invalid >= 0) {
+    const message = `watch[${invalid}] is ${describeValue(watch[invalid])}, not a string`;
+    throw new ProtocolError("MALFORMED_BODY", message, { index: invalid });
+  }
+  return watch;
+}
+
+function ownMember(object: object, name: string): unknown {
+  return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
+}
+
+export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+  type: "object",
+  description: "Client to service: submit these transactions (D23).",
+  properties: { id: REQUEST_ID_SCHEMA, transactions: TRANSACTIONS_SCHEMA, wait: WAIT_SCHEMA },
+  required: ["id", "transactions"],
+}));
+
+export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+  type: "object",
+  description: "Client to service: send the result lines of these earlier submissions (D23).",
+  properties: {
+    id: REQUEST_ID_SCHEMA,
+    watch: {
+      type: "array",
+      items: { type: "string" },
+      description: "The ids of submissions. An empty list is done at once, as a sign of life.",
+    },
+    wait: WAIT_SCHEMA,
+  },
+  required: ["id", "watch"],
+}));
+
+const readFrame = (value: unknown): ClientFrame => readClientFrame(JSON.stringify(value)).parse(100);
+
+export default /* @__PURE__ */ defineNamedSchemas(() => ({
+  SubmitFrame: {
+    schema: SUBMIT_FRAME_SCHEMA,
+    examples: [{ id: 1, transactions: [SIGNED_SAMPLE], wait: "included" }],
+    read: readFrame,
+    write: encodeClientFrame,
+  },
+  WatchFrame: {
+    schema: WATCH_FRAME_SCHEMA,
+    examples: [{ id: "again", watch: [ID_SAMPLE], wait: "included" }],
+    read: readFrame,
+    write: encodeClientFrame,
+  },
+}));

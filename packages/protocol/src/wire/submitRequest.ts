@@ -1,0 +1,80 @@
+import { describeValue } from "../describeValue.js";
+import { ProtocolError } from "../protocolError.js";
+import { SIGNED_SAMPLE } from "./samples.js";
+import { defineNamedSchemas, defineSchema } from "./schema.js";
+
+/** The body of `POST /v1/submit` and `POST /v1/check`: signed InnerTxs as 0x-prefixed hex. */
+export interface SubmitRequest {
+  readonly transactions: readonly string[];
+}
+
+/**
+ * Reads the body of a submit or check request. The content of each string is left to the string's own result line
+ * (D21).
+ * @param maxBatchSize the most transactions in one request (D22).
+ * @throws {@link ProtocolError} `MALFORMED_BODY`, `EMPTY_BATCH` or `BATCH_TOO_LARGE`.
+ * @example
+ * ```ts
+ * const { transactions } = parseSubmitRequest(JSON.parse('{"transactions":["0x…"]}'), 100);
+ * ```
+ */
+export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitRequest {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new ProtocolError(
+      "MALFORMED_BODY",
+      'the body is not a JSON object of the form {"transactions": ["0x…"]}',
+    );
+  }
+  const transactions: unknown = Object.hasOwn(body, "transactions")
+    ? (body as { transactions: unknown }).transactions
+    : undefined;
+  if (transactions === undefined) {
+    throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
+  }
+  if (!Array.isArray(transactions)) {
+    throw new ProtocolError(
+      "MALFORMED_BODY",
+      `\`transactions\` is ${describeValue(transactions)}, not an array`,
+    );
+  }
+  if (transactions.length === 0) throw new ProtocolError("EMPTY_BATCH", "`transactions` is empty");
+  if (transactions.length > maxBatchSize) {
+    throw new ProtocolError(
+      "BATCH_TOO_LARGE",
+      `the batch has ${transactions.length} transactions; at most ${maxBatchSize} are accepted at once`,
+      { transactions: transactions.length, maxBatchSize },
+    );
+  }
+  const invalid = transactions.findIndex((element) => typeof element !== "string");
+  if (invalid >= 0) {
+    throw new ProtocolError(
+      "MALFORMED_BODY",
+      `transactions[${invalid}] is ${describeValue(transactions[invalid])}, not a string`,
+      { index: invalid },
+    );
+  }
+  return { transactions };
+}
+
+export const TRANSACTIONS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+  type: "array",
+  items: { type: "string" },
+  minItems: 1,
+  description:
+    "Signed InnerTxs, each as 0x-prefixed hex. An invalid string fails in its own line; the others go on.",
+}));
+
+export const SUBMIT_REQUEST_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+  type: "object",
+  description: "A batch of signed InnerTxs, at most 100 by default (D22).",
+  properties: { transactions: TRANSACTIONS_SCHEMA },
+  required: ["transactions"],
+}));
+
+export default /* @__PURE__ */ defineNamedSchemas(() => ({
+  SubmitRequest: {
+    schema: SUBMIT_REQUEST_SCHEMA,
+    examples: [{ transactions: [SIGNED_SAMPLE] }],
+    read: (value) => parseSubmitRequest(value, 100),
+  },
+}));
