@@ -1,10 +1,10 @@
-/** What an operator proves itself with, and the name that the audit has for it. */
+/** The secret of one operator, with the name that the audit records. */
 export interface AdminToken {
   readonly name: string;
   readonly token: string;
 }
 
-/** What is wrong with the tokens; none of it repeats one. */
+/** @returns one sentence for each problem of the tokens. No sentence repeats a token. */
 export function adminTokenProblems(tokens: readonly AdminToken[]): string[] {
   const problems = tokens.flatMap(({ name, token }, i) => [
     ...(/^[\w.@-]{1,64}$/.test(name) ? [] : [`adminTokens[${i}] has no name of 1 to 64 letters and digits`]),

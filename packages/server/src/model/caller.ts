@@ -1,37 +1,37 @@
 import { type AllowedTarget, compilePolicy, type Policy } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "./options.js";
 
-/** Who calls: an API key, and what it may do (D22, D25). Everything is resolved: what the key does not set is the service's. */
+/** An API key with its limits and rights (D22, D25). The service's limits stand in for those that the key does not set. */
 export interface Caller {
-  /** Names the API key without giving it away. */
+  /** Names the API key without revealing it. */
   readonly keyId: string;
   readonly limits: KeyLimits;
-  /** Narrows what the waivers may send (D25); undefined: no own scope. */
+  /** The key's own scope, which narrows the waivers' policies (D25). Undefined: no scope of its own. */
   readonly allowedTargets: readonly AllowedTarget[] | undefined;
-  /** Per day (UTC, by the database's clock); undefined: none. */
+  /** The caps of each day (UTC, by the database's clock). Undefined: none. */
   readonly caps: KeyCaps | undefined;
 }
 
-/** What one key may ask for at once and over time (D22). */
+/** The limits of one key (D22). */
 export interface KeyLimits {
-  /** Transactions a second, and how many at once after a pause. */
+  /** Transactions a second. `rateBurst` may be sent at once after a pause. */
   readonly ratePerSecond: number;
   readonly rateBurst: number;
   /** The share of the queue that the key may hold: above 0, at most 1. */
   readonly queueShare: number;
   readonly maxBatchSize: number;
-  /** Of a body or frame; undefined: the service's limit alone, which no key can exceed. */
+  /** The size of a body or frame. Undefined: only the service's limit, which no key can exceed. */
   readonly maxBodyBytes: number | undefined;
-  /** In gas, of one InnerTx (D3). */
+  /** The gas limit of one InnerTx (D3). */
   readonly maxGasLimit: bigint;
-  /** In bytes of calldata, of one InnerTx (D3). */
+  /** The calldata of one InnerTx, in bytes (D3). */
   readonly maxDataLength: number;
 }
 
 /** The part of a key's limits that a token bucket needs: the refill rate and the size of the bucket. */
 export type RateLimits = Pick<KeyLimits, "ratePerSecond" | "rateBurst">;
 
-/** What a key, and each sender under it, may use in a day (D25); undefined: as much as the limits let through. */
+/** The daily caps of a key, and of each sender under it (D25). Undefined members are not capped. */
 export interface KeyCaps {
   readonly transactions?: number;
   /** In gas. */
@@ -40,7 +40,7 @@ export interface KeyCaps {
   readonly senderGas?: bigint;
 }
 
-/** What a key may do that sets no limit of its own. */
+/** @returns the service's limits, for keys without limits of their own. */
 export function limitsOfService(options: ResolvedOptions): KeyLimits {
   const { ratePerSecond, rateBurst, keyQueueShare, maxBatchSize, maxGasLimit, maxDataLength } = options;
   return {
@@ -56,7 +56,7 @@ export function limitsOfService(options: ResolvedOptions): KeyLimits {
 
 const compiled = new WeakMap<readonly AllowedTarget[], Policy>();
 
-/** The key's own scope (D25), compiled once; undefined if it has none. */
+/** @returns the key's own scope (D25), compiled once; undefined if it has none. */
 export function scopeOf({ allowedTargets }: Pick<Caller, "allowedTargets">): Policy | undefined {
   if (allowedTargets === undefined) return undefined;
   const known = compiled.get(allowedTargets) ?? compilePolicy(allowedTargets);

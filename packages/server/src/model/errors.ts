@@ -1,4 +1,4 @@
-/** The options are wrong: every problem, one sentence each. */
+/** The options are invalid. `problems` has one sentence for each problem. */
 export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
   readonly problems: readonly string[];
@@ -9,7 +9,7 @@ export class InvalidOptionsError extends Error {
   }
 }
 
-/** The service cannot start or go on; the message is one sentence for a person. */
+/** The service cannot start or go on. The message is one sentence for a person. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

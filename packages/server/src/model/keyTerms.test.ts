@@ -26,8 +26,8 @@ function refusal(run: () => unknown): ProtocolError {
   throw new Error("it was taken");
 }
 
-describe("what is set for a key", () => {
-  it("goes from JSON to values and back without a change", () => {
+describe("the terms of a key", () => {
+  it("convert from JSON and back without a change", () => {
     const terms = parseTerms(ALL);
     expect(terms.limits.maxGasLimit).toBe(300_000n);
     expect(terms.caps.gas).toBe(99_999_999_999n);
@@ -36,7 +36,7 @@ describe("what is set for a key", () => {
     expect(termsToJson(parseTerms({}))).toEqual({});
   });
 
-  it("tells no scope from one that permits nothing", () => {
+  it("tell no scope apart from a scope that permits nothing", () => {
     expect(parseTerms({}).allowedTargets).toBeUndefined();
     expect(parseTerms({ allowedTargets: [] }).allowedTargets).toEqual([]);
     expect(termsToJson(parseTerms({ allowedTargets: [] }))).toEqual({ allowedTargets: [] });
@@ -65,17 +65,17 @@ describe("what is set for a key", () => {
     expect(error.message).toContain(message);
   });
 
-  it("names every problem at once", () => {
+  it("are refused with every problem at once", () => {
     const error = refusal(() => parseTerms({ limits: { rateBurst: 0 }, caps: { gas: null }, more: 1 }));
     for (const name of ["limits.rateBurst", "caps.gas", "more"]) expect(error.message).toContain(name);
   });
 });
 
-describe("a change of it", () => {
+describe("a change of terms", () => {
   const before: KeyTerms = parseTerms(ALL);
   const after = (change: unknown) => termsToJson(changeTerms(before, change));
 
-  it("leaves alone what it does not name", () => {
+  it("keeps the members that it does not name", () => {
     expect(after({})).toEqual(ALL);
     expect(after({ limits: { ratePerSecond: 7 }, caps: { gas: 1 } })).toEqual({
       ...ALL,
@@ -84,16 +84,19 @@ describe("a change of it", () => {
     });
   });
 
-  it("unsets with null: a value, a group, the scope", () => {
+  it("unsets a value, a group or the scope with null", () => {
     const { maxGasLimit: _, ...limits } = ALL.limits;
     expect(after({ limits: { maxGasLimit: null }, caps: null, allowedTargets: null })).toEqual({ limits });
   });
 
-  it("replaces the scope whole", () => {
+  it("replaces the whole scope", () => {
     expect(after({ allowedTargets: [{ address: "*" }] }).allowedTargets).toEqual([{ address: "*" }]);
   });
 
-  it.each([[{ limits: { rateBurst: 10 } }], [{ limits: [] }], [{ label: 1 }]])("refuses %j", (change) => {
-    expect(refusal(() => changeTerms(before, change)).reason).toBe("INVALID_KEY_TERMS");
-  });
+  it.each([[{ limits: { rateBurst: 10 } }], [{ limits: [] }], [{ label: 1 }]])(
+    "is refused as %j",
+    (change) => {
+      expect(refusal(() => changeTerms(before, change)).reason).toBe("INVALID_KEY_TERMS");
+    },
+  );
 });

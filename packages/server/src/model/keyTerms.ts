@@ -9,28 +9,28 @@ import {
 } from "@gas-waiver/protocol";
 import type { KeyCaps, KeyLimits } from "./caller.js";
 
-/** What is set for one key (D25); what is not set is the service's. */
+/** The limits, scope and caps that are set for one key (D25). The service's values stand in for the rest. */
 export interface KeyTerms {
   readonly limits: Partial<KeyLimits>;
-  /** Undefined: no own scope. An empty list permits nothing (D4). */
+  /** Undefined: no scope of its own. An empty list permits nothing (D4). */
   readonly allowedTargets: readonly AllowedTarget[] | undefined;
   readonly caps: KeyCaps;
 }
 
-/** What holds for a key where what is set for it is not understood. */
+/** The terms of a key whose stored terms this version does not understand. */
 export const PERMITS_NOTHING: KeyTerms = { limits: {}, allowedTargets: [], caps: {} };
 
-/** The same as JSON: in the store, in the admin API, on the command line. Gas is decimal text. */
+/** Key terms as JSON, in the store, the admin API and on the command line. Gas is decimal text. */
 export interface KeyTermsJson {
   readonly limits?: { readonly [K in keyof KeyLimits]?: number | string };
   readonly allowedTargets?: readonly AllowedTargetJson[];
   readonly caps?: { readonly [K in keyof KeyCaps]?: number | string };
 }
 
-/** Says what is wrong with a value: "is 0, not a whole number …". */
-type Read<T> = (value: unknown) => T;
+/** Reads a value. @throws {@link UnfitError} such as "is 0, not a whole number from 1 to 10". */
+type Reader<T> = (value: unknown) => T;
 
-const LIMITS: { readonly [K in keyof KeyLimits]-?: Read<NonNullable<KeyLimits[K]>> } = {
+const LIMITS: { readonly [K in keyof KeyLimits]-?: Reader<NonNullable<KeyLimits[K]>> } = {
   ratePerSecond: wholeNumber(1, 1_000_000),
   rateBurst: wholeNumber(1, 1_000_000),
   queueShare: share,
@@ -40,7 +40,7 @@ const LIMITS: { readonly [K in keyof KeyLimits]-?: Read<NonNullable<KeyLimits[K]
   maxDataLength: wholeNumber(0, 2 ** 31),
 };
 
-const CAPS: { readonly [K in keyof KeyCaps]-?: Read<NonNullable<KeyCaps[K]>> } = {
+const CAPS: { readonly [K in keyof KeyCaps]-?: Reader<NonNullable<KeyCaps[K]>> } = {
   transactions: wholeNumber(0, Number.MAX_SAFE_INTEGER),
   gas: gas(0n),
   senderTransactions: wholeNumber(0, Number.MAX_SAFE_INTEGER),
@@ -48,7 +48,7 @@ const CAPS: { readonly [K in keyof KeyCaps]-?: Read<NonNullable<KeyCaps[K]>> } =
 };
 
 /**
- * Reads what is set for a key.
+ * Reads the terms of a key.
  * @throws {@link ProtocolError} `INVALID_KEY_TERMS` with every problem.
  */
 export function parseTerms(input: unknown): KeyTerms {
@@ -70,14 +70,14 @@ export function parseTerms(input: unknown): KeyTerms {
 
 export function termsToJson({ limits, allowedTargets, caps }: KeyTerms): KeyTermsJson {
   return {
-    ...(Object.keys(limits).length > 0 && { limits: textual(limits) }),
+    ...(Object.keys(limits).length > 0 && { limits: withGasAsText(limits) }),
     ...(allowedTargets && { allowedTargets: allowedTargetsToJson(allowedTargets) }),
-    ...(Object.keys(caps).length > 0 && { caps: textual(caps) }),
+    ...(Object.keys(caps).length > 0 && { caps: withGasAsText(caps) }),
   };
 }
 
 /**
- * The terms with a change: what the change names is set, or with `null` is no longer set; the rest stays.
+ * Applies a change to terms: sets the members that the change names, unsets those that are `null`, and keeps the rest.
  * @throws {@link ProtocolError} `INVALID_KEY_TERMS`.
  */
 export function changeTerms(before: KeyTerms, change: unknown): KeyTerms {
@@ -115,7 +115,7 @@ function objectOf(name: string, value: unknown, problems: string[]): Record<stri
 
 function readAll(
   group: string,
-  readers: Readonly<Record<string, Read<unknown>>>,
+  readers: Readonly<Record<string, Reader<unknown>>>,
   input: unknown,
   problems: string[],
 ): object {
@@ -144,13 +144,13 @@ function readTargets(input: unknown, problems: string[]): readonly AllowedTarget
   }
 }
 
-function textual(values: object): Record<string, number | string> {
+function withGasAsText(values: object): Record<string, number | string> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === "bigint" ? `${value}` : value]),
   );
 }
 
-function wholeNumber(least: number, most: number): Read<number> {
+function wholeNumber(least: number, most: number): Reader<number> {
   return (value) => {
     if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
       return value as number;
@@ -165,7 +165,7 @@ function share(value: unknown): number {
 }
 
 /** Gas, as a whole number or decimal text; the store keeps sums of it as bigint. */
-function gas(least: bigint): Read<bigint> {
+function gas(least: bigint): Reader<bigint> {
   return (value) => {
     const isNumber = Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,18}$/.test(value));
     const amount = isNumber ? BigInt(value as number | string) : -1n;
@@ -174,7 +174,7 @@ function gas(least: bigint): Read<bigint> {
   };
 }
 
-/** Says what a value is, where it is not what it must be. */
+/** A value does not fit. The message follows the member's name. */
 class UnfitError extends Error {
   override readonly name = "UnfitError";
 }

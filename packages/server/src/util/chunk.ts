@@ -1,6 +1,6 @@
-/** A list in parts of at most so many, in its order; no part of nothing. */
-export function chunk<T>(list: readonly T[], most: number): (readonly T[])[] {
+/** Splits a list into parts of at most `size` items, in order. An empty list has no parts. */
+export function chunk<T>(list: readonly T[], size: number): (readonly T[])[] {
   const parts: (readonly T[])[] = [];
-  for (let at = 0; at < list.length; at += most) parts.push(list.slice(at, at + most));
+  for (let start = 0; start < list.length; start += size) parts.push(list.slice(start, start + size));
   return parts;
 }

@@ -1,11 +1,11 @@
 /**
- * Lets so many works run at once, and the others wait for their turn: those of one party in the order in which they
- * came, and the parties in turn.
+ * Bounds the number of works that run at the same time. The others wait: the works of one party in the order in which
+ * they came, and the parties in turn.
  */
 export interface FairSemaphore {
   /**
-   * @param party whose work it is.
-   * @throws {@link TooManyWaitingError} at once, if as many wait as may.
+   * @param party the owner of the work.
+   * @throws {@link TooManyWaitingError} at once, if there is no room to wait.
    */
   run<T>(work: () => Promise<T>, party?: string): Promise<T>;
 }
@@ -14,46 +14,50 @@ export class TooManyWaitingError extends Error {
   override readonly name = "TooManyWaitingError";
 }
 
-/** @param mostOfOne of `mostWaiting`, how many may wait of one party. */
+/**
+ * @param maxRunning works at the same time.
+ * @param maxWaiting works of all parties.
+ * @param maxWaitingOfParty works of one party, of `maxWaiting`.
+ */
 export function createFairSemaphore(
-  atOnce: number,
-  mostWaiting: number,
-  mostOfOne = mostWaiting,
+  maxRunning: number,
+  maxWaiting: number,
+  maxWaitingOfParty = maxWaiting,
 ): FairSemaphore {
-  /** Of the parties in the order of their turns. */
-  const waiting = new Map<string, (() => void)[]>();
+  /** The waiting works of each party. The party that is next comes first. */
+  const queues = new Map<string, (() => void)[]>();
   let running = 0;
-  let length = 0;
+  let waiting = 0;
   const wait = (party: string) => {
-    const own = waiting.get(party) ?? [];
-    if (own.length >= mostOfOne)
-      throw new TooManyWaitingError(`${own.length} of the same party wait already`);
-    if (length >= mostWaiting) throw new TooManyWaitingError(`${length} wait already`);
-    length++;
-    waiting.set(party, own);
-    return new Promise<void>((resolve) => own.push(resolve));
+    const queue = queues.get(party) ?? [];
+    if (queue.length >= maxWaitingOfParty)
+      throw new TooManyWaitingError(`${queue.length} of the same party wait already`);
+    if (waiting >= maxWaiting) throw new TooManyWaitingError(`${waiting} wait already`);
+    waiting++;
+    queues.set(party, queue);
+    return new Promise<void>((resolve) => queue.push(resolve));
   };
-  const next = () => {
-    const [first] = waiting;
+  const takeNext = () => {
+    const [first] = queues;
     if (first === undefined) return undefined;
-    const [party, own] = first;
-    waiting.delete(party);
-    const begin = own.shift();
-    // The others have their turns first.
-    if (own.length > 0) waiting.set(party, own);
-    length--;
-    return begin;
+    const [party, queue] = first;
+    queues.delete(party);
+    const start = queue.shift();
+    // Puts the party behind all others.
+    if (queue.length > 0) queues.set(party, queue);
+    waiting--;
+    return start;
   };
   return {
     async run(work, party = "") {
-      if (running < atOnce) running++;
+      if (running < maxRunning) running++;
       else await wait(party);
       try {
         return await work();
       } finally {
-        // A turn passes on; nobody can take it in between.
-        const begin = next();
-        if (begin) begin();
+        // Passes its place on directly, so that no later work gets in between.
+        const start = takeNext();
+        if (start) start();
         else running--;
       }
     },

@@ -1,21 +1,21 @@
-/** A rest between two looks that ends early when there is news, or for good. */
+/** A pause between two rounds of a loop, which can be cut short. */
 export interface WakeableTimer {
-  /** Resolves after `ms`; if `wakeable`, at once when there is or comes news. */
+  /** Resolves after `ms`. If `wakeable`, it resolves at once when `wake` was or is called. */
   rest(ms: number, wakeable: boolean): Promise<void>;
-  /** There is news. */
+  /** Ends a wakeable rest: the present one, or the next one if there is none. */
   wake(): void;
-  /** Ends this rest and all later ones. */
+  /** Ends the present rest and all later ones at once. */
   end(): void;
 }
 
 export function createWakeableTimer(): WakeableTimer {
   let wakeUp: (() => void) | undefined;
-  let news = false;
-  let ended = false;
+  let isWoken = false;
+  let isEnded = false;
   return {
     rest(ms, wakeable) {
-      if (ended || (news && wakeable)) {
-        news = false;
+      if (isEnded || (isWoken && wakeable)) {
+        isWoken = false;
         return Promise.resolve();
       }
       return new Promise((resolve) => {
@@ -26,18 +26,18 @@ export function createWakeableTimer(): WakeableTimer {
         };
         const timer = setTimeout(done, ms);
         wakeUp = () => {
-          if (!wakeable && !ended) return;
-          news = false;
+          if (!wakeable && !isEnded) return;
+          isWoken = false;
           done();
         };
       });
     },
     wake() {
-      news = true;
+      isWoken = true;
       wakeUp?.();
     },
     end() {
-      ended = true;
+      isEnded = true;
       wakeUp?.();
     },
   };
