@@ -47,6 +47,9 @@ interface Source {
 /** docs/reference/client.md */
 export function clientPage(): string {
   const points = ENTRY_POINTS.map((point) => ({ ...point, found: declarationsOf(sourceOf(point.module)) }));
+  for (const { module, found } of points) {
+    if (!found.some(({ kind }) => kind !== "type")) throw new Error(`${module} exports no function or class`);
+  }
   return page(
     "the doc comments in packages/client/src",
     "Client functions",
@@ -120,7 +123,7 @@ function declarationsOf(file: string): Declaration[] {
     if (node.type !== "ExportNamedDeclaration") return [];
     if (node.declaration) return declarationIn(source, node);
     const from: string = node.source?.value ?? "";
-    if (!from.startsWith(".//")) return [];
+    if (!from.startsWith("./")) return [];
     const other = join(dirname(file), from.replace(/\.js$/, ".ts"));
     const wanted = node.specifiers.map((specifier: Node) => specifier.local.name as string);
     return declarationsOf(other).filter(({ name }) => wanted.includes(name));
