@@ -14,7 +14,7 @@ import {
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
-import { DEFAULTS } from "../../../packages/server/src/model/options.js";
+import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
 import { code, page, table } from "./markdown.js";
 
 type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];

@@ -1,7 +1,7 @@
 import { type FastifyInstance, fastify } from "fastify";
+import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
-import { DEFAULTS } from "../model/options.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { PendingResponses } from "./body/pendingResponses.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";

@@ -4,7 +4,7 @@ import { applicantOf, laneIn } from "../../test/support/submissions.js";
 import { optionsFor } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { NodeClient } from "../chain/nodeClient.js";
-import { resolveOptions } from "../model/options.js";
+import { resolveOptions } from "../model/resolveOptions.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { readLaneSnapshot } from "../store/lanes/laneSnapshot.js";

@@ -1,32 +1,32 @@
 import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What an operator watches, in Prometheus' terms. Counters are of this replica; gauges of lanes are of the store. */
+/** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Submissions taken into the store. */
+  /** Counts accepted submissions. */
   accepted(count: number): void;
-  /** A line that was answered: `OK` or its error's code, and how long its request had waited. */
+  /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
   answered(code: LineCode | "OK", seconds: number): void;
-  /** A request that was refused whole, by reason. */
+  /** Counts a request that was refused as a whole, by reason. */
   refused(reason: string): void;
-  /** What the node's answers to sent wrappers meant. */
+  /** Counts an answer of the node to a sent wrapper, by its meaning. */
   sent(kind: SendVerdict["kind"]): void;
-  /** So many WebSockets are open. */
+  /** Sets the number of open WebSockets. */
   sockets(open: number): void;
-  /** A connection was closed at once, because there were as many as there may be. */
+  /** Counts a connection that was closed at once because of `maxConnections`. */
   dropped(): void;
-  /** Where the number of open connections comes from when it is asked for. */
+  /** Registers the function that counts the open connections at each scrape. */
   countConnections(count: () => Promise<number>): void;
 }
 
-/** One row of the lanes' gauges. */
+/** The values of one lane's gauges. */
 export interface LaneGauges {
   readonly waiver: string;
   readonly usable: boolean;
   readonly queued: number;
   readonly inFlight: number;
-  /** How long the oldest queued submission has waited, in ms. */
+  /** The age of the oldest queued submission, in ms. */
   readonly oldestMs: number;
 }
 
@@ -36,36 +36,36 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
   collectDefaultMetrics({ register: registry });
   const acceptedTotal = new Counter({
     name: "gas_waiver_accepted_total",
-    help: "Submissions taken into the store.",
+    help: "Accepted submissions.",
     registers,
   });
   const lineSeconds = new Histogram({
     name: "gas_waiver_line_seconds",
-    help: "From the request to its line, by the line's code (OK for success).",
+    help: "Time from the request to its result line, by the line's code (OK for success).",
     labelNames: ["code"],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
   const refusedTotal = new Counter({
     name: "gas_waiver_refused_requests_total",
-    help: "Requests refused whole, by reason.",
+    help: "Requests refused as a whole, by reason.",
     labelNames: ["reason"],
     registers,
   });
   const sentTotal = new Counter({
     name: "gas_waiver_node_answers_total",
-    help: "What the node's answers to sent wrappers meant.",
+    help: "The node's answers to sent wrappers, by their meaning.",
     labelNames: ["meaning"],
     registers,
   });
   const openSockets = new Gauge({
     name: "gas_waiver_open_sockets",
-    help: "WebSockets that are open.",
+    help: "Open WebSockets.",
     registers,
   });
   const droppedTotal = new Counter({
     name: "gas_waiver_dropped_connections_total",
-    help: "Connections closed at once, because there were as many as there may be.",
+    help: "Connections closed at once because of max-connections.",
     registers,
   });
   addLaneGauges(registers, lanes);
@@ -80,7 +80,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     countConnections(count) {
       new Gauge({
         name: "gas_waiver_open_connections",
-        help: "Connections of customers that are open, WebSockets among them.",
+        help: "Open connections of clients, WebSockets included.",
         registers,
         async collect() {
           this.set(await count());
@@ -91,8 +91,8 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
 }
 
 const LANE_GAUGES = [
-  ["gas_waiver_lane_usable", "1 if the lane takes work.", (lane: LaneGauges) => Number(lane.usable)],
-  ["gas_waiver_lane_queued", "Submissions that wait for a broadcast.", (lane: LaneGauges) => lane.queued],
+  ["gas_waiver_lane_usable", "1 if the lane takes new work.", (lane: LaneGauges) => Number(lane.usable)],
+  ["gas_waiver_lane_queued", "Queued submissions.", (lane: LaneGauges) => lane.queued],
   [
     "gas_waiver_lane_under_way",
     "Submissions that are signed or broadcast.",
@@ -100,7 +100,7 @@ const LANE_GAUGES = [
   ],
   [
     "gas_waiver_lane_oldest_seconds",
-    "How long the oldest queued submission has waited.",
+    "Age of the oldest queued submission.",
     (lane: LaneGauges) => lane.oldestMs / 1_000,
   ],
 ] as const;

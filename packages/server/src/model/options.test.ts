@@ -1,7 +1,9 @@
 import { privateKeyAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { DEFAULTS } from "./defaults.js";
 import { InvalidOptionsError } from "./errors.js";
-import { DEFAULTS, resolveOptions, type ServerOptions } from "./options.js";
+import type { ServerOptions } from "./options.js";
+import { resolveOptions } from "./resolveOptions.js";
 
 const GOOD: ServerOptions = {
   chainId: 2201,

@@ -1,291 +1,117 @@
-import {
-  type AllowedTarget,
-  bytesToHex,
-  DEFAULT_MAX_BATCH_SIZE,
-  DEFAULT_MAX_BODY_BYTES,
-  DEFAULT_MAX_DATA_LENGTH,
-  DEFAULT_MAX_GAS_LIMIT,
-  DEFAULT_VERIFICATION_GAS,
-  type WaiverAccount,
-} from "@gas-waiver/protocol";
+import type { AllowedTarget, WaiverAccount } from "@gas-waiver/protocol";
 import type { Level } from "pino";
-import { type AdminToken, adminTokenProblems } from "./adminToken.js";
-import { InvalidOptionsError } from "./errors.js";
-import { isOrigin } from "./origins.js";
+import type { AdminToken } from "./adminToken.js";
+import type { DEFAULTS } from "./defaults.js";
 
-/** Where policies come from. */
+/** The sources of policies: the chain's WaiverRegistry, the option `allowedTargets`, or both. */
 export const POLICY_SOURCES = ["registry", "config", "both"] as const;
 export type PolicySourceKind = (typeof POLICY_SOURCES)[number];
 
-/** What the service is made with. Times are milliseconds. Defaults: {@link DEFAULTS} (D3, D5, D20, D22). */
+/** The options of the service. A name that ends in `Ms` is in milliseconds. The defaults are {@link DEFAULTS}. */
 export interface ServerOptions {
-  /** The network's chain id: 988 mainnet, 2201 testnet and devnet (D27). */
+  /** The chain id of the network: 988 is mainnet, 2201 testnet and the devnet (D27). */
   readonly chainId: number;
-  /** The chain's JSON-RPC over HTTP: one node, or several in the order of preference. */
+  /**
+   * The URL of the chain's JSON-RPC over HTTP. Several URLs are nodes of the same chain in the order of preference: if
+   * one fails, the service uses the next.
+   */
   readonly rpcUrl: string | readonly string[];
-  /** The chain's JSON-RPC over WebSocket: new blocks are heard of at once. Without it they are asked for. */
+  /** The URL of the chain's JSON-RPC over WebSocket, which announces new blocks. Without it, the service polls. */
   readonly rpcWsUrl?: string;
   /**
-   * The waivers' accounts (D33); one lane each. `privateKeyWaiver` makes one of a private key; a key management service
-   * or a device implements `WaiverAccount`.
+   * The accounts of the waivers (D33). Each has a lane of its own. `privateKeyWaiver` makes an account from a private key;
+   * a key management service or a device implements `WaiverAccount`.
    */
   readonly waivers: readonly WaiverAccount[];
-  /** Bearer keys that may submit, beside those of the store; none of them changes while the service runs. */
+  /** API keys that the configuration sets, beside those of the store. They stay the same while the service runs. */
   readonly apiKeys: readonly string[];
-  /** Who may use the operators' API (D25); none: there is none. */
+  /** The tokens of the operators' API (D25). Default: none, and no such API. */
   readonly adminTokens?: readonly AdminToken[];
-  /** What the waivers may send (D4), where the chain's registry does not say it alone. */
+  /** The calls that the waivers may carry (D4). Required unless `policySource` is `registry`. */
   readonly allowedTargets?: readonly AllowedTarget[];
   /**
-   * Who says what each waiver may send: the chain's WaiverRegistry (`registry`), `allowedTargets` (`config`), or
-   * `both`, which narrow each other. Unless set: `config` if there are `allowedTargets`, otherwise `registry`.
+   * The source of the policies: `registry`, `config` (`allowedTargets`), or `both`, which permits what both permit.
+   * Default: `config` if `allowedTargets` is set, else `registry`.
    */
   readonly policySource?: PolicySourceKind;
-  /** A PostgreSQL of one's own; without it the service runs an embedded one under `dataDir`. */
+  /** The URL of a PostgreSQL. Without it, the service runs an embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl?: string;
+  /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */
   readonly dataDir?: string;
   /**
-   * What to do when the node's chain is not the one that the store knows: `refuse` to start, or `adopt` the new
-   * chain and end what was under way on the old one (for devnets, which begin anew).
+   * What the service does if the node serves another chain than the store has served: `refuse` to start, or `adopt` the
+   * new chain and fail the unfinished submissions of the old one, as devnets need it. Default: `refuse`.
    */
   readonly newChain?: "refuse" | "adopt";
   /**
-   * Whose pages may call the service from a browser: origins such as `https://app.example.com`, `loopback` for any on
-   * the browser's own machine, or `*` for all.
+   * The origins whose pages may call the service from a browser, such as `https://app.example.com`; `loopback` for every
+   * origin of the browser's own machine, `*` for every origin. Default: none.
    */
   readonly corsOrigins?: readonly string[];
+  /** The maximum number of transactions in a request. Default: 100. */
   readonly maxBatchSize?: number;
+  /** The maximum size of a request's body, in bytes. Default: 32 MiB. */
   readonly maxBodyBytes?: number;
-  /** Transactions a second for one API key, and how many at once after a pause. */
+  /** The transactions per second that an API key may submit, on average. Default: 100. */
   readonly ratePerSecond?: number;
+  /** The transactions that an API key may submit at once after a pause; at least `maxBatchSize`. Default: 200. */
   readonly rateBurst?: number;
-  /** Submissions that wait for a broadcast, and the share of it that one API key may hold (0 to 1). */
+  /** The maximum number of submissions that wait for their broadcast. Default: 10,000. */
   readonly queueCapacity?: number;
+  /** The share of `queueCapacity` and of `maxHeldBytes` that one API key may use, above 0 and at most 1. Default: 0.5. */
   readonly keyQueueShare?: number;
-  /** Requests that one WebSocket may have under way, and how often the service asks for a sign of life (D23). */
+  /** The maximum number of requests in flight on one WebSocket (D23). Default: 100. */
   readonly maxSocketRequests?: number;
+  /** The interval between pings on a WebSocket (D23). Default: 30 s. */
   readonly socketPingMs?: number;
-  /** Open WebSockets, in all and of one API key. */
+  /** The maximum number of open WebSockets. Default: 10,000. */
   readonly maxSockets?: number;
+  /** The maximum number of open WebSockets of one API key. Default: 5,000. */
   readonly maxKeySockets?: number;
-  /** Open connections of all kinds; must be below what the system lets the process have (`ulimit -n`). */
+  /** The maximum number of open connections. It must be below the process's limit of open files (`ulimit -n`). Default: 15,000. */
   readonly maxConnections?: number;
-  /** Bytes of bodies and frames that are held at once; one API key may hold its share of the queue of them. */
+  /** The maximum memory for bodies and frames that are being read, in bytes. Default: 256 MiB. */
   readonly maxHeldBytes?: number;
-  /** How long the head of a request may take to arrive, and a whole request or frame. */
+  /** The maximum time in which the head of a request arrives. Default: 10 s. */
   readonly headTimeoutMs?: number;
+  /** The maximum time in which a whole request or frame arrives. Default: 60 s. */
   readonly bodyTimeoutMs?: number;
-  /** How long a line waits for its result (D17). */
+  /** The maximum time that a result line waits for its result (D17). Default: 30 s. */
   readonly requestTimeoutMs?: number;
-  /** How long a request is known by its `Idempotency-Key` (D18). */
+  /** The time that the service remembers a request by its `Idempotency-Key` (D18). Default: 24 h. */
   readonly idempotencyMs?: number;
-  /** How long a transaction waits for the one before it (D20). */
+  /** The maximum time that a transaction waits for the earlier nonce of its sender (D20). Default: 10 s. */
   readonly nonceGapTimeoutMs?: number;
+  /** The maximum gas limit of an InnerTx, in gas (D3). Default: 10,000,000. */
   readonly maxGasLimit?: bigint;
+  /** The maximum calldata of an InnerTx, in bytes (D3). Default: 131,072. */
   readonly maxDataLength?: number;
+  /** The gas that each wrapper has for the validators' own work (D5). Default: 50,000. */
   readonly verificationGas?: bigint;
-  /** How long one answer of the node may take. */
+  /** The maximum time that the node may take for an answer. Default: 5 s. */
   readonly rpcTimeoutMs?: number;
-  /** How often the watcher asks for a new block. */
+  /** The interval at which the service polls for new blocks. Default: 200 ms. */
   readonly pollIntervalMs?: number;
-  /** Blocks on top of an inclusion until it counts as final: as deep as a reorg may go. 0 where blocks are final at once. */
+  /** The depth of the deepest reorg that the chain can have, in blocks. 0: blocks are final at once. Default: 0. */
   readonly reorgDepth?: number;
-  /** Wrappers of one waiver that may wait for a block at once. */
+  /** The maximum number of wrappers of one waiver that wait for a block. Default: 1,000. */
   readonly maxInFlight?: number;
-  /** After how long without a broadcast a submission is given up for good. */
+  /** The time after which a submission without a broadcast fails. Default: 10 min. */
   readonly maxQueueMs?: number;
-  /** How often the store is held against the chain. */
+  /** The interval at which the service compares the unfinished submissions with the chain. Default: 60 s. */
   readonly sweepIntervalMs?: number;
-  /** How long the end may take: for the lines that wait and the wrappers that are signed. */
+  /** The maximum time that `close` waits for result lines and for signed wrappers. Default: 3 s. */
   readonly shutdownMs?: number;
-  /** After how long without a block a broadcast wrapper is sent again. */
+  /** The time after which a broadcast wrapper that is in no block is sent again. Default: 5 s. */
   readonly resendAfterMs?: number;
-  /** How long a lane stays its owner's without a sign of life. */
+  /** The length of a lane's lease: another replica takes over the lane of a silent one after this time. Default: 3 s. */
   readonly leaseMs?: number;
+  /** The lowest level of the log on standard error. Default: `info`. */
   readonly logLevel?: Level | "silent";
 }
 
-export const DEFAULTS = {
-  adminTokens: [] as readonly AdminToken[],
-  newChain: "refuse",
-  corsOrigins: [] as readonly string[],
-  maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
-  maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
-  ratePerSecond: 100,
-  rateBurst: 200,
-  queueCapacity: 10_000,
-  keyQueueShare: 0.5,
-  maxSocketRequests: 100,
-  socketPingMs: 30_000,
-  maxSockets: 10_000,
-  maxKeySockets: 5_000,
-  maxConnections: 15_000,
-  maxHeldBytes: 268_435_456,
-  headTimeoutMs: 10_000,
-  bodyTimeoutMs: 60_000,
-  requestTimeoutMs: 30_000,
-  idempotencyMs: 86_400_000,
-  nonceGapTimeoutMs: 10_000,
-  maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
-  maxDataLength: DEFAULT_MAX_DATA_LENGTH,
-  verificationGas: DEFAULT_VERIFICATION_GAS,
-  rpcTimeoutMs: 5_000,
-  pollIntervalMs: 200,
-  reorgDepth: 0,
-  maxInFlight: 1_000,
-  maxQueueMs: 600_000,
-  sweepIntervalMs: 60_000,
-  shutdownMs: 3_000,
-  resendAfterMs: 5_000,
-  leaseMs: 3_000,
-  logLevel: "info",
-} as const satisfies Partial<ServerOptions>;
-
 type Defaulted = { readonly [K in keyof typeof DEFAULTS]: NonNullable<ServerOptions[K]> };
+
+/** The options with all defaults filled in. */
 export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl" | "policySource"> &
   Defaulted & { readonly rpcUrls: readonly string[]; readonly policySource: PolicySourceKind };
-
-/**
- * Fills in the defaults and checks everything.
- * @throws {@link InvalidOptionsError} with every problem. Secrets are never part of a message.
- */
-export function resolveOptions(options: ServerOptions): ResolvedOptions {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const { rpcUrl, ...others } = { ...DEFAULTS, ...given } as ServerOptions;
-  const rpcUrls = typeof rpcUrl === "string" ? [rpcUrl] : rpcUrl;
-  const policySource = others.policySource ?? (others.allowedTargets ? "config" : "registry");
-  const resolved = { ...others, rpcUrls, policySource } as ResolvedOptions;
-  const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
-  if (problems.length > 0) throw new InvalidOptionsError(problems);
-  return resolved;
-}
-
-function identityProblems(options: ResolvedOptions): string[] {
-  const problems: string[] = [];
-  // Not the values: a node's URL may hold a secret.
-  if (options.rpcUrls.length === 0) problems.push("rpcUrl is empty");
-  if (options.rpcUrls.some((url) => !/^https?:$/.test(protocolOf(url)))) {
-    problems.push("rpcUrl is not an http:// or https:// URL");
-  }
-  if (options.rpcWsUrl !== undefined && !/^wss?:$/.test(protocolOf(options.rpcWsUrl))) {
-    problems.push("rpcWsUrl is not a ws:// or wss:// URL");
-  }
-  problems.push(...waiverProblems(options.waivers));
-  options.apiKeys.forEach((key, i) => {
-    if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
-      problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
-    }
-  });
-  problems.push(...adminTokenProblems(options.adminTokens));
-  if (options.databaseUrl === undefined && options.dataDir === undefined) {
-    problems.push("neither databaseUrl nor dataDir is set: the service has no place for its store");
-  }
-  if (options.databaseUrl !== undefined && !/^postgres(ql)?:$/.test(protocolOf(options.databaseUrl))) {
-    problems.push("databaseUrl is not a postgres:// URL");
-  }
-  options.corsOrigins.forEach((entry, i) => {
-    if (!isOrigin(entry)) {
-      problems.push(
-        `corsOrigins[${i}] is ${JSON.stringify(entry)}; it can be an origin such as https://app.example.com, loopback or *`,
-      );
-    }
-  });
-  if (options.newChain !== "refuse" && options.newChain !== "adopt") {
-    problems.push(`newChain is ${JSON.stringify(options.newChain)}; it can be "refuse" or "adopt"`);
-  }
-  return [...problems, ...policyProblems(options)];
-}
-
-function waiverProblems(waivers: readonly WaiverAccount[]): string[] {
-  if (waivers.length === 0) return ["waivers is empty: nothing could be wrapped"];
-  const problems = waivers.flatMap((waiver, i) =>
-    isWaiverAccount(waiver) ? [] : [`waivers[${i}] is not an account with an address of 20 bytes and sign()`],
-  );
-  const addresses = new Set(waivers.filter(isWaiverAccount).map(({ address }) => bytesToHex(address)));
-  if (addresses.size + problems.length < waivers.length) problems.push("waivers holds the same key twice");
-  return problems;
-}
-
-function isWaiverAccount(value: WaiverAccount): boolean {
-  const { address, sign } = value;
-  return address instanceof Uint8Array && address.length === 20 && typeof sign === "function";
-}
-
-function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {
-  if (!POLICY_SOURCES.includes(policySource)) {
-    return [`policySource is ${JSON.stringify(policySource)}; it can be ${POLICY_SOURCES.join(", ")}`];
-  }
-  if (policySource === "registry" && allowedTargets !== undefined) {
-    return ["allowedTargets would not be used, since policySource is registry; with both, they narrow it"];
-  }
-  if (policySource !== "registry" && allowedTargets === undefined) {
-    return [`policySource is ${policySource}, and there are no allowedTargets`];
-  }
-  return [];
-}
-
-const WHOLE_NUMBERS = {
-  chainId: 1,
-  maxBatchSize: 1,
-  maxBodyBytes: 1_024,
-  ratePerSecond: 1,
-  rateBurst: 1,
-  queueCapacity: 1,
-  maxSocketRequests: 1,
-  socketPingMs: 1,
-  maxSockets: 1,
-  maxKeySockets: 1,
-  maxConnections: 1,
-  maxHeldBytes: 65_536,
-  headTimeoutMs: 100,
-  bodyTimeoutMs: 100,
-  requestTimeoutMs: 1,
-  idempotencyMs: 60_000,
-  nonceGapTimeoutMs: 0,
-  maxDataLength: 0,
-  rpcTimeoutMs: 1,
-  pollIntervalMs: 1,
-  reorgDepth: 0,
-  maxInFlight: 1,
-  maxQueueMs: 1,
-  sweepIntervalMs: 10,
-  shutdownMs: 1,
-  resendAfterMs: 1,
-  leaseMs: 300,
-} as const;
-
-function numberProblems(options: ResolvedOptions): string[] {
-  const problems: string[] = [];
-  for (const [name, least] of Object.entries(WHOLE_NUMBERS)) {
-    const value = options[name as keyof typeof WHOLE_NUMBERS];
-    if (!Number.isSafeInteger(value) || value < least) {
-      problems.push(`${name} is ${value}; it must be a whole number of at least ${least}`);
-    }
-  }
-  if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
-    problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);
-  }
-  if (options.headTimeoutMs > options.bodyTimeoutMs) {
-    problems.push(
-      `headTimeoutMs is ${options.headTimeoutMs}, longer than a whole request may take (bodyTimeoutMs ${options.bodyTimeoutMs})`,
-    );
-  }
-  if (options.maxBodyBytes > options.maxHeldBytes) {
-    problems.push(
-      `maxBodyBytes is ${options.maxBodyBytes}: such a body could never pass, since maxHeldBytes is ${options.maxHeldBytes}`,
-    );
-  }
-  if (options.maxGasLimit < 21_000n)
-    problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
-  if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
-  if (options.rateBurst < options.maxBatchSize) {
-    problems.push(
-      `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,
-    );
-  }
-  return problems;
-}
-
-function protocolOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).protocol : "";
-}

@@ -1,26 +1,25 @@
 import type { Certainty, Reason } from "@gas-waiver/protocol";
 
 /**
- * The life of a submission:
+ * The states of a submission, and the steps between them:
  *
  *     queued ──► signed ──► broadcast ──► included
  *       ▲  │       │  │         │ │  ◄──── (a reorg)
  *       │  └───────┼──┼─────────┼─┴─────► failed
  *       └──────────┴──┘◄────────┘
  *
- * - `queued`: accepted by one durable write, and given to a lane. From here on it reaches a final state, whatever
- *   happens.
- * - `signed`: it carries a waiver nonce and its WrapperTx is stored. Only now may the bytes be sent, and only
- *   these bytes, however often: a node that has seen them says so.
- * - `broadcast`: a node took the wrapper.
- * - `included`: the InnerTx is in a block, with whatever status; final once the block is deep enough. A queued one
- *   gets here if the chain has its InnerTx already: by another relay, or from before a backup of the store.
- * - `failed`: a rule refuses it for good. Final; the same InnerTx may be submitted again (D18).
+ * - `queued`: one durable write accepted it and gave it to a lane. It will reach a final state, whatever happens.
+ * - `signed`: it has a waiver nonce, and its WrapperTx is stored. Only now may the lane send the bytes, and only these
+ *   bytes, any number of times: a node that has them says so.
+ * - `broadcast`: a node has taken the wrapper.
+ * - `included`: the InnerTx is in a block, reverted or not. It is final once the block is deep enough. A queued
+ *   submission gets here if the chain has its InnerTx already, from another relay or from before a backup was restored.
+ * - `failed`: it is refused for good. The same InnerTx may be submitted again (D18).
  *
- * Backwards, to `queued`, goes only what surely will not land under its waiver nonce: the node has refused the
- * wrapper, or the chain has used that nonce for another one. The user's own nonce lets an InnerTx run at most
- * once, however many wrappers carry it. Backwards, to `broadcast`, goes what a reorg took out of its block; to
- * `queued`, if the wrapper in that block was not ours.
+ * A submission returns to `queued` only if its wrapper surely will not land under its waiver nonce: the node has refused
+ * the wrapper, or the chain has used the nonce for another one. Even then, the user's own nonce lets an InnerTx run at
+ * most once, however many wrappers carry it. After a reorg, an included submission returns to `broadcast`, or to
+ * `queued` if the wrapper in the lost block was not the lane's.
  */
 export const TRANSITIONS = {
   queued: ["signed", "included", "failed"],
@@ -35,30 +34,31 @@ export type SubmissionState = keyof typeof TRANSITIONS;
 interface Common {
   /** UUIDv7 (D15). */
   readonly id: string;
-  /** The key that submitted it. */
+  /** The id of the API key that submitted it. */
   readonly keyId: string;
   /** 32 bytes (D6). */
   readonly innerHash: Uint8Array;
   /** 20 bytes. */
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
-  /** What it calls: 20 bytes, and 4 where the calldata has them. */
+  /** The called contract: 20 bytes. */
   readonly target: Uint8Array;
+  /** The first 4 bytes of the calldata; undefined if it is shorter. */
   readonly selector: Uint8Array | undefined;
   readonly acceptedAt: Date;
   readonly steps: Steps;
 }
 
-/** When a submission took its steps, each the last time. What was queued again has taken none. */
+/** The last time of each step. A submission that was queued again has taken none. */
 export interface Steps {
   readonly signedAt: Date | undefined;
   readonly broadcastAt: Date | undefined;
   readonly includedAt: Date | undefined;
-  /** It failed, or is in a block that stays. */
+  /** When it failed, or its block became final. */
   readonly finishedAt: Date | undefined;
 }
 
-/** The waiver's side of a submission that is past `queued`. */
+/** The wrapper of a submission. */
 export interface Wrapped {
   readonly waiver: Uint8Array;
   readonly waiverNonce: bigint;
@@ -68,7 +68,7 @@ export interface Wrapped {
 export interface Inclusion {
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
-  /** By the InnerTx, in gas. */
+  /** The gas that the InnerTx used. */
   readonly gasUsed: bigint;
   readonly reverted: boolean;
 }
@@ -78,7 +78,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** A submission as the store has it. */
+/** A stored submission. */
 export type Submission = Common &
   (
     | { readonly state: "queued" }
@@ -87,7 +87,7 @@ export type Submission = Common &
     | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
   );
 
-/** D17: what is known of the chain's side, from the record alone. */
+/** Says from the record alone whether the submission reached the chain (D17). */
 export function certaintyOf(submission: Submission): Certainty {
   switch (submission.state) {
     case "queued":
@@ -101,6 +101,6 @@ export function certaintyOf(submission: Submission): Certainty {
   }
 }
 
-/** What a reverted InnerTx is told (D16). */
+/** The message of an InnerTx that reverted (D16). */
 export const REVERTED_MESSAGE =
   "the transaction is in a block and reverted: it used the nonce and changed nothing else";

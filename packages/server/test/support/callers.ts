@@ -1,6 +1,6 @@
 import { unknownKey } from "../../src/keys/cachedKey.js";
 import { type Caller, limitsOfService } from "../../src/model/caller.js";
-import { resolveOptions } from "../../src/model/options.js";
+import { resolveOptions } from "../../src/model/resolveOptions.js";
 import { optionsFor } from "./testService.js";
 
 /** What the keys of a test's service may do: nothing is in their way. */

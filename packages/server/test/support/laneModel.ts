@@ -13,7 +13,7 @@ import { createExpectedSenders } from "../../src/lane/expectedSenders.js";
 import { sweep } from "../../src/lane/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch.js";
 import { createMetrics } from "../../src/model/metrics.js";
-import { resolveOptions } from "../../src/model/options.js";
+import { resolveOptions } from "../../src/model/resolveOptions.js";
 import type { Results } from "../../src/results/results.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";

@@ -1,0 +1,159 @@
+import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import { adminTokenProblems } from "./adminToken.js";
+import { POLICY_SOURCES, type ResolvedOptions } from "./options.js";
+import { isOrigin } from "./origins.js";
+
+/** The problems of the node, the keys, the store and the policies. They never repeat a secret. */
+export function identityProblems(options: ResolvedOptions): string[] {
+  return [
+    ...nodeProblems(options),
+    ...keyProblems(options),
+    ...databaseProblems(options),
+    ...choiceProblems(options),
+    ...policyProblems(options),
+  ];
+}
+
+/** The messages leave out the URLs, because a node's URL may hold a secret. */
+function nodeProblems({ rpcUrls, rpcWsUrl }: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  if (rpcUrls.length === 0) problems.push("rpcUrl is empty");
+  if (rpcUrls.some((url) => !/^https?:$/.test(protocolOf(url)))) {
+    problems.push("rpcUrl is not an http:// or https:// URL");
+  }
+  if (rpcWsUrl !== undefined && !/^wss?:$/.test(protocolOf(rpcWsUrl))) {
+    problems.push("rpcWsUrl is not a ws:// or wss:// URL");
+  }
+  return problems;
+}
+
+function keyProblems({ waivers, apiKeys, adminTokens }: ResolvedOptions): string[] {
+  const problems = waiverProblems(waivers);
+  apiKeys.forEach((key, i) => {
+    if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
+      problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
+    }
+  });
+  return [...problems, ...adminTokenProblems(adminTokens)];
+}
+
+function waiverProblems(waivers: readonly WaiverAccount[]): string[] {
+  if (waivers.length === 0) return ["waivers is empty: nothing could be wrapped"];
+  const problems = waivers.flatMap((waiver, i) =>
+    isWaiverAccount(waiver) ? [] : [`waivers[${i}] is not an account with an address of 20 bytes and sign()`],
+  );
+  const addresses = new Set(waivers.filter(isWaiverAccount).map(({ address }) => bytesToHex(address)));
+  if (addresses.size + problems.length < waivers.length) problems.push("waivers holds the same key twice");
+  return problems;
+}
+
+function isWaiverAccount(value: WaiverAccount): boolean {
+  const { address, sign } = value;
+  return address instanceof Uint8Array && address.length === 20 && typeof sign === "function";
+}
+
+function databaseProblems({ databaseUrl, dataDir }: ResolvedOptions): string[] {
+  if (databaseUrl === undefined && dataDir === undefined) {
+    return ["neither databaseUrl nor dataDir is set: the service has no place for its store"];
+  }
+  if (databaseUrl !== undefined && !/^postgres(ql)?:$/.test(protocolOf(databaseUrl))) {
+    return ["databaseUrl is not a postgres:// URL"];
+  }
+  return [];
+}
+
+function choiceProblems({ corsOrigins, newChain }: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  corsOrigins.forEach((entry, i) => {
+    if (!isOrigin(entry)) {
+      problems.push(
+        `corsOrigins[${i}] is ${JSON.stringify(entry)}; it can be an origin such as https://app.example.com, loopback or *`,
+      );
+    }
+  });
+  if (newChain !== "refuse" && newChain !== "adopt") {
+    problems.push(`newChain is ${JSON.stringify(newChain)}; it can be "refuse" or "adopt"`);
+  }
+  return problems;
+}
+
+function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {
+  if (!POLICY_SOURCES.includes(policySource)) {
+    return [`policySource is ${JSON.stringify(policySource)}; it can be ${POLICY_SOURCES.join(", ")}`];
+  }
+  if (policySource === "registry" && allowedTargets !== undefined) {
+    return ["allowedTargets would not be used, since policySource is registry; with both, they narrow it"];
+  }
+  if (policySource !== "registry" && allowedTargets === undefined) {
+    return [`policySource is ${policySource}, and there are no allowedTargets`];
+  }
+  return [];
+}
+
+/** The options that are whole numbers, with the least value of each. */
+const WHOLE_NUMBERS = {
+  chainId: 1,
+  maxBatchSize: 1,
+  maxBodyBytes: 1_024,
+  ratePerSecond: 1,
+  rateBurst: 1,
+  queueCapacity: 1,
+  maxSocketRequests: 1,
+  socketPingMs: 1,
+  maxSockets: 1,
+  maxKeySockets: 1,
+  maxConnections: 1,
+  maxHeldBytes: 65_536,
+  headTimeoutMs: 100,
+  bodyTimeoutMs: 100,
+  requestTimeoutMs: 1,
+  idempotencyMs: 60_000,
+  nonceGapTimeoutMs: 0,
+  maxDataLength: 0,
+  rpcTimeoutMs: 1,
+  pollIntervalMs: 1,
+  reorgDepth: 0,
+  maxInFlight: 1,
+  maxQueueMs: 1,
+  sweepIntervalMs: 10,
+  shutdownMs: 1,
+  resendAfterMs: 1,
+  leaseMs: 300,
+} as const;
+
+/** The problems of the numbers, each alone and against each other. */
+export function numberProblems(options: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  for (const [name, minimum] of Object.entries(WHOLE_NUMBERS)) {
+    const value = options[name as keyof typeof WHOLE_NUMBERS];
+    if (!Number.isSafeInteger(value) || value < minimum) {
+      problems.push(`${name} is ${value}; it must be a whole number of at least ${minimum}`);
+    }
+  }
+  if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
+    problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);
+  }
+  if (options.headTimeoutMs > options.bodyTimeoutMs) {
+    problems.push(
+      `headTimeoutMs is ${options.headTimeoutMs}, longer than a whole request may take (bodyTimeoutMs ${options.bodyTimeoutMs})`,
+    );
+  }
+  if (options.maxBodyBytes > options.maxHeldBytes) {
+    problems.push(
+      `maxBodyBytes is ${options.maxBodyBytes}: such a body could never pass, since maxHeldBytes is ${options.maxHeldBytes}`,
+    );
+  }
+  if (options.maxGasLimit < 21_000n)
+    problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
+  if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
+  if (options.rateBurst < options.maxBatchSize) {
+    problems.push(
+      `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,
+    );
+  }
+  return problems;
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : "";
+}
