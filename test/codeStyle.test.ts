@@ -23,7 +23,13 @@ const DONE: readonly string[] = [
 ];
 
 /** The folders whose tests follow the rules for comments. */
-const DONE_TESTS: readonly string[] = ["packages/cli", "packages/crypto-native", "test"];
+const DONE_TESTS: readonly string[] = [
+  "packages/cli",
+  "packages/client",
+  "packages/crypto-native",
+  "packages/protocol",
+  "test",
+];
 
 /** The folders whose files follow the rule for names. */
 const DONE_NAMES: readonly string[] = [
@@ -31,6 +37,7 @@ const DONE_NAMES: readonly string[] = [
   "packages/client",
   "packages/crypto-native",
   "packages/devnet",
+  "packages/protocol",
   "packages/server",
   "bench",
   "docs",

@@ -25,7 +25,7 @@ export interface Documentation {
 export function readDocumentation(packageNames: readonly string[]): Documentation {
   const sources = packageNames.flatMap((name) =>
     readdirSync(join(PACKAGES, name, "src"), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".ts") && !/\.test(-support)?\.ts$/.test(file))
+      .filter((file) => file.endsWith(".ts") && !/\.test\.ts$/.test(file))
       .map((file) => `${name}/src/${file}`)
       .map((file) => ({ file, text: readFileSync(join(PACKAGES, file), "utf8") })),
   );

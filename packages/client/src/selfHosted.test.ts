@@ -10,7 +10,7 @@ import {
 import { SigningKey, Wallet } from "ethers";
 import { sign } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { describeWaiverAccount } from "../../protocol/src/waiverAccountContract.test-support.js";
+import { describeWaiverAccount } from "../../protocol/test/support/waiverAccountContract.js";
 import { broadcast, hashOf, hashSignerAccount, wrap } from "./selfHosted.js";
 
 const KEY = `0x${"11".repeat(32)}` as const;

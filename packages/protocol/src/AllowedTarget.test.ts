@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { refusal, TRANSFER_SELECTOR as SELECTOR, TOKEN, TRANSFER, USER } from "../test/support/fixtures.js";
 import {
   type AllowedTarget,
   allowedTargetsToJson,
@@ -8,7 +9,6 @@ import {
   parseAllowedTargets,
   selectorOf,
 } from "./AllowedTarget.js";
-import { refusal, TRANSFER_SELECTOR as SELECTOR, TOKEN, TRANSFER, USER } from "./fixtures.test-support.js";
 import { bytesToHex } from "./hex.js";
 
 const OTHER_SELECTOR = Uint8Array.of(1, 2, 3, 4);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { compilePolicy } from "./AllowedTarget.js";
 import {
   byUser,
   CHAIN_ID,
@@ -11,7 +10,8 @@ import {
   TRANSFER,
   TRANSFER_SELECTOR,
   USER,
-} from "./fixtures.test-support.js";
+} from "../test/support/fixtures.js";
+import { compilePolicy } from "./AllowedTarget.js";
 import { bytesToHex } from "./hex.js";
 import {
   assertInnerTx,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { byUser, eip1559, eip2930, legacy, refusal, TOKEN, USER } from "../test/support/fixtures.js";
 import { checksumAddress } from "./address.js";
 import { javascriptCrypto } from "./crypto/javascript.js";
 import { decodeTransaction } from "./decodeTransaction.js";
-import { byUser, eip1559, eip2930, legacy, refusal, TOKEN, USER } from "./fixtures.test-support.js";
 import { bytesToHex, hexToBytes } from "./hex.js";
 import {
   hashTransaction,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { decodeTransaction } from "./decodeTransaction.js";
 import {
   byUser,
   eip1559,
@@ -11,7 +10,9 @@ import {
   USER_KEY,
   WAIVER,
   WAIVER_KEY,
-} from "./fixtures.test-support.js";
+} from "../test/support/fixtures.js";
+import { mismatchedAccount } from "../test/support/waiverAccountContract.js";
+import { decodeTransaction } from "./decodeTransaction.js";
 import { bytesToHex } from "./hex.js";
 import { decodeInnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
@@ -19,7 +20,6 @@ import { MARKER_ADDRESS } from "./network.js";
 import { recoverSender, signingHash } from "./SignedTransaction.js";
 import { assembleWrapperTx, signWrapperTx, signWrapperTxWithKey, wrapInnerTx } from "./WrapperTx.js";
 import { privateKeyAccount } from "./waiverAccount.js";
-import { mismatchedAccount } from "./waiverAccountContract.test-support.js";
 
 const inner = decodeInnerTx(byUser(legacy()).raw);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { byUser, eip1559, eip2930, legacy, refusal, TOKEN } from "../test/support/fixtures.js";
 import { decodeTransaction } from "./decodeTransaction.js";
-import { byUser, eip1559, eip2930, legacy, refusal, TOKEN } from "./fixtures.test-support.js";
 import { bytesToHex, concatBytes, hexToBytes } from "./hex.js";
 import { encodeRlp, type RlpItem } from "./rlp.js";
 import { encodeTransaction, type UnsignedTransaction } from "./SignedTransaction.js";

@@ -2,7 +2,7 @@ import { Common, Hardfork, Mainnet } from "@ethereumjs/common";
 import { createTxFromRLP } from "@ethereumjs/tx";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byUser, eip1559, eip2930, legacy, TOKEN, TRANSFER } from "./fixtures.test-support.js";
+import { byUser, eip1559, eip2930, legacy, TOKEN, TRANSFER } from "../test/support/fixtures.js";
 import { bytesToHex } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import type { UnsignedTransaction } from "./SignedTransaction.js";

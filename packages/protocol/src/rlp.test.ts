@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusal } from "./fixtures.test-support.js";
+import { refusal } from "../test/support/fixtures.js";
 import { bytesToHex, hexToBytes } from "./hex.js";
 import { encodeRlp, type RlpItem, RlpReader } from "./rlp.js";
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { type AllowedTarget, compilePolicy } from "./AllowedTarget.js";
-import type { ChainView, NonceRule } from "./chainView.js";
 import {
   byUser,
   CHAIN_ID,
@@ -13,7 +11,9 @@ import {
   USER_KEY,
   WAIVER,
   WAIVER_KEY,
-} from "./fixtures.test-support.js";
+} from "../test/support/fixtures.js";
+import { type AllowedTarget, compilePolicy } from "./AllowedTarget.js";
+import type { ChainView, NonceRule } from "./chainView.js";
 import { bytesToHex } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { refusal, refusalOf } from "../test/support/fixtures.js";
 import { type AllowedTargetJson, compilePolicy, type Policy, parseAllowedTargets } from "./AllowedTarget.js";
 import type { ChainView } from "./chainView.js";
-import { refusal, refusalOf } from "./fixtures.test-support.js";
 import { bytesToHex, type Hex, hexToBytes } from "./hex.js";
 import { assertInnerTx, parseInnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";

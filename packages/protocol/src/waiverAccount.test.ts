@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { refusal, USER, USER_KEY, WAIVER, WAIVER_KEY } from "./fixtures.test-support.js";
+import { refusal, USER, USER_KEY, WAIVER, WAIVER_KEY } from "../test/support/fixtures.js";
+import { describeWaiverAccount } from "../test/support/waiverAccountContract.js";
 import { bytesToBigInt, bytesToHex, hexToBytes } from "./hex.js";
 import { assertWaiverSignature, privateKeyAccount } from "./waiverAccount.js";
-import { describeWaiverAccount } from "./waiverAccountContract.test-support.js";
 
 describeWaiverAccount("of a private key", () => privateKeyAccount(WAIVER_KEY), WAIVER);
 

@@ -1,6 +1,6 @@
 import { bytesToHex, privateKeyToAddress } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { describeWaiverAccount } from "../../../protocol/src/waiverAccountContract.test-support.js";
+import { describeWaiverAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { privateKeyOf, privateKeyWaiver } from "./privateKeyWaiver.js";
 

@@ -6,7 +6,7 @@ import {
   type WaiverAccount,
 } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { mismatchedAccount } from "../../../protocol/src/waiverAccountContract.test-support.js";
+import { mismatchedAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import { type BatchWaiverAccount, CustodyError } from "./accountSigner.js";

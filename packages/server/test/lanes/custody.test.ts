@@ -1,7 +1,7 @@
 // Waivers whose keys are not in the service's process (D33).
 import { hexToBytes, privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { mismatchedAccount } from "../../../protocol/src/waiverAccountContract.test-support.js";
+import { mismatchedAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import {
   accountsOf,

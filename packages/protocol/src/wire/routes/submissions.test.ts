@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../fixtures.test-support.js";
+import { refusal } from "../../../test/support/fixtures.js";
 import { WireError } from "../wireError.js";
 import {
   encodeSubmissionsQuery,
