@@ -1,4 +1,4 @@
-import { ROUTES } from "@gas-waiver/protocol";
+import { ROUTES, type RouteName } from "@gas-waiver/protocol";
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { requireApiKey } from "../authenticator.js";
 import { serveCheck } from "./check.js";
@@ -6,7 +6,7 @@ import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { serveHealth } from "./health.js";
 import { servePolicy } from "./policy.js";
 import { serveReady } from "./ready.js";
-import type { CreateRouteHandler, RouteName, RouteServices } from "./routeHandler.js";
+import type { CreateRouteHandler, RouteServices } from "./routeHandler.js";
 import { serveSocket } from "./socket.js";
 import { serveSubmission } from "./submission.js";
 import { serveSubmissions } from "./submissions.js";

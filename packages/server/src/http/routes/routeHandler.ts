@@ -1,4 +1,4 @@
-import type { Health, ROUTES } from "@gas-waiver/protocol";
+import type { Health, ROUTES, RouteName } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyReply, onRequestHookHandler } from "fastify";
 import type { Checker } from "../../check/check.js";
 import type { ReadinessProbe } from "../../health/readiness.js";
@@ -31,9 +31,7 @@ export interface RouteServices {
   readonly metrics: Metrics;
 }
 
-export type RouteName = keyof typeof ROUTES;
-
-/** Serves one route. Its method, its path and its need of an API key stand in the protocol's `ROUTES`. */
+/** Serves one route. Its method, its path and whether it needs an API key stand in its definition in the protocol. */
 export interface RouteHandler<Request extends ApiRequest> {
   /** Refuses a request by its header fields. Runs after the authentication, before the body is read. */
   readonly onRequest?: onRequestHookHandler;
