@@ -1,5 +1,5 @@
--- Wrappers whose submissions were queued again or failed. If one of them lands after all, its waiver's nonce was used
--- by us and not by somebody else with the same key.
+-- The withdrawn wrappers: their submissions were queued again or failed. If such a wrapper lands after all, this service
+-- has used the waiver's nonce, and nothing else that has the key.
 create table withdrawn (
   chain        integer not null references chains,
   waiver       bytea   not null,

@@ -1,18 +1,18 @@
--- What is under way and what is over have a table each. Submissions that are under way change at every step, and are
--- few; the final ones are many, and never change. So a step costs the same however many are over, and a row that is
--- over is written once.
+-- Unfinished and finished submissions have a table each. The unfinished ones are few, and change at every step. The
+-- finished ones are many, and never change. So the cost of a step does not depend on the number of finished rows, and a
+-- finished row is written once.
 
--- No condition of an index names the state, or every step would have to write every index anew. No reference to chains
--- either: each row would lock the chain's.
+-- No index of unfinished rows has the state in its condition, because every step would then write every index again. The
+-- table does not reference chains, because each row would lock the chain's row.
 create table unfinished (
   id            uuid             primary key,
   chain         integer          not null,
   key_id        text             not null,
-  -- The replica that took it, and whose clients wait for it.
+  -- The replica that accepted it, whose clients wait for the result.
   origin        uuid             not null,
   state         submission_state not null default 'queued' check (state <> 'failed'),
 
-  -- The InnerTx. A nonce may reach 2^64-2, which is more than bigint holds.
+  -- The InnerTx. A nonce can be 2^64-2, which does not fit into a bigint.
   inner_hash    bytea            not null check (octet_length(inner_hash) = 32),
   inner_raw     bytea            not null,
   sender        bytea            not null check (octet_length(sender) = 20),
@@ -20,14 +20,14 @@ create table unfinished (
   target        bytea            not null check (octet_length(target) = 20),
   selector      bytea            check (octet_length(selector) = 4),
 
-  -- Its lane; and the WrapperTx, once signed.
+  -- Its lane, and the WrapperTx once it is signed.
   waiver        bytea            not null,
   waiver_nonce  bigint,
   signings      integer          not null default 0,
   wrapper_hash  bytea,
   wrapper_raw   bytea,
 
-  -- The block that it is in, and that may still go away.
+  -- Its block, which a reorg may still remove.
   block_number  bigint,
   block_hash    bytea,
   gas_used      bigint,
@@ -43,19 +43,19 @@ create table unfinished (
   check (state not in ('signed', 'broadcast') or waiver_nonce is not null),
   check ((state = 'included') = (block_number is not null))
 )
--- Room for a row's next versions beside it; what a busy lane leaves behind is cleaned away often.
+-- Leaves room on each page for the next versions of its rows, and vacuums often after a busy lane.
 with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 -- D18, D20: one submission per sender and nonce.
 create unique index unfinished_by_sender on unfinished (chain, sender, sender_nonce);
--- A waiver's nonce is carried by one submission.
+-- One submission for each nonce of a waiver.
 create unique index unfinished_by_waiver_nonce on unfinished (chain, waiver, waiver_nonce)
   where waiver_nonce is not null;
 -- The queue of a lane, by API key.
 create index unfinished_queued on unfinished (chain, waiver, key_id, id) where waiver_nonce is null;
 create index unfinished_not_final on unfinished (chain, waiver, block_number) where block_number is not null;
 
--- Insert only: the outcome of a submission, once nothing can change it.
+-- The final outcomes. Rows are only inserted.
 create table finished (
   id            uuid             primary key,
   chain         integer          not null,
@@ -68,7 +68,7 @@ create table finished (
   target        bytea            not null,
   selector      bytea,
 
-  -- Its lane; and the WrapperTx that carried it, if it was one of ours.
+  -- Its lane, and the WrapperTx that carried it, if that was the stored one.
   waiver        bytea            not null,
   waiver_nonce  bigint,
   signings      integer          not null,
@@ -90,9 +90,9 @@ create table finished (
   check ((state = 'failed') = (error_reason is not null))
 );
 
--- D18: what succeeded, or reverted, is known for ever by its sender and nonce.
+-- D18: an included InnerTx is found by its sender and nonce for ever.
 create unique index finished_by_sender on finished (chain, sender, sender_nonce) where state = 'included';
--- The highest nonce of a waiver that was seen in a block.
+-- Finds the highest nonce of a waiver that was seen in a block.
 create index finished_by_waiver_nonce on finished (chain, waiver, waiver_nonce) where waiver_nonce is not null;
 
 insert into finished
@@ -108,7 +108,7 @@ select id, chain, key_id, origin, state, inner_hash, inner_raw, sender, sender_n
 from submissions where state <> 'failed' and final_at is null;
 drop table submissions;
 
--- A submission is in one of the two. For reading.
+-- Both tables, for reading. A submission is in one of them.
 create view submissions as
 select id, chain, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, signings,
        wrapper_hash, block_number, block_hash, gas_used, reverted, null::text as error_reason,
@@ -122,8 +122,8 @@ select id, chain, key_id, state, inner_hash, sender, sender_nonce, target, selec
        finished_at
 from finished;
 
--- Accepts what can be accepted (D19), and returns that. What is refused has a rival: the same InnerTx or another with
--- its sender's nonce, under way or included (D18, D20).
+-- Accepts applicants (D19), and returns those that it accepted. A refused applicant has a competitor, unfinished or
+-- included: the same InnerTx (D18), or another with its sender's nonce (D20).
 create function accept(the_chain integer, the_origin uuid, ids uuid[], key_ids text[], inner_hashes bytea[],
                        inner_raws bytea[], senders bytea[], nonces numeric[], targets bytea[], selectors bytea[],
                        waivers bytea[])
@@ -133,18 +133,18 @@ begin
   insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector,
                           waiver)
   select the_chain, the_origin, a.id, a.key_id, a.inner_hash, a.inner_raw, a.sender, a.nonce, a.target, a.selector,
-         -- A sender stays in the lane that it has something under way in.
+         -- A sender with unfinished submissions stays in their lane.
          coalesce((select u.waiver from unfinished u
                    where u.chain = the_chain and u.sender = a.sender and u.state <> 'included' limit 1), a.waiver)
   from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers) with ordinality
     as a (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place)
-  -- A write that is done again, because its answer was lost, finds what it took.
+  -- A write that is repeated because its answer was lost finds what it accepted.
   where (select true from finished f where f.id = a.id) is null
-  -- Two requests that hold the same InnerTxs wait for each other in one order only, and so never in a circle.
+  -- One order for all requests, so that two requests with the same InnerTxs cannot deadlock.
   order by a.sender, a.nonce, a.place
   on conflict do nothing;
-  -- By now every rival that was under way and stands in the way no more is seen where it went: a statement of its own
-  -- looks at what was committed before it, not before the one above.
+  -- A competitor may have moved to finished since the statement above began. A statement of its own sees that, because
+  -- it reads what was committed before it.
   delete from unfinished u
   where u.id = any(ids) and u.state = 'queued'
     and (select true from finished f

@@ -1,21 +1,21 @@
--- The API keys (D25). A row holds what proves a key, never the key: the SHA-256 of its whole text. A key is never
+-- The API keys (D25). A row has the SHA-256 of the whole key, never the key itself. A key is never
 -- deleted, so that its submissions and its audit keep meaning something.
 create table api_keys (
   id             text        primary key check (id ~ '^[0-9a-f]{16}$'),
   env            text        not null check (env ~ '^[a-z0-9]{1,16}$'),
   label          text        not null check (length(label) between 1 and 200),
   secret_hash    bytea       not null check (octet_length(secret_hash) = 32),
-  -- The secret before the last rotation is good until then.
+  -- The end of the time in which the key before the last rotation is accepted.
   previous_hash  bytea       check (octet_length(previous_hash) = 32),
   previous_until timestamptz,
   created_at     timestamptz not null default now(),
   expires_at     timestamptz,
   disabled_at    timestamptz,
   revoked_at     timestamptz,
-  -- Its own limits, scope and caps; what is not in it is the service's.
+  -- The limits, scope and caps that are set for the key. The service's limits hold for the rest.
   terms          jsonb       not null default '{}' check (jsonb_typeof(terms) = 'object'),
-  -- Of its last change, counted over all keys. Changes are made one after the other (an advisory lock), so whoever
-  -- has seen a version has seen all before it.
+  -- The number of the last change, counted over all keys. An advisory lock puts changes in order, so a replica that has
+  -- read a version has read all versions before it.
   version        bigint      not null unique,
 
   check ((previous_hash is null) = (previous_until is null))
@@ -28,7 +28,7 @@ create table key_audit (
   actor   text        not null,
   action  text        not null,
   key_id  text        not null references api_keys,
-  -- The values that changed, before and after; never a secret or its hash.
+  -- The changed values, before and after. They never include a secret or its hash.
   changes jsonb       not null check (jsonb_typeof(changes) = 'object')
 );
 create index key_audit_of_key on key_audit (key_id, id);

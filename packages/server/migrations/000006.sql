@@ -1,16 +1,16 @@
--- Requests that came under an Idempotency-Key, and what became of each of their transactions (D18).
+-- Requests with an Idempotency-Key, and the outcomes of their transactions (D18).
 create table keyed_requests (
   chain       integer     not null,
   key_id      text        not null,
-  -- SHA-256: of what the client called it, and of its transactions.
+  -- SHA-256 of the Idempotency-Key, and SHA-256 of the transactions.
   name_hash   bytea       not null check (octet_length(name_hash) = 32),
   body_hash   bytea       not null check (octet_length(body_hash) = 32),
-  -- One for each transaction, given when the request came: its submission's, or that of its refused line. The same
-  -- transaction may have been a submission before; then it is that one's.
+  -- One id for each transaction: of its submission, or of its refused line. If the transaction was a submission before,
+  -- it is the id of that submission.
   ids         uuid[]      not null,
-  -- So many of the first are decided; the others are under way, or were when the service died.
+  -- The number of transactions, from the first on, that are decided.
   decided     integer     not null default 0,
-  -- Why those were refused that were, by position: {"0": ["NON_ZERO_GAS_PRICE", "the gas price is 1, not 0"]}.
+  -- The refusals, keyed by position: {"0": ["NON_ZERO_GAS_PRICE", "the gas price is 1, not 0"]}.
   refusals    jsonb       not null default '{}',
   created_at  timestamptz not null default now(),
   primary key (chain, key_id, name_hash),

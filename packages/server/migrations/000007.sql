@@ -1,8 +1,8 @@
--- Daily caps of API keys (D25). What is accepted under a cap is reserved by the same write, so a crash leaks nothing.
--- A day is one of UTC, by this database's clock.
+-- Daily caps of API keys (D25). The write that accepts a submission also reserves its share, so a crash leaks nothing.
+-- A day is a day of UTC by the database's clock.
 
--- What a key has reserved in a day; with a sender of no bytes, of all senders. Whoever changes a row of a sender holds
--- the key's row, so no two wait for each other in a circle.
+-- The amounts that a key has reserved in a day, in all (an empty sender) and for each sender. A session that changes the
+-- row of a sender holds the key's row, so two sessions cannot deadlock.
 create table cap_usage (
   key_id       text   not null,
   day          date   not null,
@@ -12,8 +12,8 @@ create table cap_usage (
   primary key (key_id, day, sender)
 );
 
--- How the outcomes of submissions change that. They are added up when the key next asks, under the key's row: a lane
--- that finishes submissions waits for nobody.
+-- The changes by the outcomes of submissions. The next write of the key adds them up, under the lock of the key's row, so
+-- a lane that finishes submissions never waits.
 create table cap_outcomes (
   key_id       text   not null,
   day          date   not null,
@@ -23,14 +23,14 @@ create table cap_outcomes (
 );
 create index cap_outcomes_of_key on cap_outcomes (key_id, day);
 
--- The day and the gas that a submission has reserved; null without a cap.
+-- The day and the gas of the reservation; null without a cap.
 alter table unfinished
   add column cap_day date,
   add column cap_gas bigint,
   add check ((cap_day is null) = (cap_gas is null));
 
--- Every submission ends by leaving this table, whatever ended it: so no ending can forget it. One that is in a block
--- has used its gas; one that is not gives all back.
+-- Every submission leaves this table when it ends, so that this trigger sees each end. A submission in a block has used
+-- its gas; any other gives its reservation back.
 create function settle_cap() returns trigger language plpgsql as $$
 declare
   used bigint := (select f.gas_used from finished f where f.id = old.id and f.state = 'included');
@@ -43,8 +43,8 @@ end $$;
 create trigger settle_cap after delete on unfinished
   for each row when (old.cap_day is not null) execute function settle_cap();
 
--- accept() for one key with caps; null is no cap. Of what it accepts, in the order of the request, it keeps what fits
--- and says of the rest which cap is in the way, and how much of it is used.
+-- accept() for one key with caps; null is no cap. It keeps the applicants that fit, in the order of the request, and
+-- returns for each of the others the cap that has no room and the amount in use.
 create function accept_capped(the_key text, key_transactions bigint, key_gas bigint, sender_transactions bigint,
                               sender_gas bigint, gases bigint[], the_chain integer, the_origin uuid, ids uuid[],
                               inner_hashes bytea[], inner_raws bytea[], senders bytea[], nonces numeric[],
@@ -59,7 +59,7 @@ declare
 begin
   perform from accept(the_chain, the_origin, ids, array_fill(the_key, array[cardinality(ids)]), inner_hashes,
                       inner_raws, senders, nonces, targets, selectors, waivers);
-  -- Only now: who holds the key's row waits for no other submission.
+  -- Locks the key's row only now, so that a session that holds it waits for no other submission.
   today := (clock_timestamp() at time zone 'UTC')::date;
   day_ends := (today + 1)::timestamp at time zone 'UTC';
   insert into cap_usage (key_id, day, sender) values (the_key, today, '') on conflict do nothing;
@@ -84,7 +84,7 @@ begin
     waiver := applicant.waiver;
     cap := null;
     used := null;
-    -- A write that is done again, because its answer was lost, finds what it reserved.
+    -- A write that is repeated because its answer was lost finds what it reserved.
     if applicant.cap_day is null then
       select c.* into its_used from cap_usage c
       where c.key_id = the_key and c.day = today and c.sender = applicant.sender;

@@ -1,14 +1,14 @@
--- The rates of API keys over all replicas (D22): how many of each key's tokens are used, one for each transaction. They
--- come back with time, by this database's clock. Unlogged: it costs no disk, and a crash of the database gives each key
--- its burst anew.
+-- The token buckets of API keys, over all replicas (D22): the used tokens of each key, one for each transaction. They
+-- refill with time, by the database's clock. The table is unlogged: it writes no log, and a crash of the database refills
+-- every bucket.
 create unlogged table key_rates (
   key_id text             primary key,
   used   double precision not null default 0,
   at     timestamptz      not null
 ) with (fillfactor = 50);
 
--- Takes what each of some requests needs, in their order, as far as there is enough for it, and then up to so many more
--- for later. Says what was granted, how many more there were, and how many are left.
+-- Takes the tokens of several requests in their order, all or none for each, and then up to a number of further tokens.
+-- Returns which requests got theirs, the number of further tokens, and the number that is left.
 create function take_tokens(the_key text, needs integer[], more integer, rate double precision, burst integer)
 returns table (granted boolean[], extra integer, available double precision) language plpgsql as $$
 declare
@@ -22,7 +22,7 @@ begin
   available := burst - greatest(0, bucket.used - extract(epoch from moment - bucket.at)::double precision * rate);
   granted := '{}';
   foreach need in array needs loop
-    -- The clock's fractions do not add up exactly.
+    -- Fractions of seconds do not add up exactly.
     granted := granted || (need <= available + 1e-3);
     if need <= available + 1e-3 then
       available := available - need;

@@ -1,4 +1,4 @@
--- An InnerTx that another key submits again is the same submission (D18): that key may ask for it as well.
+-- The API keys that submitted the InnerTx of another key's submission again (D18). They may read its record, too.
 create table readers (
   submission uuid not null,
   key_id     text not null,

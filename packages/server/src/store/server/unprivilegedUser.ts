@@ -2,13 +2,16 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { StartError } from "../../model/errors.js";
 
-/** Whom PostgreSQL runs as where we are root. */
+/** The user that runs PostgreSQL if this process is root. */
 export interface User {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as `postgres`, or else as `nobody`. */
+/**
+ * Finds the user that runs PostgreSQL, which refuses to run as root: `postgres`, or else `nobody`.
+ * @returns undefined if this process is not root.
+ */
 export async function unprivilegedUser(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
@@ -22,18 +25,18 @@ export async function unprivilegedUser(): Promise<User | undefined> {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** A program to run. */
+/** A program with its arguments, as `child_process` takes them. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** The working directory is one that every user may enter. */
+  /** The working directory is `/`, which every user may enter. */
   readonly options: { readonly cwd: string; readonly uid?: number; readonly gid?: number };
 }
 
 /**
- * How to run a program as the unprivileged user. `setpriv` (util-linux) leaves it the right to pass through
- * folders that only root may enter, such as a home or a temporary folder, and nothing more; without it the
- * program must be able to reach its files by itself.
+ * Makes the command that runs a program as the unprivileged user. With `setpriv` (util-linux), the program keeps two
+ * capabilities of root, `CAP_DAC_OVERRIDE` and `CAP_DAC_READ_SEARCH`, which pass all file permissions, because the data
+ * may lie in folders that only root may enter. Without `setpriv`, the user itself must be able to reach the files.
  */
 export function asUser(owner: User | undefined, [file = "", ...args]: readonly string[]): Command {
   if (owner === undefined) return { file, args, options: { cwd: "/" } };
