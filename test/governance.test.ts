@@ -1,9 +1,10 @@
 // Runs docs/governance.sh against a real chain and a real service, and compares it with docs/governance.md.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ChildProgram } from "./support/childProgram.js";
 import { processesWith, root } from "./support/program.js";
 import { account, TOKEN, token } from "./support/user.js";
 
@@ -28,29 +29,15 @@ describe("the transactions of the walk-through", () => {
 });
 
 describe.skipIf(!hasBash)("the walk-through of governance", () => {
-  let run: ChildProcess | undefined;
+  let program: ChildProgram;
   let steps: string[] = [];
   beforeAll(async () => {
-    const child = spawn("bash", [script], { stdio: ["ignore", "pipe", "pipe"] });
-    run = child;
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (more: string) => {
-        output += more;
-      });
-    }
-    const status = await new Promise((resolve) => child.once("close", resolve));
-    expect(status, output).toBe(0);
-    steps = output.split(/^== \d+\. /m).slice(1);
+    program = new ChildProgram([script], { command: "bash" });
+    const { status } = await program.ended;
+    expect(status, program.output).toBe(0);
+    steps = program.output.split(/^== \d+\. /m).slice(1);
   }, 180_000);
-  afterAll(async () => {
-    const child = run;
-    if (child === undefined || child.exitCode !== null) return;
-    await new Promise((resolve) => {
-      child.once("close", resolve);
-      child.kill();
-    });
-  });
+  afterAll(() => program?.end());
 
   const waiver = account(12).address;
   /** The service's result lines in a step. */

@@ -27,6 +27,15 @@ export interface Fault {
 type Draft = Omit<Fault, "name" | "kills" | "afterMs"> & { readonly kills?: boolean };
 type FaultKind = (environment: Environment, random: SeededRandom) => Draft;
 
+/** A restart of PostgreSQL; "immediate" drops everything in memory, so that it recovers from its log. */
+function restartOf(postgres: Environment["postgres"], mode: "fast" | "immediate"): Draft {
+  return {
+    ...{ target: "postgres", kills: true, lastsMs: 0 },
+    begin: () => postgres.restart(mode),
+    end() {},
+  };
+}
+
 const KINDS: Readonly<Record<string, FaultKind>> = {
   /** SIGKILL of a replica, and a new start. */
   kill: (environment, random) => {
@@ -46,20 +55,8 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     const lastsMs = random.between(3_300, 5_500);
     return { target: replica.name, lastsMs, begin: () => replica.freeze(), end: () => replica.thaw() };
   },
-  postgresFast: ({ postgres }) => ({
-    target: "postgres",
-    kills: true,
-    lastsMs: 0,
-    begin: () => postgres.restart("fast"),
-    end() {},
-  }),
-  postgresImmediate: ({ postgres }) => ({
-    target: "postgres",
-    kills: true,
-    lastsMs: 0,
-    begin: () => postgres.restart("immediate"),
-    end() {},
-  }),
+  postgresFast: ({ postgres }) => restartOf(postgres, "fast"),
+  postgresImmediate: ({ postgres }) => restartOf(postgres, "immediate"),
   postgresAway: ({ postgres }, random) => ({
     target: "postgres",
     lastsMs: random.between(300, 2_500),

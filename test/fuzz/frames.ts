@@ -1,18 +1,9 @@
+import { upgradeRequest } from "../../packages/server/test/support/upgradeRequest.js";
 import type { SeededRandom } from "../support/seededRandom.js";
 import { KEY, KNOWN_ID, type Probe } from "./probe.js";
 import { body, inPieces, json, mutated, transaction } from "./values.js";
 
-const HANDSHAKE = [
-  "GET /v1/submit HTTP/1.1",
-  "Host: x",
-  "Connection: Upgrade",
-  "Upgrade: websocket",
-  "Sec-WebSocket-Version: 13",
-  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-  `Authorization: Bearer ${KEY}`,
-  "",
-  "",
-].join("\r\n");
+const HANDSHAKE = `${upgradeRequest(KEY).join("\r\n")}\r\n\r\n`;
 
 const [CONTINUED, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10] as const;
 

@@ -18,9 +18,11 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The repository's root by default. */
   readonly cwd?: string;
+  /** The program to run; Node by default. */
+  readonly command?: string;
 }
 
-/** A Node program in a process of its own. It works outside of vitest, and ends with this process at the latest. */
+/** A program in a process of its own. It works outside of vitest, and ends with this process at the latest. */
 export class ChildProgram {
   /** The programs that have not ended. */
   static readonly running = new Set<ChildProgram>();
@@ -34,11 +36,11 @@ export class ChildProgram {
   #listeners: (() => void)[] = [];
   #ending: Ending | undefined;
 
-  /** @param args of Node: a script and its arguments. */
-  constructor(args: readonly string[], { env = {}, cwd = root }: ChildOptions = {}) {
+  /** @param args for Node: a script and its arguments; or the arguments of another command. */
+  constructor(args: readonly string[], { env = {}, cwd = root, command }: ChildOptions = {}) {
     const { PATH = "" } = process.env;
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-    this.#child = spawn(process.execPath, args, { cwd, stdio, env: { PATH, ...env } });
+    this.#child = spawn(command ?? process.execPath, args, { cwd, stdio, env: { PATH, ...env } });
     ChildProgram.running.add(this);
     this.#collect("stdout");
     this.#collect("stderr");

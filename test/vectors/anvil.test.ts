@@ -1,9 +1,9 @@
 // anvil, whose EVM is revm, runs the InnerTx of every vector as an ordinary transaction of price 0. Its status, gas and
 // logs must be the same: "executed as the user, keeping the user's from, nonce and call semantics".
-import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ChildProgram } from "../support/childProgram.js";
 import { rpcOf } from "../support/jsonRpc.js";
 import { generate } from "./generate.js";
 import type { Accounts } from "./state.js";
@@ -24,7 +24,7 @@ function findAnvil(): string | undefined {
 }
 
 const program = findAnvil();
-let anvil: ChildProcess | undefined;
+let anvil: ChildProgram | undefined;
 let url = "";
 
 const rpc = <T>(method: string, ...params: unknown[]) => rpcOf(url)<T>(method, ...params);
@@ -44,18 +44,9 @@ async function start(path: string): Promise<void> {
     "--no-mining",
   ];
   const fees = ["--block-base-fee-per-gas", "0", "--gas-price", "0", "--disable-min-priority-fee"];
-  const child = spawn(path, [...flags, ...fees], { stdio: ["ignore", "pipe", "ignore"] });
-  anvil = child;
-  url = await new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout.setEncoding("utf8").on("data", (more: string) => {
-      text += more;
-      const [, address] = text.match(/Listening on (\S+)/) ?? [];
-      if (address !== undefined) resolve(`http://${address}`);
-    });
-    child.once("error", reject);
-    child.once("close", () => reject(new Error(`anvil ended: ${text}`)));
-  });
+  anvil = new ChildProgram([...flags, ...fees], { command: path });
+  const [, address = ""] = await anvil.line(/Listening on (\S+)/);
+  url = `http://${address}`;
 }
 
 async function setState(accounts: Accounts): Promise<void> {
@@ -74,14 +65,7 @@ async function setState(accounts: Accounts): Promise<void> {
 
 describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects of the vector", () => {
   beforeAll(() => start(program ?? ""));
-  afterAll(async () => {
-    const child = anvil;
-    if (child === undefined || child.exitCode !== null) return;
-    await new Promise((resolve) => {
-      child.once("close", resolve);
-      child.kill();
-    });
-  });
+  afterAll(() => anvil?.end());
 
   it.each(included)("$name", async ({ wrapper, accounts, told }) => {
     const mark = await rpc("evm_snapshot");

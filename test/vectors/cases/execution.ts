@@ -236,66 +236,72 @@ function withAccount(one: VectorCase, created: string): VectorCase {
   return { ...one, expect: { ...one.expect, accounts: after } };
 }
 
+const noCode = { clause: "D9, D10", registry: open };
+const callTo = (target: string, changes: Changes = {}) => ({ to: target, data: "0x", ...changes });
+
 function withoutCode(): VectorCase[] {
-  const to = (target: string, changes: Changes = {}) => ({ to: target, data: "0x", ...changes });
-  const precompile = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
-  const base = { clause: "D9, D10", registry: open };
   const ones = `0x${"01".repeat(1_000)}`;
   return [
-    included({ ...base, name: "inner to an account without code", inner: to(plain) }),
+    included({ ...noCode, name: "inner to an account without code", inner: callTo(plain) }),
     included({
-      ...base,
+      ...noCode,
       name: "inner without data to its own sender, where any target is permitted",
-      inner: to(addressOf(USER)),
+      inner: callTo(addressOf(USER)),
     }),
-    included({ ...base, name: "inner to the waiver that carries it", inner: to(addressOf(WAIVER)) }),
+    included({ ...noCode, name: "inner to the waiver that carries it", inner: callTo(addressOf(WAIVER)) }),
     included(
       {
-        ...base,
+        ...noCode,
         name: "whole balance to an account without code",
-        inner: to(plain, { value: 10n }),
+        inner: callTo(plain, { value: 10n }),
         accounts: accounts({ [USER]: 10n }),
       },
       { paid: plain },
     ),
     included(
       {
-        ...base,
+        ...noCode,
         name: "value to oneself",
-        inner: to(addressOf(USER), { value: 10n }),
+        inner: callTo(addressOf(USER), { value: 10n }),
         accounts: accounts({ [USER]: 10n }),
       },
       { paid: addressOf(USER) },
     ),
     included(
       {
-        ...base,
+        ...noCode,
         name: "value to the waiver",
-        inner: to(addressOf(WAIVER), { value: 4n }),
+        inner: callTo(addressOf(WAIVER), { value: 4n }),
         accounts: accounts({ [USER]: 10n }),
       },
       { paid: addressOf(WAIVER) },
     ),
     included({
-      ...base,
+      ...noCode,
       name: "calldata whose floor is above its gas (EIP-7623)",
-      inner: to(plain, { data: ones }),
+      inner: callTo(plain, { data: ones }),
     }),
-    // 60 and 12 for each word; 15 and 3 for each word.
-    included({ ...base, name: "the precompile SHA-256", inner: to(precompile(2)) }, { execution: 60n }),
+  ];
+}
+
+/** Gas of SHA-256 is 60, and 12 for each word; gas of identity is 15, and 3 for each word. */
+function precompiles(): VectorCase[] {
+  const precompile = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
+  return [
+    included({ ...noCode, name: "the precompile SHA-256", inner: callTo(precompile(2)) }, { execution: 60n }),
     included(
       {
-        ...base,
+        ...noCode,
         name: "the precompile identity, of four words",
-        inner: to(precompile(4), { data: `0x${"00".repeat(128)}` }),
+        inner: callTo(precompile(4), { data: `0x${"00".repeat(128)}` }),
       },
       { execution: 27n },
     ),
     included(
       {
-        ...base,
+        ...noCode,
         name: "the precompile SHA-256 without the gas it needs",
-        inner: to(precompile(2), { gasLimit: 21_059n }),
+        inner: callTo(precompile(2), { gasLimit: 21_059n }),
       },
       { status: 0, gasUsed: 21_059n },
     ),
@@ -308,4 +314,5 @@ export const executionCases = (): VectorCase[] => [
   ...failures(),
   ...effects(),
   ...withoutCode(),
+  ...precompiles(),
 ];

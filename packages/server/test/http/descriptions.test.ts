@@ -19,6 +19,7 @@ import { answerTo, replyFrom } from "../support/rawReply.js";
 import type { ScriptedNode } from "../support/scriptedNode.js";
 import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "../support/testService.js";
 import { type Frame, TestSocket } from "../support/testSocket.js";
+import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
 type Drive = (service: TestService) => Promise<Reply>;
@@ -50,15 +51,7 @@ const postCheck =
 const batch = (count: number) => JSON.stringify({ transactions: Array(count).fill("0x") });
 const UNKNOWN = "/v1/submissions/019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a71";
 
-const UPGRADE = [
-  "GET /v1/submit HTTP/1.1",
-  "Host: x",
-  "Connection: Upgrade",
-  "Upgrade: websocket",
-  "Sec-WebSocket-Version: 13",
-  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-  `Authorization: Bearer ${API_KEY}`,
-];
+const UPGRADE = upgradeRequest(API_KEY);
 
 /** Sends until the key's rate is used up. */
 const tooMany =
