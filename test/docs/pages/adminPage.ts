@@ -55,7 +55,7 @@ export function adminPage(): string {
         ADMIN_NOTES[name].gives,
       ]),
     ),
-    "Bodies are JSON. Errors have the form of every other, and [errors.md](../errors.md) has the reasons.",
+    "Bodies are JSON. Errors have the form of every other, and [Errors](../errors.md) has the reasons.",
     "## Members of `limits`",
     table(["member", "the same in `gas-waiver keys`", "meaning"], rows(limits)),
     "## Members of `caps`",

@@ -108,7 +108,10 @@ function paragraphs(text: string): string {
 
 function noteOf(tag: string): string {
   const [, name = "", rest = ""] = /^(\w+)\s*([\s\S]*)$/.exec(tag.trim()) ?? [];
-  return `- **${name}** ${rest.replaceAll("\n", " ")}`;
+  const text = rest.replaceAll("\n", " ");
+  if (name !== "param") return `- **${name}** ${text}`;
+  const [, parameter = "", meaning = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
+  return `- ${code(parameter)}: ${meaning}`;
 }
 
 function exampleOf(tag: string): string {

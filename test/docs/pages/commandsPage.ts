@@ -49,7 +49,7 @@ function commandSection({ name, summary, command }: NamedCommand): string {
   const settings = Object.values(command.settings);
   const rest =
     settings.length > 20
-      ? [`[settings.md](settings.md) explains its ${settings.length} settings by subject.`]
+      ? [`[Settings](settings.md) explains its ${settings.length} settings by subject.`]
       : [settingsTable(settings)];
   return [
     heading(2, name, anchorOf(name)),

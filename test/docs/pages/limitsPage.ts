@@ -229,7 +229,7 @@ export function limitsPage(): string {
   return page(
     "the defaults in packages/server/src and the flags in packages/cli/src",
     "Limits",
-    "Each limit of the service with its default, the setting that changes it, and what a client gets beyond it. Times are milliseconds on the command line. [errors.md](errors.md) has the reasons, and [design/abuse.md](design/abuse.md) what attacks cost with these defaults.",
+    "Each limit of the service with its default, the setting that changes it, and what a client gets beyond it. Times are milliseconds on the command line. [Errors](errors.md) has the reasons, and [What attacks cost](design/abuse.md) what attacks cost with these defaults.",
     `## Requests\n\n${table(HEAD, REQUESTS)}`,
     "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
     `## Rates and queues\n\n${table(HEAD, RATES)}`,

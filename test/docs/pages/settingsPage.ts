@@ -38,7 +38,7 @@ export function settingsPage(): string {
     "packages/cli/src/serve",
     "Settings",
     "These are the settings of `gas-waiver serve`. Each can be given as the flag or as the variable below it, and the flag wins. Secrets have a variable alone, since arguments can be seen by others. Times are milliseconds.",
-    "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [limits.md](../limits.md) tells what happens beyond each limit.",
+    "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [Limits](../limits.md) tells what happens beyond each limit.",
     ...sections,
   );
 }

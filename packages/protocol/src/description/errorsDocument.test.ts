@@ -13,7 +13,9 @@ const INTRODUCTION = `# Errors
 
 An error is \`{ code, message, reason? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change.
 
-An error is in the result line of its transaction (D13), and later in the submission's record; or it is the response to a request that was refused as a whole, \`{ "error": { … } }\` (D21); or it is the frame of a request over a WebSocket that was refused as a whole, \`{ "request": …, "error": { … } }\` (D23). A request that is refused as a whole has accepted nothing, unless the reason is \`INTERNAL_ERROR\` or \`STORE_UNAVAILABLE\`: then it is not known, and the answer to the same request, sent again, tells.
+An error is in the result line of its transaction (D13), and later in the submission's record; or it is the response to a request that was refused as a whole, \`{ "error": { … } }\` (D21); or it is the frame of a request over a WebSocket that was refused as a whole, \`{ "request": …, "error": { … } }\` (D23).
+
+A request that is refused as a whole has accepted nothing, unless the reason is \`INTERNAL_ERROR\` or \`STORE_UNAVAILABLE\`: then it is not known, and the answer to the same request, sent again, tells.
 
 **A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column says whether a retry helps:
 
@@ -21,7 +23,9 @@ An error is in the result line of its transaction (D13), and later in the submis
 - *later*: it may pass after a while; over HTTP, a 429 or 503 gives the number of seconds in \`Retry-After\`;
 - *at once*: it returns the earlier submission, or tries again one that has failed for good.
 
-Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, even where the transaction would pass by now. To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
+Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, even where the transaction would pass by now.
+
+To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
 
 const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
   line: "result line",
@@ -49,18 +53,16 @@ function renderDocument(): string {
     const rows = reasons.map((reason) => {
       const { cause, remedy, retry } = REASON_NOTES[reason];
       return [
-        `<a id="${reason.toLowerCase()}"></a>\`${reason}\``,
-        `\`${codeOf(reason)}\``,
-        whereOf(reason),
+        `<a id="${reason.toLowerCase()}"></a>\`${reason}\`<br>\`${codeOf(reason)}\`<br>${whereOf(reason)}`,
         cause,
         remedy,
         RETRY_LABELS[retry],
       ];
     });
-    return `## ${title}\n\n${table(["reason", "code", "where", "cause", "remedy", "retry"], rows)}`;
+    return `## ${title}\n\n${table(["reason, code, where", "cause", "remedy", "retry"], rows)}`;
   });
   const where =
-    "The column *where* has an HTTP status, a `result line`, an error `frame` of a WebSocket, or the `admin API`.";
+    "The place, below each reason and its code, is an HTTP status, a `result line`, an error `frame` of a WebSocket, or the `admin API`.";
   return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
 }
 
