@@ -10,7 +10,7 @@ const keys = new WeakMap<WaiverAccount, Uint8Array>();
  * @throws if it is not a private key; the message does not contain it.
  * @example
  * ```ts
- * const server = await createServer({ waivers: [privateKeyWaiver(hexToBytes(process.env.WAIVER_KEY))], ...options });
+ * const server = await createServer({ waivers: [privateKeyWaiver(hexToBytes(waiverKeyHex))], ...options });
  * ```
  */
 export function privateKeyWaiver(privateKey: Uint8Array): WaiverAccount {
