@@ -141,17 +141,19 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const answers = await results(hashes.map((hash) => ({ method, params: [bytesToHex(hash)] })));
       return answers.map((answer) => answer !== null);
     },
-    async sendRawTransactions(raws) {
-      const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
-      const outcomes: RpcOutcome[] = [];
-      for (const part of chunk(calls, MAX_BATCH_CALLS)) {
-        const last = outcomes.at(-1);
-        const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
-        outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));
-      }
-      return outcomes;
-    },
+    sendRawTransactions: (raws) => sendInOrder(rpc, raws),
   };
+}
+
+async function sendInOrder(rpc: Rpc, raws: readonly Uint8Array[]): Promise<RpcOutcome[]> {
+  const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
+  const outcomes: RpcOutcome[] = [];
+  for (const part of chunk(calls, MAX_BATCH_CALLS)) {
+    const last = outcomes.at(-1);
+    const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
+    outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));
+  }
+  return outcomes;
 }
 
 /** The outcome of what was held back, because a request before it may not have arrived. */

@@ -13,7 +13,7 @@ import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { validateTransaction } from "../policy/validateTransaction.js";
-import { lineErrorOf } from "../results/lines.js";
+import { lineErrorOf } from "../results/resultLine.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
 import { simulate } from "./simulate.js";

@@ -6,7 +6,8 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
-import type { LineSource, ResultLines } from "../results/lines.js";
+import type { ResultLines } from "../results/lines.js";
+import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance, Applicant } from "../store/accept/applicant.js";
 import { createBatchAcceptor } from "./acceptBatch.js";
 

@@ -2,7 +2,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import { capExceeded } from "../model/capExceeded.js";
 import type { Submission } from "../model/submission.js";
 import type { Validation } from "../policy/validateTransaction.js";
-import type { LineSource } from "../results/lines.js";
+import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance } from "../store/accept/applicant.js";
 
 /** A validated transaction with its place in the request, and the id that its line has. */

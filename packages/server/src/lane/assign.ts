@@ -59,7 +59,7 @@ export async function assign(
   return { signed, stepAgain: signed.length > 0 && countQueued(snapshot) >= options.limit };
 }
 
-/** What the store and the chain know before a decision. */
+/** The knowledge of store and chain on which the decision rests. */
 interface Evidence {
   readonly snapshot: LaneSnapshot;
   /** The senders whose submissions stay in this lane, and their plans in the same order. */

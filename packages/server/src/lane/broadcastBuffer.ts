@@ -56,33 +56,11 @@ export function createBroadcastBuffer({
   log,
   flushDelayMs = FLUSH_DELAY_MS,
 }: BroadcastBufferDependencies): BroadcastBuffer {
-  let buffered: BufferedEntry[] = [];
+  const buffered = createEntries();
   let writes: Promise<unknown>[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  const flushIn = (ms: number) => {
-    if (closed) return;
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void flush();
-    }, ms).unref();
-  };
-  /** Takes out the lane's entries, those of its earlier leases too: a late answer of a node is still true. */
-  const takeOut = (waiver: Uint8Array): BufferedEntry[] => {
-    const isOwn = ({ held }: BufferedEntry) => bytesEqual(held.waiver, waiver);
-    const own = buffered.filter(isOwn);
-    if (own.length > 0) buffered = buffered.filter((entry) => !isOwn(entry));
-    return own;
-  };
-  const putBack = (entries: readonly BufferedEntry[], held: HeldLane, error: unknown) => {
-    // When the lease is lost, its next owner finds the wrappers of this and earlier epochs signed, and sends them again.
-    const isLost = ({ held: { epoch } }: BufferedEntry) =>
-      error instanceof LeaseLostError && epoch <= held.epoch;
-    buffered.push(...entries.filter((entry) => !isLost(entry)));
-    if (buffered.length > 0) flushIn(RETRY_MS);
-  };
+  const flushTimer = createFlushTimer(() => flush());
   const storeAlongside: BroadcastBuffer["storeAlongside"] = async (held, write) => {
-    const entries = takeOut(held.waiver);
+    const entries = buffered.takeOut(held.waiver);
     const writing = write(entries.map(({ wrapper }) => wrapper));
     if (entries.length === 0) return await writing;
     writes.push(writing);
@@ -92,19 +70,19 @@ export function createBroadcastBuffer({
       results.publish(saved.broadcast, () => BROADCAST);
       return saved;
     } catch (error) {
-      putBack(entries, held, error);
+      buffered.add(error instanceof LeaseLostError ? entries.filter(isAfter(held)) : entries);
+      if (!buffered.isEmpty()) flushTimer.start(RETRY_MS);
       throw error;
     } finally {
       writes = writes.filter((other) => other !== writing);
     }
   };
   const flush = async () => {
-    const oldestFirst = buffered.map(({ held }) => held).sort((a, b) => Number(a.epoch - b.epoch));
-    // The latest lease of each lane writes for all of them.
-    const lanes = new Map(oldestFirst.map((held) => [bytesToHex(held.waiver), held]));
-    const own = [...lanes.values()].map((held) =>
-      storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
-    );
+    const own = buffered
+      .leases()
+      .map((held) =>
+        storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
+      );
     for (const written of await Promise.allSettled([...writes, ...own])) {
       if (written.status === "fulfilled") continue;
       log.debug({ err: (written.reason as Error).message }, "broadcast wrappers could not be stored yet");
@@ -113,15 +91,61 @@ export function createBroadcastBuffer({
   return {
     add(held, wrappers) {
       if (wrappers.length === 0) return;
-      buffered.push(...wrappers.map((wrapper) => ({ held, wrapper })));
-      flushIn(flushDelayMs);
+      buffered.add(wrappers.map((wrapper) => ({ held, wrapper })));
+      flushTimer.start(flushDelayMs);
       for (const { id } of wrappers) results.notifyHere(id, BROADCAST);
     },
     storeAlongside,
     flush,
-    close() {
+    close: flushTimer.close,
+  };
+}
+
+/** Flushes after the time of the first `start` since the last flush. */
+function createFlushTimer(flush: () => Promise<void>) {
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  return {
+    start(ms: number): void {
+      if (closed) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void flush();
+      }, ms).unref();
+    },
+    close(): void {
       closed = true;
       clearTimeout(timer);
     },
   };
+}
+
+function createEntries() {
+  let entries: BufferedEntry[] = [];
+  return {
+    isEmpty: () => entries.length === 0,
+    add(added: readonly BufferedEntry[]): void {
+      entries.push(...added);
+    },
+    /** Takes out the lane's entries, those of its earlier leases too: a late answer of a node is still true. */
+    takeOut(waiver: Uint8Array): BufferedEntry[] {
+      const isOwn = ({ held }: BufferedEntry) => bytesEqual(held.waiver, waiver);
+      const own = entries.filter(isOwn);
+      if (own.length > 0) entries = entries.filter((entry) => !isOwn(entry));
+      return own;
+    },
+    /** Returns the latest lease of each lane, which writes for its earlier ones. */
+    leases(): HeldLane[] {
+      const oldestFirst = entries.map(({ held }) => held).sort((a, b) => Number(a.epoch - b.epoch));
+      return [...new Map(oldestFirst.map((held) => [bytesToHex(held.waiver), held])).values()];
+    },
+  };
+}
+
+/**
+ * Whether an entry belongs to a later lease than the one that was lost. The next owner of a lost lease finds the
+ * wrappers of this and earlier epochs signed, and sends them again.
+ */
+function isAfter(lost: HeldLane) {
+  return ({ held: { epoch } }: BufferedEntry) => epoch > lost.epoch;
 }

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 /**
- * What the chain says of a candidate:
+ * The chain's verdict on a candidate:
  *
  * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
  * - `nonceUsed`: the sender has used the nonce for another transaction, so the InnerTx can never run. `next` is the

@@ -1,7 +1,7 @@
 import type { Failure } from "../model/submission.js";
 import type { QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 
-/** What becomes of the queued submissions of one sender (D20). */
+/** The next step of each queued submission of one sender (D20). */
 export interface SenderPlan {
   /** Submissions to send now, in the order of the sender's nonces. */
   readonly ready: readonly QueuedSubmission[];

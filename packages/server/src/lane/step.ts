@@ -87,7 +87,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
 }
 
 async function resendSigned(held: HeldLane, { broadcastBuffer, broadcaster }: StepContext): Promise<void> {
-  // What a node has surely taken need not be sent again.
+  // Wrappers that a node has surely taken need not be sent again.
   await broadcastBuffer.flush();
   await broadcaster.resendSigned(held);
 }

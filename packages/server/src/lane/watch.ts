@@ -35,7 +35,7 @@ export function createWatcher(context: LaneContext, broadcaster: Broadcaster): W
     for (;;) {
       const passed = await findCandidatesBelow(store, held, waiverNonce, BATCH);
       await reconcile(held, passed, context);
-      // What could not be reconciled yet comes first again.
+      // Submissions that could not be reconciled yet come first again.
       if (passed.length < BATCH || passed[0]?.id === first) return;
       first = passed[0]?.id;
     }
@@ -128,7 +128,7 @@ async function rebroadcast(
   try {
     await broadcaster.send(held, stale);
   } catch (error) {
-    // What the node does not take now is sent again by a later poll.
+    // A later poll sends again the wrappers that the node does not take now.
     if (!(error instanceof NotBroadcastError)) throw error;
   }
 }

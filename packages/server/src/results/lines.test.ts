@@ -7,7 +7,8 @@ import { outcomeOf } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/metrics.js";
 import type { Store } from "../store/store.js";
-import { awaitLines, type LineSource } from "./lines.js";
+import { awaitLines } from "./lines.js";
+import type { LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
 
 let store: Store;

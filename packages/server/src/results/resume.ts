@@ -2,11 +2,12 @@ import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";
-import { type LineSource, linesOf, type ResultLinesOptions } from "./lines.js";
+import { linesOf, type ResultLinesOptions } from "./lines.js";
+import type { LineSource } from "./resultLine.js";
 
 /**
- * The lines of earlier submissions (D23): at once for those whose result is known. `index` is the position in
- * `ids`. A key sees only its own; any other id has an error in its place.
+ * Yields the lines of earlier submissions (D23), at once for those whose result is known. `index` is the position in
+ * `ids`. A key sees its own submissions only; the line of any other id is an error.
  */
 export async function resumeLines(
   request: ResultLinesOptions,

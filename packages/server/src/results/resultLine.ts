@@ -1,0 +1,91 @@
+import {
+  bytesToHex,
+  codeOf,
+  type ErrorBody,
+  LINE_CODES,
+  type LineCode,
+  ProtocolError,
+  type Reason,
+  type ResultLine,
+  type Wait,
+} from "@gas-waiver/protocol";
+import type { ResolvedOptions } from "../model/options.js";
+import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../model/submission.js";
+import { type SubmissionUpdate, updateOf } from "./results.js";
+
+// The result line of one transaction, from what is known of it (D13).
+
+/** One transaction of a request: refused already, or a submission whose result is awaited. */
+export type LineSource = { readonly index: number; readonly id: string } & (
+  | { readonly error: ProtocolError }
+  /** `earlier` if it was a submission before this request (D18): then its result may be known already. */
+  | { readonly innerHash: Uint8Array; readonly earlier: boolean }
+);
+
+export type RefusedSource = Extract<LineSource, { error: ProtocolError }>;
+export type AwaitedSource = Extract<LineSource, { innerHash: Uint8Array }>;
+
+/** Whether the update ends the waiting (D16). */
+export function isFinal(update: SubmissionUpdate, wait: Wait): boolean {
+  return update.state !== "broadcast" || wait === "broadcast";
+}
+
+/** Makes the line of an update that ends the waiting. */
+export function resultLine(entry: AwaitedSource, update: SubmissionUpdate, wait: Wait): ResultLine {
+  if (update.state === "failed") return refusedLine(entry, new ProtocolError(update.reason, update.message));
+  if (update.state === "included" && update.reverted && wait === "included") {
+    return refusedLine(entry, new ProtocolError("REVERTED", REVERTED_MESSAGE));
+  }
+  return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
+}
+
+/** The conditions of the waiting that has ended. */
+export interface WaitedFor {
+  readonly wait: Wait;
+  readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;
+  /** Is aborted if the service shuts down. */
+  readonly closing: AbortSignal;
+}
+
+/** The waiting ends and the work goes on; the reason says what is known of the chain's side (D17). */
+export function timeoutLine(
+  entry: AwaitedSource,
+  record: Submission | undefined,
+  { wait, options, closing }: WaitedFor,
+): ResultLine {
+  const update = record && updateOf(record);
+  if (update && isFinal(update, wait)) return resultLine(entry, update, wait);
+  const why = closing.aborted
+    ? "the service is shutting down"
+    : `no result within ${options.requestTimeoutMs} ms`;
+  const certainty = record ? certaintyOf(record) : "unknown";
+  const reasons = {
+    not_broadcast: "NOT_BROADCAST",
+    broadcast: "NOT_INCLUDED",
+    unknown: "OUTCOME_UNKNOWN",
+  } as const;
+  const known = {
+    not_broadcast: "it has not been broadcast",
+    broadcast: "it has been broadcast and is in no block yet",
+    unknown: "it may have been broadcast",
+  }[certainty];
+  const message = `${why}: ${known}; the submission goes on, ask for it by its id`;
+  return refusedLine(entry, new ProtocolError(reasons[certainty], message));
+}
+
+export function refusedLine({ index, id }: LineSource, error: ProtocolError): ResultLine {
+  return { index, id, success: false, error: lineErrorOf(error) };
+}
+
+/** Turns the refusal of one transaction into the error of its line. */
+export function lineErrorOf({ reason, message }: ProtocolError): ErrorBody<LineCode> {
+  return { code: lineCodeOf(reason), message, reason };
+}
+
+/** @throws on a code that only a whole request can have: no line ever has it. */
+function lineCodeOf(reason: Reason): LineCode {
+  const code = codeOf(reason);
+  const lineCode = LINE_CODES.find((known) => known === code);
+  if (lineCode === undefined) throw new Error(`${reason} (${code}) cannot be the error of a line`);
+  return lineCode;
+}
