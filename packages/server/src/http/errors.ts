@@ -34,6 +34,11 @@ function toProtocolError(error: FastifyError | ProtocolError): ProtocolError {
   if (error instanceof SyntaxError || error.statusCode === 400) {
     return new ProtocolError("MALFORMED_JSON", `the body is not JSON: ${error.message}`);
   }
+  return internalError();
+}
+
+/** The refusal that stands for a failure of the service. Its cause is only logged, because it may hold secrets. */
+export function internalError(): ProtocolError {
   return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
 }
 

@@ -18,7 +18,7 @@ import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
-import { type Candidate, lineSourceOf, maybeAccepted, notAccepted } from "./lineSources.js";
+import { lineSourceOf, maybeAccepted, notAccepted, type ValidatedTransaction } from "./lineSources.js";
 import { type Slice, slicesOf } from "./slices.js";
 
 export interface BatchAcceptorDependencies {
@@ -111,8 +111,8 @@ class SliceAcceptor implements BatchAcceptor {
         if (!(error instanceof ProtocolError)) log.error({ err: error }, "a part of a request failed");
         const cause = error instanceof ProtocolError ? error : internalError();
         refusal = cause;
-        const candidates = candidatesOf(validated, batch.ids, validated.from);
-        batch.lines.add(candidates.map((candidate) => maybeAccepted(candidate, cause)));
+        const transactions = transactionsOf(validated, batch.ids, validated.from);
+        batch.lines.add(transactions.map((transaction) => maybeAccepted(transaction, cause)));
       }
     }
     batch.lines.complete();
@@ -127,18 +127,22 @@ class SliceAcceptor implements BatchAcceptor {
         ? await idempotency.decide(
             keyed,
             { ids, from, to: from + validations.length },
-            (accept, knownIds, start) => this.#write(accept, candidatesOf(slice, knownIds, start), batch),
+            (accept, knownIds, start) => this.#write(accept, transactionsOf(slice, knownIds, start), batch),
           )
-        : { ids, ...(await this.#write(acceptAll, candidatesOf(slice, ids, from), batch)) },
+        : { ids, ...(await this.#write(acceptAll, transactionsOf(slice, ids, from), batch)) },
     );
     batch.ids = outcome.ids;
     if (outcome.accepted.length > 0) onAccepted(outcome.accepted);
     lines.add(outcome.lineSources);
   }
 
-  async #write(accept: Accept, candidates: readonly Candidate[], batch: Batch): Promise<SliceOutcome> {
+  async #write(
+    accept: Accept,
+    transactions: readonly ValidatedTransaction[],
+    batch: Batch,
+  ): Promise<SliceOutcome> {
     const applicants = assignLanes(
-      candidates.flatMap((one) => ("valid" in one ? [applicantOf(one.id, one.valid, batch.caller)] : [])),
+      transactions.flatMap((one) => ("valid" in one ? [applicantOf(one.id, one.valid, batch.caller)] : [])),
       this.#dependencies,
     );
     // Before the write, so that no result is missed.
@@ -149,7 +153,10 @@ class SliceAcceptor implements BatchAcceptor {
       const acceptance = acceptances[i];
       return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
     });
-    return { lineSources: candidates.map((one) => lineSourceOf(one, acceptanceById.get(one.id))), accepted };
+    return {
+      lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id))),
+      accepted,
+    };
   }
 }
 
@@ -158,11 +165,11 @@ function validate({ from, texts }: Slice, { rules }: Batch): ValidatedSlice {
 }
 
 /** @param start the index in the request to begin with: those before it were decided by an earlier attempt. */
-function candidatesOf(
+function transactionsOf(
   { from, validations }: ValidatedSlice,
   ids: readonly string[],
   start: number,
-): Candidate[] {
+): ValidatedTransaction[] {
   return validations
     .slice(start - from)
     .map((validation, i) => ({ ...validation, index: start + i, id: idAt(ids, start + i) }));

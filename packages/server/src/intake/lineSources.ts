@@ -6,13 +6,16 @@ import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance } from "../store/accept/applicant.js";
 
 /** A validated transaction with its place in the request, and the id that its line has. */
-export type Candidate = Validation & { readonly index: number; readonly id: string };
+export type ValidatedTransaction = Validation & { readonly index: number; readonly id: string };
 
 /** @param acceptance the store's answer; undefined for a transaction that broke a rule, and was not written. */
-export function lineSourceOf(candidate: Candidate, acceptance: Acceptance | undefined): LineSource {
-  const { index, id } = candidate;
-  if ("error" in candidate) return { index, id, error: candidate.error };
-  const { hash: innerHash, tx } = candidate.valid;
+export function lineSourceOf(
+  transaction: ValidatedTransaction,
+  acceptance: Acceptance | undefined,
+): LineSource {
+  const { index, id } = transaction;
+  if ("error" in transaction) return { index, id, error: transaction.error };
+  const { hash: innerHash, tx } = transaction.valid;
   switch (acceptance?.kind) {
     case "known":
       return { index, id: acceptance.submission.id, innerHash, earlier: true };
@@ -43,9 +46,9 @@ export function notAccepted(index: number, id: string, cause: ProtocolError): Li
 }
 
 /** The line of a transaction that was being written when the store failed. */
-export function maybeAccepted(candidate: Candidate, cause: ProtocolError): LineSource {
-  const { index, id } = candidate;
-  if ("error" in candidate) return { index, id, error: candidate.error };
+export function maybeAccepted(transaction: ValidatedTransaction, cause: ProtocolError): LineSource {
+  const { index, id } = transaction;
+  if ("error" in transaction) return { index, id, error: transaction.error };
   const message = `it may have been accepted, ask for it by its id or send it again: ${cause.message}`;
   return { index, id, error: new ProtocolError("OUTCOME_UNKNOWN", message) };
 }

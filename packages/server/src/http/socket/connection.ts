@@ -16,6 +16,7 @@ import type { Grant } from "../../keys/cachedKey.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
+import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { FrameGuard } from "./frameGuard.js";
 
@@ -264,8 +265,4 @@ function duplicateId(request: RequestId): ProtocolError {
 function connectionFull(limit: number): ProtocolError {
   const message = `this connection has ${limit} requests in flight, as many as it may`;
   return new ProtocolError("CONNECTION_FULL", message, { limit });
-}
-
-function internalError(): ProtocolError {
-  return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
 }
