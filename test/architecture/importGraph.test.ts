@@ -17,7 +17,7 @@ function write(files: Readonly<Record<string, string>>): string {
 }
 
 function asObject(graph: ImportGraph): Record<string, string[]> {
-  return Object.fromEntries([...graph].map(([node, targets]) => [node, [...targets]]));
+  return Object.fromEntries([...graph].map(([node, targets]) => [node, [...targets].sort()]));
 }
 
 describe("readImports", () => {
@@ -29,7 +29,7 @@ describe("readImports", () => {
       "src/a/two.ts":
         'type Four = import("../b/four.js").Four;\nconst late = await import("../b/three.js");\n',
       "src/b/three.ts": 'import {\n  a,\n  b,\n} from "./four.js";\n',
-      "src/b/four.ts": ' * import { x } from "./three.js";\n// import "./three.js";\n',
+      "src/b/four.ts": '/**\n * import { x } from "./three.js";\n */\n// import "./three.js";\n',
     };
     expect(asObject(readImports(write(files)))).toEqual({
       "index.ts": ["a/one.ts", "a/two.ts"],

@@ -1,31 +1,28 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { posix } from "node:path";
+import { posix, relative } from "node:path";
+import { root as repository, sourceCodeOf } from "../support/sourceCode.js";
 
 /** Each file or folder with everything that it imports. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** A static or dynamic import, a re-export, and `import("…")` as a type; `import type` counts like any other. */
-const SPECIFIER = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g;
-const COMMENT_LINE = /^\s*(?:\/?\*|\/\/).*$/gm;
-
 /**
- * Reads the imports between the source files of a package. Tests and folders named `testing` are left out.
+ * Reads the imports between the source files of a package, type-only imports and re-exports included. Tests and folders named `testing` are left out.
  * @param packageFolder absolute; the sources are in its `src`.
  * @returns by path from `src`, such as `chain/block.ts`. Other packages are left out.
  */
 export function readImports(packageFolder: string): ImportGraph {
-  const root = posix.join(packageFolder, "src");
+  const sources = posix.join(packageFolder, "src");
   const aliases = readAliases(packageFolder);
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(isProduction);
+  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter(isProduction);
   return new Map(
     files.sort().map((file) => {
-      const text = readFileSync(posix.join(root, file), "utf8").replace(COMMENT_LINE, "");
-      const imported = [...text.matchAll(SPECIFIER)].flatMap(([, specifier = ""]) => {
+      const { imports } = sourceCodeOf(relative(repository, posix.join(sources, file)));
+      const imported = imports.flatMap((specifier) => {
         if (specifier.startsWith("#")) return aliases.get(specifier) ?? [];
         if (!specifier.startsWith(".")) return [];
         return posix.join(posix.dirname(file), specifier).replace(/\.js$/, ".ts");
       });
-      const missing = imported.filter((target) => !existsSync(posix.join(root, target)));
+      const missing = imported.filter((target) => !existsSync(posix.join(sources, target)));
       if (missing.length > 0) throw new Error(`${file} imports ${missing.join(", ")}, which do not exist`);
       return [file, new Set(imported)];
     }),

@@ -32,7 +32,7 @@ export function nameCheck<T>(check: string, reason: Reason | undefined, run: () 
   }
 }
 
-/** Decodes a wrapper: to the marker, and legacy or of zero fees (docs/protocol.md#check-1-wrapper-decodes). */
+/** Decodes a wrapper: to the marker, and legacy or of zero fees (docs/protocol.md#check-wrapper-decodes). */
 export function decodeWrapper(raw: Uint8Array): SignedTransaction {
   const wrapper = decodeTransaction(raw);
   if (!isWrapper(wrapper)) {
@@ -47,7 +47,7 @@ export function decodeWrapper(raw: Uint8Array): SignedTransaction {
   return wrapper;
 }
 
-/** Recovers the waiver, and asserts that it signed for this chain (docs/protocol.md#check-2-wrapper-signature). */
+/** Recovers the waiver, and asserts that it signed for this chain (docs/protocol.md#check-wrapper-signature). */
 export function recoverWaiver(wrapper: SignedTransaction, chainId: bigint, crypto: Crypto): Uint8Array {
   if (wrapper.chainId !== chainId) {
     throw new ProtocolError(
@@ -98,7 +98,7 @@ export async function assertPolicy(waiver: Uint8Array, inner: InnerTx, chain: Ch
   nameCheck(check, undefined, () => assertVerdict(verdict, to, inner.data, whose));
 }
 
-/** Asserts docs/protocol.md#check-11-wrapper-nonce. */
+/** Asserts docs/protocol.md#check-wrapper-nonce. */
 export async function assertWrapperNonce(
   waiver: Uint8Array,
   wrapper: SignedTransaction,
@@ -122,7 +122,7 @@ export async function assertWrapperNonce(
   }
 }
 
-/** Asserts docs/protocol.md#check-12-inner-nonce. */
+/** Asserts docs/protocol.md#check-inner-nonce. */
 export function assertInnerNonce(
   sender: Uint8Array,
   inner: InnerTx,
@@ -145,7 +145,7 @@ export function assertInnerNonce(
   }
 }
 
-/** Asserts that the sender's balance covers the inner value (docs/protocol.md#check-13-inner-value). */
+/** Asserts that the sender's balance covers the inner value (docs/protocol.md#check-inner-value). */
 export async function assertBalance(sender: Uint8Array, inner: InnerTx, chain: ChainView): Promise<void> {
   if (inner.value === 0n) return;
   const balance = await chain.balanceOf(sender);
@@ -160,7 +160,7 @@ export async function assertBalance(sender: Uint8Array, inner: InnerTx, chain: C
 
 /**
  * Asserts that the wrapper's gas limit covers the inner's plus its own intrinsic gas, and the inner's covers the
- * inner's own (docs/protocol.md#check-14-wrapper-gas-limit).
+ * inner's own (docs/protocol.md#check-wrapper-gas-limit).
  */
 export function assertWrapperGas(wrapper: SignedTransaction, inner: InnerTx): void {
   const check = "wrapper gas limit";

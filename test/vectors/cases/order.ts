@@ -42,6 +42,9 @@ const BREAKS: readonly Break[] = [
   { check: "wrapper gas limit", reason: "WRAPPER_GAS_LIMIT_TOO_LOW", wrapper: { gasLimit: 100_000n } },
 ];
 
+/** The names of the checks, in the order of D7. */
+export const CHECKS: readonly string[] = BREAKS.map(({ check }) => check);
+
 function both(one: Break, two: Break) {
   const edit: Edit = (items, fields) => {
     const once = one.inner?.edit?.(items, fields) ?? items;
