@@ -96,7 +96,9 @@ const PHASES = {
     const worker = async () => {
       while (next + batch <= limit && performance.now() - start < seconds * 1_000) {
         const from = performance.now();
-        count += await send(batch);
+        // In two steps: `count += await …` would read the count before it waits, and lose what others add meanwhile.
+        const added = await send(batch);
+        count += added;
         latencies.push(performance.now() - from);
       }
     };
@@ -127,8 +129,8 @@ const PHASES = {
         const due = start + i * interval;
         const done = send(1, () => latencies.push(performance.now() - due));
         inFlight.push(
-          done.then((accepted) => {
-            count += accepted;
+          done.then((added) => {
+            count += added;
           }),
         );
       }

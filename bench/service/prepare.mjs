@@ -4,6 +4,7 @@
 import { pino } from "pino";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { adoptChain, lastChain } from "../../packages/server/dist/store/chains.js";
+import { setAnswerTimeout } from "../../packages/server/dist/store/database.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 
@@ -16,6 +17,8 @@ const known = await lastChain(store);
 const chain =
   known?.chainRef ?? (await adoptChain(store, { chainId: CHAIN_ID, genesisHash: hexToBytes(GENESIS_HASH) }));
 const client = await pool.connect();
+// Two million rows take some minutes.
+setAnswerTimeout(client, 3_600_000);
 await query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [chain, waiver]);
 await query("truncate unfinished");
 await query("delete from finished where waiver_nonce >= $1 or waiver_nonce is null", [finished]);
@@ -55,7 +58,6 @@ function seed(first) {
   );
 }
 
-/** Runs a query with a long time-out: two million rows take some minutes. */
 function query(text, values) {
-  return client.query({ text, values, query_timeout: 3_600_000 });
+  return client.query(text, values);
 }

@@ -1,10 +1,10 @@
 // The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
-import pg from "pg";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
+import { createConnection } from "../../packages/server/dist/store/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
@@ -37,7 +37,7 @@ answerBenchmark({
 
 /** Resolves when every submission is finished. An answered one may still wait for its block. */
 async function settled() {
-  const client = new pg.Client(await embeddedConnection(dataDir));
+  const client = createConnection(await embeddedConnection(dataDir));
   await client.connect();
   for (;;) {
     const { rowCount } = await client.query("select from unfinished limit 1");
