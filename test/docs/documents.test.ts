@@ -1,5 +1,5 @@
 // Checks of every document that need not run anything: links, commands and samples.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sidebar } from "../../docs/.vitepress/sidebar.mjs";
@@ -80,5 +80,37 @@ describe("the commands of the documents", () => {
       for (const [, file = ""] of named)
         expect(existsSync(join(root, file)), `${placeOf(block)}: ${file}`).toBe(true);
     }
+  });
+});
+
+describe("the messages that the guides quote", () => {
+  const sources = ["packages/server/src", "packages/cli/src"]
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+        .map((file) => readFileSync(join(root, folder, file), "utf8")),
+    )
+    .join("\n")
+    .replaceAll("\\`", "`");
+
+  /** The first column of the table below a heading, in the pieces between its ellipses. */
+  function quoted(file: string, heading: string): string[] {
+    const text = readFileSync(join(root, file), "utf8");
+    const [, section = ""] = text.split(`\n## ${heading}\n`);
+    const [own = ""] = section.split("\n## ");
+    const rows = own
+      .split("\n")
+      .filter((line) => line.startsWith("|"))
+      .slice(2);
+    return rows.flatMap((row) => (row.split(" | ")[0] ?? "").replace(/^\| /, "").split("…"));
+  }
+
+  it.each([
+    ["docs/guides/monitoring.md", "Logs"],
+    ["docs/guides/troubleshooting.md", "The service does not start"],
+  ])("%s, %s: are messages of the program", (file, heading) => {
+    const pieces = quoted(file, heading).map((piece) => piece.trim().replace(/^[,:] /, ""));
+    expect(pieces.filter((piece) => piece.length > 8).length).toBeGreaterThan(2);
+    expect(pieces.filter((piece) => !sources.includes(piece))).toEqual([]);
   });
 });

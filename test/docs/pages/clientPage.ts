@@ -77,13 +77,21 @@ const anchorOf = (module: string, name: string) =>
   `${module.split("/").slice(2).join("-") || "client"}-${name.toLowerCase()}`;
 
 function section(module: string, { name, signature, doc }: Declaration): string {
-  return [heading(3, name, anchorOf(module, name)), ...docParts(doc), codeBlock("ts", signature)].join(
-    "\n\n",
-  );
+  const { text, notes, examples } = docParts(doc);
+  const title = heading(3, name, anchorOf(module, name));
+  const parts = [title, text, codeBlock("ts", signature), notes, ...examples];
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** A doc comment as Markdown: its text, what it throws and returns as a list, its examples as code. */
-function docParts(doc: string): string[] {
+interface DocParts {
+  readonly text: string;
+  /** The tags of parameters, results and errors as a list. */
+  readonly notes: string;
+  readonly examples: readonly string[];
+}
+
+/** A doc comment as Markdown. */
+function docParts(doc: string): DocParts {
   const lines = doc
     .split("\n")
     .map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
@@ -91,10 +99,15 @@ function docParts(doc: string): string[] {
     .replace(/\{@link (\w+)(?:\.\w+)?\}/g, "`$1`")
     .trim();
   const [text = "", ...tags] = lines.split(/^@/m);
-  const parts = text.trim() === "" ? [] : [paragraphs(text)];
-  const notes = tags.filter((tag) => !tag.startsWith("example"));
-  if (notes.length > 0) parts.push(notes.map(noteOf).join("\n"));
-  return [...parts, ...tags.filter((tag) => tag.startsWith("example")).map(exampleOf)];
+  const isExample = (tag: string) => tag.startsWith("example");
+  return {
+    text: paragraphs(text),
+    notes: tags
+      .filter((tag) => !isExample(tag))
+      .map(noteOf)
+      .join("\n"),
+    examples: tags.filter(isExample).map(exampleOf),
+  };
 }
 
 /** Lines that the source broke for its width are joined. */
