@@ -1,8 +1,8 @@
 // npm run chaos: injects faults into real processes of the service under load, then compares the clients' answers, the
 // store and the chain (test/chaos, docs/chaos.md). The processes run the built packages.
 import { writeFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
+import { readArguments } from "./readArguments.mjs";
 import { runMain } from "./runMain.mjs";
 import { setUp } from "./setup.mjs";
 
@@ -24,39 +24,19 @@ that the chain executed.
 
 Status: 0 every check holds, 1 a check fails (with the evidence), 2 wrong usage.`;
 
-const MAX_SEED = 2 ** 31 - 1;
+const POOLS = { strict: ["strict"], queued: ["queued"], both: ["strict", "queued"] };
 
 function readOptions(argv) {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      rounds: { type: "string", default: "20" },
-      seed: { type: "string", default: "1" },
-      pool: { type: "string", default: "both" },
-      replicas: { type: "string", default: "3" },
-      json: { type: "string" },
-      log: { type: "string", default: "chaos.log" },
-      help: { type: "boolean", default: false },
-    },
+  const values = readArguments(argv, {
+    rounds: { initial: "20", least: 1, most: 1_000_000 },
+    seed: { initial: "1", least: 0, most: 2 ** 31 - 1 },
+    replicas: { initial: "3", least: 1, most: 3 },
+    pool: { initial: "both", among: Object.keys(POOLS) },
+    log: { initial: "chaos.log" },
   });
-  const problems = [];
-  const whole = (name, least, most) => {
-    const value = /^\d+$/.test(values[name]) ? Number(values[name]) : Number.NaN;
-    if (!(value >= least && value <= most)) {
-      problems.push(`--${name} is "${values[name]}", not a whole number from ${least} to ${most}`);
-    }
-    return value;
-  };
-  const pools = { strict: ["strict"], queued: ["queued"], both: ["strict", "queued"] }[values.pool];
-  if (pools === undefined) problems.push(`--pool is "${values.pool}", not strict, queued or both`);
-  const options = {
-    rounds: whole("rounds", 1, 1_000_000),
-    seed: whole("seed", 0, MAX_SEED),
-    replicas: whole("replicas", 1, 3),
-    pools,
-  };
-  if (problems.length > 0) throw new Error(problems.join("\n"));
-  return { ...options, pool: values.pool, json: values.json, log: values.log, help: values.help };
+  const [pool, ...others] = values.pool;
+  if (others.length > 0) throw new Error(`--pool is "${values.pool}", not strict, queued or both`);
+  return { ...values, pool, pools: POOLS[pool] };
 }
 
 function printRound({ pool, round, faults, transactions, recoveryMs }) {
@@ -74,7 +54,7 @@ function printOutcome(outcome, faultCounts, answers) {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, count]) => `${name} ${count}`)
       .join(", ");
-  console.log(`  ${"faults by name".padEnd(width)}  ${list(faultCounts)}`);
+  console.log(`  ${"fault kinds".padEnd(width)}  ${list(faultCounts)}`);
   console.log(`  ${"answers".padEnd(width)}  ${list(answers)}`);
 }
 

@@ -1,4 +1,4 @@
-import { readArguments } from "../arguments.mjs";
+import { readArguments } from "../../scripts/readArguments.mjs";
 import { ATTACKS } from "./attacks/index.mjs";
 
 const width = Math.max(...Object.keys(ATTACKS).map((name) => name.length));

@@ -1,4 +1,4 @@
-import { readArguments } from "../arguments.mjs";
+import { readArguments } from "../../scripts/readArguments.mjs";
 import { BLOCK } from "./shape.mjs";
 
 export const USAGE = `Usage: npm run bench:devnet -- [--json FILE] [--transactions N] [--rounds N]

@@ -1,4 +1,4 @@
-import { readArguments } from "../arguments.mjs";
+import { readArguments } from "../../scripts/readArguments.mjs";
 
 export const CONTESTANTS = ["node", "service", "finished", "viem", "ethers"];
 export const NODES = ["accepting", "devnet"];

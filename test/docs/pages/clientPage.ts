@@ -139,7 +139,7 @@ function declarationsOf(file: string): Declaration[] {
     if (node.type !== "ExportNamedDeclaration") return [];
     if (node.declaration) return declarationIn(source, node);
     const from: string = node.source?.value ?? "";
-    if (!from.startsWith("./")) return [];
+    if (!from.startsWith(".//")) return [];
     const other = join(dirname(file), from.replace(/\.js$/, ".ts"));
     const wanted = node.specifiers.map((specifier: Node) => specifier.local.name as string);
     return declarationsOf(other).filter(({ name }) => wanted.includes(name));
