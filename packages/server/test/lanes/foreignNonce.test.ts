@@ -102,3 +102,31 @@ describe("a waiver's key that something else uses", () => {
     expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBeGreaterThanOrEqual(2n);
   });
 });
+
+describe("two services with the same key and different stores", () => {
+  it("stop the lane that loses its nonces twice, with the reason; the other goes on", async () => {
+    const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const { node } = first;
+    const databaseUrl = await services.postgres.createDatabase();
+    const second = services.own(await first.elsewhere(databaseUrl, { requestTimeoutMs: 500 }));
+    for (const user of [1, 2]) {
+      const mine = first.submit([innerOf(user)], INCLUDED);
+      await node.until(({ chain }) => chain.waiting.length === 1);
+      // The wrapper of the second service has the same nonce, which the pool has already.
+      await second.post(JSON.stringify({ transactions: [innerOf(100 + user)] }));
+      await second.until("select from submissions where state = 'signed'");
+      node.mine();
+      expect((await mine).map(outcomeOf)).toEqual(["success"]);
+      await second.until(`select from lanes where foreign_uses = ${user}`);
+      // The submission that lost its nonce goes out again under the next one.
+      if (user === 1) await second.until("select from submissions where state = 'broadcast'");
+      node.mine();
+    }
+    const [lane] = await second.until<{ reason: string }>("select reason from lanes where state = 'stopped'");
+    expect(lane?.reason).toContain("something else sends with this waiver's key");
+    node.automine = true;
+    expect((await first.submit([innerOf(3)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    expect(new Set(node.chain.executed).size).toBe(node.chain.executed.length);
+    expect(await first.query("select from lanes where state = 'open' and foreign_uses = 0")).toHaveLength(1);
+  });
+});

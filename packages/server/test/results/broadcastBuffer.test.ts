@@ -1,4 +1,4 @@
-// What a line tells and what the store knows: the line comes first.
+// The result line is sent as soon as the node has taken the wrapper; the database write follows.
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../../src/store/database.js";
@@ -7,7 +7,7 @@ import { innerOf } from "../support/user.js";
 
 const services = testServices();
 
-/** Nothing becomes `broadcast` in the store until the returned function is called. */
+/** Blocks every write of the state `broadcast` until the returned function is called. */
 async function holdBroadcasts(databaseUrl: string): Promise<() => Promise<void>> {
   const client = createConnection({ connectionString: databaseUrl });
   await client.connect();
@@ -20,7 +20,7 @@ async function holdBroadcasts(databaseUrl: string): Promise<() => Promise<void>>
 }
 
 describe("a submission that the node has taken", () => {
-  it("is told before the store knows, and a record waits until it does", async () => {
+  it("has its line before the store has its state, and its record waits for the store", async () => {
     const service = await services.start({}, { automine: false });
     const release = await holdBroadcasts(service.databaseUrl);
     const [line] = await service.submit([innerOf(1)]);
@@ -33,7 +33,7 @@ describe("a submission that the node has taken", () => {
       answered++;
       return JSON.parse(text);
     });
-    // As long as those would have taken, and longer.
+    // Three requests take longer than the two would without the block.
     for (let i = 0; i < 3; i++) expect((await get(`/v1/submissions/${uuidv7()}`)).status).toBe(404);
     expect(answered).toBe(0);
     await release();
@@ -41,7 +41,7 @@ describe("a submission that the node has taken", () => {
     expect([answers[0].submissions[0].state, answers[1].state]).toEqual(["broadcast", "broadcast"]);
   });
 
-  it("is broadcast in the store when the service has ended", async () => {
+  it("is stored as broadcast when the service has ended", async () => {
     const service = await services.start({}, { automine: false });
     await service.submit([innerOf(1), innerOf(2)]);
     await service.server.close();

@@ -1,4 +1,4 @@
-// What a lane does about blocks: wrappers that they pass over, blocks that go away, blocks that stay.
+// How a lane follows blocks: wrappers that blocks leave out, reorgs, and final blocks.
 import { describe, expect, it } from "vitest";
 import type { TestService } from "../support/testService.js";
 import { outcomeOf, testServices } from "../support/testService.js";
@@ -12,20 +12,20 @@ const batch = [1, 2, 3].map((user) => innerOf(user));
 const all = (service: TestService, state: string, condition = "true") =>
   service.until(`select from submissions having bool_and(state = '${state}' and ${condition})`);
 
-/** Resolves with the next time that the watcher has asked for the height, and been answered. */
-async function look(service: TestService): Promise<void> {
+/** Resolves when the watcher has polled the height once more, and has its answer. */
+async function nextPoll(service: TestService): Promise<void> {
   await service.node.nextCall("eth_blockNumber");
   await service.node.nextCall("eth_blockNumber");
 }
 
-describe("a pool that evicts", () => {
-  it("gets the same bytes again after two blocks passed them over, not before", async () => {
+describe("a pool that evicts wrappers", () => {
+  it("gets the same bytes again after two blocks without them, and not before", async () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     await service.submit(batch);
-    await look(service);
+    await nextPoll(service);
     service.node.chain.forgetAll();
     service.node.mine();
-    await look(service);
+    await nextPoll(service);
     expect(service.node.sent).toHaveLength(3);
     service.node.mine();
     await service.node.until(({ chain }) => chain.waiting.length === 3);
@@ -35,12 +35,12 @@ describe("a pool that evicts", () => {
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
   });
 
-  it("again and again: nothing is lost or doubled", async () => {
+  it("loses and doubles nothing, however often it evicts", async () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     const lines = service.submit(batch, INCLUDED);
     for (let times = 0; times < 3; times++) {
       await service.node.until(({ chain }) => chain.waiting.length === 3);
-      await look(service);
+      await nextPoll(service);
       service.node.chain.forgetAll();
       service.node.mine();
       service.node.mine();
@@ -54,7 +54,7 @@ describe("a pool that evicts", () => {
 });
 
 describe("new blocks over WebSocket", () => {
-  it("are settled at once, long before anybody asks", async () => {
+  it("are handled at once, long before the next poll", async () => {
     const service = await services.start({}, { automine: false });
     const follower = services.own(
       await service.again({ rpcWsUrl: service.node.wsUrl, pollIntervalMs: 600_000 }),
@@ -71,7 +71,7 @@ describe("new blocks over WebSocket", () => {
 describe("a reorg", () => {
   const DEEP = { reorgDepth: 3, resendAfterMs: 600_000 };
 
-  it("takes what was included back to broadcast, the same bytes land again, and are final when deep enough", async () => {
+  it("takes included submissions back to broadcast; the same bytes land again, and become final at their depth", async () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);
     service.node.mine();
@@ -85,7 +85,7 @@ describe("a reorg", () => {
     await all(service, "included", "finished_at is null");
     service.node.mine();
     service.node.mine();
-    await look(service);
+    await nextPoll(service);
     expect(await service.query("select from submissions where finished_at is not null")).toEqual([]);
     service.node.mine();
     await all(service, "included", "finished_at is not null");
@@ -93,7 +93,7 @@ describe("a reorg", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);
   });
 
-  it("that puts the same transactions into another block moves them there", async () => {
+  it("that puts the same transactions into another block updates their block", async () => {
     const service = await services.start(DEEP, { automine: false });
     const [line] = await service.submit([innerOf(1)]);
     service.node.mine();
@@ -110,7 +110,7 @@ describe("a reorg", () => {
     expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
   });
 
-  it("does not confuse what came after: new work goes on, each runs once", async () => {
+  it("does not affect later submissions, and each runs once", async () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);
     service.node.mine();
@@ -131,7 +131,7 @@ describe("a reorg", () => {
     );
   });
 
-  it("keeps a draining lane from its end until nothing can come back", async () => {
+  it("keeps a draining lane from its end until its blocks are final", async () => {
     const service = await services.start({ ...DEEP, leaseMs: 300 }, { automine: false });
     await service.submit(batch);
     await service.query("update lanes set state = 'draining'");
@@ -142,7 +142,7 @@ describe("a reorg", () => {
     await service.node.until(({ sent }) => sent.length === 6);
     for (let blocks = 0; blocks < 3; blocks++) {
       service.node.mine();
-      await look(service);
+      await nextPoll(service);
       expect(await service.query("select from lanes where state = 'retired'")).toEqual([]);
     }
     service.node.mine();
@@ -150,7 +150,7 @@ describe("a reorg", () => {
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
   });
 
-  it("is nothing where blocks are final at once: an inclusion is final with its block", async () => {
+  it("cannot happen where blocks are final at once: an inclusion is final with its block", async () => {
     const service = await services.start();
     await service.submit(batch, INCLUDED);
     await all(service, "included", "finished_at is not null");

@@ -1,4 +1,4 @@
-// What a client gets for what it sends: the statuses of D21, the lines of D13 and D14.
+// The result lines of a submit (D13, D14, D16, D18).
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { GOOD_HEADERS, outcomeOf, testServices, txHashOf } from "../support/testService.js";
@@ -29,7 +29,7 @@ describe("a result line", () => {
     );
   });
 
-  it("comes for each transaction of a batch once, whatever the others do", async () => {
+  it("comes once for each transaction of a batch, whatever the outcome of the others", async () => {
     const service = await services.start();
     const batch = [innerOf(1), "0x", innerOf(2), "nonsense", innerOf(3, 0, { gasPrice: 1n })];
     const lines = await service.submit(batch);
@@ -45,8 +45,8 @@ describe("a result line", () => {
   });
 });
 
-describe("the stream", () => {
-  it("has a line as soon as it is known: what is refused does not wait for what is not", async () => {
+describe("the stream of lines", () => {
+  it("has each line as soon as its result is known: a refused transaction does not wait for a valid one", async () => {
     const service = await services.start({}, { automine: false });
     const nodeAnswer = deferred();
     service.node.onSends({ kind: "later", after: nodeAnswer.promise });
@@ -74,7 +74,7 @@ describe("the stream", () => {
 });
 
 describe("the same InnerTx", () => {
-  it("is the same submission while under way, twice in one batch, and after it was included (D18)", async () => {
+  it("is the same submission while it is unfinished, twice in one batch, and after its inclusion (D18)", async () => {
     const service = await services.start({}, { automine: false });
     const inner = innerOf(1);
     const [first, twin] = await service.submit([inner, inner]);
@@ -100,7 +100,7 @@ describe("?wait=included", () => {
     expect((await line).value).toMatchObject({ success: true, txHash: hashOf(innerOf(1)) });
   });
 
-  it("says BROADCAST_FAILED/REVERTED of an InnerTx that reverted, which keeps its record", async () => {
+  it("answers BROADCAST_FAILED/REVERTED for an InnerTx that reverted, whose record says included", async () => {
     const service = await services.start();
     const inner = innerOf(1);
     service.node.chain.reverting.add(hashOf(inner));
@@ -111,7 +111,7 @@ describe("?wait=included", () => {
     expect(txHashOf(broadcast)).toBe(hashOf(inner));
   });
 
-  it("is refused when it is anything else", async () => {
+  it("is refused with any other value", async () => {
     const service = await services.start();
     const reply = await service.post(JSON.stringify({ transactions: [innerOf(1)] }), {
       query: "?wait=forever",

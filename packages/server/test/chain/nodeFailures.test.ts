@@ -1,4 +1,4 @@
-// A chain node that is away, refuses, or answers badly: what the client hears, and what becomes of the work.
+// A chain node that is away, refuses wrappers, or gives bad answers: the client's result, and the submission's outcome.
 import { describe, expect, it } from "vitest";
 import type { Misbehaviour } from "../support/scriptedNode.js";
 import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
@@ -7,7 +7,7 @@ import { hashOf, innerOf, WAIVER } from "../support/user.js";
 const services = testServices();
 
 describe("a node that is away", () => {
-  it("ends the waiting with TIMEOUT/NOT_BROADCAST, never the work (D17)", async () => {
+  it("ends a result line with TIMEOUT/NOT_BROADCAST, and the submission completes later (D17)", async () => {
     const service = await services.start({ requestTimeoutMs: 200 });
     await service.node.close();
     const [line] = await service.submit([innerOf(1)]);
@@ -20,7 +20,7 @@ describe("a node that is away", () => {
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
   });
 
-  it("or answers every call badly: the same", async () => {
+  it("and a node that gives a bad answer to every call have the same effect", async () => {
     const service = await services.start({ requestTimeoutMs: 150, rpcTimeoutMs: 50 });
     for (const [i, [what, behaviour]] of BAD_ANSWERS.entries()) {
       service.node.script = () => behaviour;
@@ -65,7 +65,7 @@ describe("an ambiguous answer to a broadcast", () => {
     },
   );
 
-  it("while the node stays silent is TIMEOUT/OUTCOME_UNKNOWN for the client", async () => {
+  it("is TIMEOUT/OUTCOME_UNKNOWN for the client while the node stays silent", async () => {
     const service = await services.start({ rpcTimeoutMs: 100 }, { automine: false });
     service.node.onSends({ kind: "silence", carriedOut: true });
     const patient = service.submit([innerOf(1)]);
@@ -77,7 +77,7 @@ describe("an ambiguous answer to a broadcast", () => {
     expect((await patient).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("a batch that is answered in part: the rest is sent again and runs once", async () => {
+  it("to a part of a batch: the rest is sent again and runs once", async () => {
     const service = await services.start();
     service.node.once({ kind: "partial", answered: 2 });
     const batch = [1, 2, 3, 4].map((user) => innerOf(user));
@@ -87,8 +87,8 @@ describe("an ambiguous answer to a broadcast", () => {
   });
 });
 
-describe("a node that answers an error that nobody knows", () => {
-  it("refuses for good after the same has been heard a few times; the next good one works", async () => {
+describe("a node that answers an unknown error", () => {
+  it("fails the submission after it has repeated the error a few times; the next submission works", async () => {
     const service = await services.start();
     const strange = { code: -32_603, message: "the moon is full" };
     service.node.onSends({ kind: "error", of: () => strange });
@@ -103,7 +103,7 @@ describe("a node that answers an error that nobody knows", () => {
     expect(again?.id).not.toBe(line?.id);
   });
 
-  it("but has taken the wrapper: success", async () => {
+  it("but has taken the wrapper, gives a success", async () => {
     const service = await services.start({}, { automine: false });
     await service.submit([innerOf(1)]);
     let wrongly = 0;
@@ -120,12 +120,12 @@ describe("a node that answers an error that nobody knows", () => {
   });
 });
 
-describe("a node that names the rule", () => {
+describe("a node that names the rule in its refusal", () => {
   it.each([
     ["TARGET_NOT_ALLOWED", "BROADCAST_FAILED/NODE_REFUSED"],
     ["WRAPPER_GAS_LIMIT_TOO_LOW", "BROADCAST_FAILED/NODE_REFUSED"],
     ["INSUFFICIENT_BALANCE", "VALIDATION_FAILED/INSUFFICIENT_BALANCE"],
-  ])("%s: %s at once, and the lane goes on", async (reason, outcome) => {
+  ])("%s gives %s at once, and the lane goes on", async (reason, outcome) => {
     const service = await services.start();
     service.node.chain.refused.set(hashOf(innerOf(1)), reason);
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual([outcome]);
@@ -134,7 +134,7 @@ describe("a node that names the rule", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBe(1n);
   });
 
-  it("refuses the waiver: nothing is wrong with the InnerTx, which waits for better times", async () => {
+  it("and refuses the waiver keeps the InnerTx queued until the waiver is registered again", async () => {
     const service = await services.start();
     service.node.chain.revoked.add(WAIVER);
     const patient = service.submit([innerOf(1)]);
@@ -148,8 +148,8 @@ describe("a node that names the rule", () => {
   });
 });
 
-describe("a pool that forgets", () => {
-  it("gets the same bytes again after a while", async () => {
+describe("a pool that loses a wrapper", () => {
+  it("gets the same bytes again after resendAfterMs", async () => {
     const service = await services.start({ resendAfterMs: 60 }, { automine: false });
     service.node.once({ kind: "forget" });
     expect((await service.submit([innerOf(1), innerOf(2)])).map(outcomeOf)).toEqual(["success", "success"]);
