@@ -17,6 +17,16 @@ import { type SubmitOptions, submit } from "./actions/submit.js";
 import { type WaitOptions, wait } from "./actions/wait.js";
 import { type ConnectionOptions, createConnection } from "./http/connection.js";
 
+// The same functions for callers who bundle only some of them, each with its options and the types of its answer.
+export * from "./actions/check.js";
+export * from "./actions/health.js";
+export * from "./actions/list.js";
+export * from "./actions/policy.js";
+export * from "./actions/ready.js";
+export * from "./actions/status.js";
+export * from "./actions/submit.js";
+export * from "./actions/wait.js";
+
 /** The address of the service, and how to talk to it. */
 export type WaiverClientOptions = ConnectionOptions;
 

@@ -136,11 +136,11 @@ function exampleOf(tag: string): string {
 function declarationsOf(file: string): Declaration[] {
   const source = parse(file);
   return source.body.flatMap((node) => {
-    if (node.type !== "ExportNamedDeclaration") return [];
-    if (node.declaration) return declarationIn(source, node);
-    const from: string = node.source?.value ?? "";
-    if (!from.startsWith(".//")) return [];
+    if (node.type === "ExportNamedDeclaration" && node.declaration) return declarationIn(source, node);
+    const from: string = (node.type.startsWith("Export") && node.source?.value) || "";
+    if (!from.startsWith("./")) return [];
     const other = join(dirname(file), from.replace(/\.js$/, ".ts"));
+    if (node.type === "ExportAllDeclaration") return declarationsOf(other);
     const wanted = node.specifiers.map((specifier: Node) => specifier.local.name as string);
     return declarationsOf(other).filter(({ name }) => wanted.includes(name));
   });

@@ -4,6 +4,8 @@ import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+export type { CheckLine, Simulation } from "@gas-waiver/protocol/wire";
+
 /** Options of {@link check}. */
 export interface CheckOptions {
   /** Also runs each call that would be accepted on the latest block, and tells whether and why it reverts. */

@@ -2,6 +2,8 @@ import { HEALTH_ROUTE, type Health, parseHealth } from "@gas-waiver/protocol/wir
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 
+export type { Health } from "@gas-waiver/protocol/wire";
+
 /** Options of {@link health}. */
 export interface HealthOptions {
   readonly signal?: AbortSignal;

@@ -11,6 +11,8 @@ import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+export type { SubmissionFilter, SubmissionPage } from "@gas-waiver/protocol/wire";
+
 /** The filter of {@link list}, and its options. */
 export interface ListOptions extends SubmissionFilter {
   /** The number of records read at once: 1 to 200, 50 by default. It does not limit the list. */

@@ -3,6 +3,8 @@ import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 
+export type { KeyPolicy } from "@gas-waiver/protocol/wire";
+
 /** Options of {@link policy}. */
 export interface PolicyOptions {
   readonly signal?: AbortSignal;

@@ -2,6 +2,8 @@ import { parseReadiness, READY_ROUTE, type Readiness } from "@gas-waiver/protoco
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 
+export type { Readiness } from "@gas-waiver/protocol/wire";
+
 /** Options of {@link ready}. */
 export interface ReadyOptions {
   readonly signal?: AbortSignal;

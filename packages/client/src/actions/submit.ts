@@ -18,6 +18,8 @@ import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 
+export type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
+
 /** Options of {@link submit}. */
 export interface SubmitOptions {
   /** The stage at which a transaction's line is sent: `broadcast` (the default), or `included` in a block. */
