@@ -103,7 +103,7 @@ export function createKeyAdmin(store: Store): KeyAdmin {
 
 function throwRefusal(error: unknown): never {
   if (!(error instanceof TooManyWaitingError)) throw error;
-  throw new ProtocolError("QUEUE_AT_CAPACITY", "as many changes of keys wait as may", {}, { cause: error });
+  throw new ProtocolError("QUEUE_AT_CAPACITY", "too many changes of keys wait already", {}, { cause: error });
 }
 
 async function usageToday(store: Store, id: string): Promise<KeyUse> {

@@ -121,7 +121,7 @@ function groupByPolicy(
     else {
       const policy = compilePolicy(registered);
       // Both policies are asked, rather than one compiled from their intersection. A target that one of them names would
-      // be missing there, and the verdict would be "target" instead of "selector not allowed".
+      // be missing there, and its verdict would be "target not allowed" instead of "selector not allowed".
       groups.set(canonical, {
         policy: narrowing ? everyPolicy([narrowing, policy]) : policy,
         targets,
