@@ -9,7 +9,7 @@ function limiterAt(rate = 10, rateBurst = 20) {
   const limits = { ratePerSecond: rate, rateBurst };
   const limiter = {
     take: (keyId: string, count: number) => all.take({ keyId, limits }, count),
-    giveBack: (keyId: string, count: number) => all.refund({ keyId, limits }, count),
+    refund: (keyId: string, count: number) => all.refund({ keyId, limits }, count),
   };
   const refusal = (count: number, key = "key") => {
     try {
@@ -113,9 +113,9 @@ describe("the rate limit of a key (D22)", () => {
   it("refunds tokens of requests that are refused for another reason", () => {
     const { limiter } = limiterAt(10, 5);
     limiter.take("key", 5);
-    limiter.giveBack("key", 5);
+    limiter.refund("key", 5);
     expect(limiter.take("key", 5).remaining).toBe(0);
-    limiter.giveBack("nobody", 5);
+    limiter.refund("nobody", 5);
     expect(() => limiter.take("key", 1)).toThrow(RateExceededError);
   });
 });
