@@ -30,6 +30,13 @@ const DONE: readonly string[] = [
 
 /** The folders whose tests follow the rules for comments. */
 const DONE_TESTS: readonly string[] = [
+  "packages/server/src/chain",
+  "packages/server/src/lane",
+  "packages/server/src/results",
+  "packages/server/src/signing",
+  "packages/server/test/chain",
+  "packages/server/test/lanes",
+  "packages/server/test/results",
   "packages/cli",
   "packages/client",
   "packages/crypto-native",

@@ -5,8 +5,8 @@ import { RpcError, RpcUnavailableError } from "./rpc.js";
 const said = (message: string, data?: unknown) =>
   classifySendOutcome({ error: new RpcError(-32_000, message, data) }).kind;
 
-describe("what a node's answer to a broadcast means", () => {
-  it("a result: the node has it", () => {
+describe("the verdict on a broadcast", () => {
+  it("is accepted for a result", () => {
     expect(classifySendOutcome({ result: "0x12" })).toEqual({ kind: "accepted" });
   });
 
@@ -20,11 +20,11 @@ describe("what a node's answer to a broadcast means", () => {
     ["TARGET_NOT_ALLOWED", "refused"],
     ["NON_ZERO_GAS_PRICE", "refused"],
     ["WRAPPER_GAS_LIMIT_TOO_LOW", "refused"],
-  ])("the reason %s, whatever the words: %s", (reason, kind) => {
+  ])("for the reason %s is %s, whatever the words", (reason, kind) => {
     expect(said("nonce too low", { reason })).toBe(kind);
   });
 
-  it("a refusal keeps its own name only where it says something of the user's account", () => {
+  it("keeps the reason of a refusal only if it concerns the user's account", () => {
     const refusal = (reason: string) =>
       classifySendOutcome({ error: new RpcError(-32_000, "words", { reason }) });
     expect(refusal("NONCE_TOO_LOW")).toMatchObject({ kind: "inner too late" });
@@ -32,13 +32,13 @@ describe("what a node's answer to a broadcast means", () => {
     expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "NODE_REFUSED" });
   });
 
-  it("a reason that nobody knows counts for nothing", () => {
+  it("ignores an unknown reason", () => {
     expect(said("already known", { reason: "FULL_MOON" })).toBe("accepted");
     expect(said("hm", { reason: "toString" })).toBe("disputed");
     expect(said("hm", "0x")).toBe("disputed");
   });
 
-  it("no answer is ambiguous, unless it surely never arrived", () => {
+  it("without an answer is ambiguous, unless the request surely never arrived", () => {
     const unavailable = (sent: "no" | "unknown") =>
       classifySendOutcome({ error: new RpcUnavailableError("already known", sent) }).kind;
     expect(unavailable("unknown")).toBe("ambiguous");

@@ -22,7 +22,7 @@ async function followed(prepare: (node: ScriptedNode) => void = () => {}) {
     told();
   });
   ends.push(() => follower.close());
-  /** Resolves when so many blocks were told of. */
+  /** Resolves when so many blocks were announced. */
   const until = async (count: number) => {
     while (heads < count) await new Promise<void>((resolve) => (told = resolve));
   };
@@ -32,7 +32,7 @@ async function followed(prepare: (node: ScriptedNode) => void = () => {}) {
 const subscribed = (node: ScriptedNode) => node.until(({ heads }) => heads.subscribers === 1);
 
 describe("new blocks over WebSocket", () => {
-  it("are told of as they come", async () => {
+  it("are announced as they come", async () => {
     const { node, follower, until, count } = await followed();
     await subscribed(node);
     node.mine();
@@ -44,7 +44,7 @@ describe("new blocks over WebSocket", () => {
     expect(count()).toBe(3);
   });
 
-  it("are subscribed to again when the connection was lost", async () => {
+  it("are subscribed to again after the connection was lost", async () => {
     const { node, follower, until } = await followed();
     await subscribed(node);
     node.mine();
@@ -58,7 +58,7 @@ describe("new blocks over WebSocket", () => {
   });
 
   it.each(["nonsense", "null", "[]", "7", '{"id":1}', '{"method":"eth_other"}', ""])(
-    "ignore what is none: %j",
+    "ignore a message that announces none: %j",
     async (text) => {
       const { node, until, count } = await followed();
       await subscribed(node);
@@ -69,15 +69,15 @@ describe("new blocks over WebSocket", () => {
     },
   );
 
-  it("are not live with a node that knows no subscriptions", async () => {
+  it("are not live with a node without subscriptions", async () => {
     const { node, follower } = await followed(({ heads }) => (heads.refuses = true));
     await node.until(({ heads }) => heads.refusals > 0);
     expect(follower.live).toBe(false);
   });
 
-  it("may be left at any moment: while it connects, and where there is no WebSocket", async () => {
+  it("may be closed at any moment: while connecting, and where nothing answers the handshake", async () => {
     const server = createServer();
-    // Nobody answers the upgrade.
+    // The server does not answer the upgrade.
     server.on("upgrade", (_request, socket) => ends.push(() => socket.destroy()));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -3,8 +3,8 @@ import { bytes } from "../../test/support/submissions.js";
 import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
-/** A chain behind a node whose batches are seen, and whose answers name the place of the call. */
-function seen(answer: (call: RpcCall, batch: number) => RpcOutcome) {
+/** Creates a client of a node that records its batches. */
+function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
   const batches: (readonly RpcCall[])[] = [];
   const ask = async (calls: readonly RpcCall[]) => {
     batches.push(calls);
@@ -20,15 +20,15 @@ const all = Array.from({ length: 250 }, (_, i) => address(i));
 const lastFour = ({ params }: RpcCall) => BigInt(`0x${String(params[0]).slice(-4)}`);
 const echo = (call: RpcCall) => ({ result: `0x${lastFour(call).toString(16)}` });
 
-describe("what is asked of a node", () => {
-  it("goes in requests of a hundred calls, and its answers come in the order of the questions", async () => {
-    const { chain, sizes } = seen(echo);
+describe("a read", () => {
+  it("goes out in requests of a hundred calls, and returns the answers in the order of the calls", async () => {
+    const { chain, sizes } = recorded(echo);
     expect(await chain.nonces(all)).toEqual(all.map((_, i) => BigInt(i)));
     expect(sizes()).toEqual([100, 100, 50]);
   });
 
-  it("for one moment fits one request", async () => {
-    const { chain, sizes } = seen(({ method }) => ({
+  it("of a snapshot fits one request", async () => {
+    const { chain, sizes } = recorded(({ method }) => ({
       result: method === "eth_getTransactionReceipt" ? null : "0x5",
     }));
     await chain.snapshot([address(1)], Array<Uint8Array>(MAX_SNAPSHOT_ITEMS - 1).fill(bytes(32, 1)));
@@ -36,19 +36,19 @@ describe("what is asked of a node", () => {
   });
 });
 
-describe("what is sent to a node", () => {
+describe("a send", () => {
   const refused: RpcOutcome = { error: new RpcError(-32_000, "no") };
   const unclear: RpcOutcome = { error: new RpcUnavailableError("reset", "unknown") };
 
-  it("goes a hundred at once, in order, whatever the node says of single ones", async () => {
-    const { chain, sizes } = seen((call) => (lastFour(call) === 99n ? refused : echo(call)));
+  it("goes out a hundred at once, in order, whatever the node says of single transactions", async () => {
+    const { chain, sizes } = recorded((call) => (lastFour(call) === 99n ? refused : echo(call)));
     const outcomes = await chain.sendRawTransactions(all);
     expect(outcomes).toEqual(all.map((_, i) => (i === 99 ? refused : { result: `0x${i.toString(16)}` })));
     expect(sizes()).toEqual([100, 100, 50]);
   });
 
-  it("stays here behind a hundred that may not have arrived: what follows must not come first", async () => {
-    const { chain, sizes } = seen((call, batch) => (batch === 2 ? unclear : echo(call)));
+  it("ends at a hundred that may not have arrived, so that later ones do not arrive first", async () => {
+    const { chain, sizes } = recorded((call, batch) => (batch === 2 ? unclear : echo(call)));
     const outcomes = await chain.sendRawTransactions(all);
     expect(sizes()).toEqual([100, 100]);
     expect(outcomes.slice(100, 200)).toEqual(Array(100).fill(unclear));

@@ -1,4 +1,4 @@
-// Several nodes behind one door: what goes on to the next, what must not.
+// Several nodes of one chain: which calls go on to the next node, and which must not.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../test/support/scriptedNode.js";
 import { createRpc, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
@@ -12,8 +12,8 @@ afterEach(async () => {
 const HEIGHT = { method: "eth_blockNumber", params: [] };
 const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
 
-/** Nodes that count what they are asked, and the door to them. */
-async function behindOneDoor(count: number, rpcTimeoutMs = 20_000) {
+/** Starts nodes that count their calls, and a client of them. */
+async function startNodes(count: number, rpcTimeoutMs = 20_000) {
   const asked: string[][] = [];
   const scripts: (Misbehaviour | undefined)[] = [];
   for (let i = 0; i < count; i++) {
@@ -28,14 +28,14 @@ async function behindOneDoor(count: number, rpcTimeoutMs = 20_000) {
   const ending = new AbortController();
   const rpcUrls = nodes.map(({ url }) => url);
   const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal });
-  /** How many calls each node got since the last look. */
+  /** Returns the number of calls to each node since the last time. */
   const counts = () => asked.map((methods) => methods.splice(0).length);
   return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
 }
 
 const taken: Misbehaviour = { kind: "answer", status: 200, body: '{"id":0,"result":"0x1"}' };
 
-/** What an outcome is, in a word. */
+/** Names the kind of an outcome. */
 function kindOf(outcome: RpcOutcome | undefined): string {
   if (outcome === undefined) return "nothing";
   if (!("error" in outcome)) return "result";
@@ -49,7 +49,7 @@ const BAD: readonly (readonly [string, Misbehaviour])[] = [
   ["a reset", { kind: "reset", carriedOut: false }],
   ["silence", { kind: "silence", carriedOut: false }],
 ];
-/** Only what says nothing is given up after a time. */
+/** Only silence needs a time-out. */
 const patienceWith = ({ kind }: Misbehaviour) => (kind === "silence" ? 500 : undefined);
 const RATE_LIMITED: readonly (readonly [string, Misbehaviour])[] = [
   ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
@@ -64,22 +64,22 @@ const RATE_LIMITED: readonly (readonly [string, Misbehaviour])[] = [
 ];
 
 describe("a read", () => {
-  it("asks the first node only, while it is well", async () => {
-    const { rpc, counts } = await behindOneDoor(2);
+  it("calls the first node only, while it is healthy", async () => {
+    const { rpc, counts } = await startNodes(2);
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 0]);
   });
 
   it.each([...BAD, ...RATE_LIMITED])("goes on to the next node after %s", async (_, bad) => {
-    const { rpc, scripts, counts, healthy } = await behindOneDoor(2, patienceWith(bad));
+    const { rpc, scripts, counts, healthy } = await startNodes(2, patienceWith(bad));
     scripts[0] = bad;
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 1]);
     expect(healthy()).toEqual([false, true]);
   });
 
-  it("goes on after a refused connection, and says so when no node answers", async () => {
-    const { rpc, healthy } = await behindOneDoor(2);
+  it("goes on after a refused connection, and reports it when no node answers", async () => {
+    const { rpc, healthy } = await startNodes(2);
     await nodes[0]?.close();
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     await nodes[1]?.close();
@@ -87,39 +87,42 @@ describe("a read", () => {
     expect(healthy()).toEqual([false, false]);
   });
 
-  it("takes a node's error as its answer", async () => {
-    const { rpc, counts, healthy } = await behindOneDoor(2);
+  it("returns a node's error as the answer", async () => {
+    const { rpc, counts, healthy } = await startNodes(2);
     const [outcome] = await rpc.read([{ method: "eth_nope", params: [] }]);
     expect(outcome).toMatchObject({ error: expect.any(RpcError) });
     expect(counts()).toEqual([1, 0]);
     expect(healthy()).toEqual([true, true]);
   });
 
-  it("of nothing asks nobody", async () => {
-    const { rpc, counts } = await behindOneDoor(1);
+  it("without calls goes to no node", async () => {
+    const { rpc, counts } = await startNodes(1);
     expect([await rpc.read([]), await rpc.send([])]).toEqual([[], []]);
     expect(counts()).toEqual([0]);
   });
 });
 
 describe("a send", () => {
-  it.each(BAD)("is not repeated after %s: the node may have it", async (_, bad) => {
-    const { rpc, scripts, counts } = await behindOneDoor(2, patienceWith(bad));
+  it.each(BAD)("is not repeated after %s, since the node may have it", async (_, bad) => {
+    const { rpc, scripts, counts } = await startNodes(2, patienceWith(bad));
     scripts[0] = bad;
     expect((await rpc.send([SEND, SEND])).map(kindOf)).toEqual(Array(2).fill("unavailable, sent: unknown"));
     expect(counts()).toEqual([2, 0]);
   });
 
-  it.each(RATE_LIMITED)("goes on to the next node after %s: it surely has it not", async (_, bad) => {
-    const { rpc, scripts, counts } = await behindOneDoor(2);
-    scripts[0] = bad;
-    scripts[1] = taken;
-    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
-    expect(counts()).toEqual([1, 1]);
-  });
+  it.each(RATE_LIMITED)(
+    "goes on to the next node after %s, since this one surely does not have it",
+    async (_, bad) => {
+      const { rpc, scripts, counts } = await startNodes(2);
+      scripts[0] = bad;
+      scripts[1] = taken;
+      expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
+      expect(counts()).toEqual([1, 1]);
+    },
+  );
 
-  it("goes on after a refused connection; with no node left it was surely not sent", async () => {
-    const { rpc, scripts, counts } = await behindOneDoor(2);
+  it("goes on after a refused connection, and without another node was surely not sent", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
     scripts[1] = taken;
     await nodes[0]?.close();
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
@@ -128,8 +131,8 @@ describe("a send", () => {
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
   });
 
-  it("that is answered in part: each call has its own outcome, and the node is not ill", async () => {
-    const { rpc, scripts, counts, healthy } = await behindOneDoor(2);
+  it("that is answered in part has an outcome for each call, and the node stays healthy", async () => {
+    const { rpc, scripts, counts, healthy } = await startNodes(2);
     const body = '[{"id":2,"result":"0x3"},{"id":0,"error":{"code":-32000,"message":"already known"}}]';
     scripts[0] = { kind: "answer", status: 200, body };
     const outcomes = await rpc.send([SEND, SEND, SEND]);
@@ -140,10 +143,10 @@ describe("a send", () => {
 });
 
 describe("a node that failed", () => {
-  it("rests while another is well, twice as long each time, and is asked again after that", async () => {
+  it("rests while another is healthy, twice as long each time, and is called again after that", async () => {
     let nowMs = 1_000_000;
     vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-    const { rpc, scripts, counts } = await behindOneDoor(2);
+    const { rpc, scripts, counts } = await startNodes(2);
     const read = async () => {
       await rpc.read([HEIGHT]);
       return counts();
@@ -165,8 +168,8 @@ describe("a node that failed", () => {
     expect(await read()).toEqual([1, 1]);
   });
 
-  it("is asked all the same when every other rests: nobody waits for a clock", async () => {
-    const { rpc, scripts, counts } = await behindOneDoor(2);
+  it("is called all the same when every other rests", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
     scripts[0] = scripts[1] = { kind: "answer", status: 500, body: "" };
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["unavailable, sent: unknown"]);
     expect(counts()).toEqual([1, 1]);
@@ -176,8 +179,8 @@ describe("a node that failed", () => {
 });
 
 describe("the end of the service", () => {
-  it("ends the calls under way, and asks no other node", async () => {
-    const { rpc, scripts, counts, ending } = await behindOneDoor(2, 60_000);
+  it("aborts the calls in flight, and calls no other node", async () => {
+    const { rpc, scripts, counts, ending } = await startNodes(2, 60_000);
     scripts[0] = { kind: "silence", carriedOut: false };
     const reading = rpc.read([HEIGHT]);
     await nodes[0]?.nextCall("eth_blockNumber");
@@ -187,9 +190,9 @@ describe("the end of the service", () => {
   });
 });
 
-describe("what a node says", () => {
-  it("is kept short and without control characters: it goes into logs, lines and the store", async () => {
-    const { rpc, scripts } = await behindOneDoor(1);
+describe("the text of a node", () => {
+  it("is cut, and has no control characters: it goes into logs, lines and the store", async () => {
+    const { rpc, scripts } = await startNodes(1);
     const message = `no\u0000pe\u001b[31m ${"x".repeat(100_000)}`;
     const body = JSON.stringify({ id: 0, error: { code: -32_000, message } });
     scripts[0] = { kind: "answer", status: 200, body };

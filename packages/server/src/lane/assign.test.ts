@@ -21,7 +21,7 @@ let context: LaneContext;
 useTestStore("shared", async (opened) => {
   store = opened;
   lane = await laneIn(store);
-  // What a step of the lane asks: accounts that have sent nothing yet, and no policies that differ.
+  // No account has sent anything yet, and the policies do not differ.
   context = {
     store,
     chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
@@ -37,8 +37,8 @@ useTestStore("shared", async (opened) => {
   } as unknown as LaneContext;
 });
 
-describe("a step of the lane", () => {
-  it("that saw as many as it takes says that there may be more; one that saw fewer, that there is no need to look", async () => {
+describe("an assignment", () => {
+  it("asks for another step if it saw as many submissions as its limit, and not if it saw fewer", async () => {
     const applicants = [1, 2, 3, 4, 5].map((user) => applicantOf(user));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
     const steps = [];
@@ -54,7 +54,7 @@ describe("a step of the lane", () => {
     ]);
   });
 
-  it("that can only put off what it saw does not look again at once, however much there is", async () => {
+  it("asks for no other step if it can only postpone what it saw, however much that is", async () => {
     const early = [6, 7, 8].map((user) => applicantOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
     expect(await assign(lane, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });

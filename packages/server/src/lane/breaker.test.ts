@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createBreaker } from "./breaker.js";
 
-/** A breaker on a clock that the test moves. */
+/** Creates a breaker on a clock that the test moves. */
 function breakerAt({ failures = 3, openMs = 100, maxOpenMs = 1_000 } = {}) {
   const clock = { ms: 5_000 };
   const breaker = createBreaker({ failures, openMs, maxOpenMs, now: () => clock.ms });
@@ -9,7 +9,7 @@ function breakerAt({ failures = 3, openMs = 100, maxOpenMs = 1_000 } = {}) {
 }
 
 describe("a breaker", () => {
-  it("stays closed until so many failures in a row", () => {
+  it("stays closed until its number of failures in a row", () => {
     const { breaker } = breakerAt();
     expect(breaker.state).toBe("closed");
     expect([breaker.fail("once"), breaker.fail("once")]).toEqual([undefined, undefined]);
@@ -18,7 +18,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("open");
   });
 
-  it("counts only what comes in a row", () => {
+  it("counts only failures in a row", () => {
     const { breaker } = breakerAt();
     for (let i = 0; i < 10; i++) {
       breaker.fail("once");
@@ -28,13 +28,13 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  it("opens at once for what lies with the key itself", () => {
+  it("opens at once for a failure that lies with the key itself", () => {
     const { breaker } = breakerAt();
     expect(breaker.fail("at once")).toBe(100);
     expect(breaker.state).toBe("open");
   });
 
-  it("probes when its time is over, not a moment before", () => {
+  it("probes when its time is over, not a millisecond before", () => {
     const { breaker, pass } = breakerAt();
     breaker.fail("at once");
     pass(99);
@@ -43,7 +43,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("probing");
   });
 
-  it("closes with the probe's success, and says so once", () => {
+  it("closes with the probe's success, and reports that once", () => {
     const { breaker, pass } = breakerAt();
     breaker.fail("at once");
     pass(100);
@@ -64,7 +64,7 @@ describe("a breaker", () => {
     expect(openings).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
   });
 
-  it("begins with the short time again after it has closed", () => {
+  it("starts again with the short time after it has closed", () => {
     const { breaker, pass } = breakerAt();
     pass(breaker.fail("at once") ?? 0);
     pass(breaker.fail("once") ?? 0);

@@ -12,7 +12,7 @@ import { saveSigned } from "../store/transitions/saveSigned.js";
 import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
 
 const NEVER_MS = 3_600_000;
-/** What `submissionIn` signs. */
+/** The hash of the wrapper that `submissionIn` signs. */
 const wrapperHash = bytes(32, 2);
 
 let store: Store;
@@ -20,7 +20,7 @@ let lane: HeldLane;
 let heard: string[];
 let published: string[];
 let broadcastBuffer: BroadcastBuffer;
-/** Resolves with the first news that is told after the store knows. */
+/** Resolves with the first update that is published after the store knows. */
 let stored: Promise<void>;
 
 function create(flushDelayMs: number): BroadcastBuffer {
@@ -54,8 +54,8 @@ useTestStore("perTest", async (opened) => {
 });
 afterEach(() => broadcastBuffer.close());
 
-describe("delivered wrappers", () => {
-  it("are told here at once, and everywhere once the store knows", async () => {
+describe("buffered broadcasts", () => {
+  it("notify this replica at once, and all replicas once the store knows", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     expect([heard, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
@@ -63,7 +63,7 @@ describe("delivered wrappers", () => {
     expect([published, await stateOf(id)]).toEqual([[`${id} broadcast`], "broadcast"]);
   });
 
-  it("are stored soon without anything else to write", async () => {
+  it("are stored after a short delay if the lane writes nothing else", async () => {
     broadcastBuffer = create(1);
     const id = await submissionIn("signed", store, lane, applicantOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
@@ -71,7 +71,7 @@ describe("delivered wrappers", () => {
     expect(await stateOf(id)).toBe("broadcast");
   });
 
-  it("go along with the lane's next write, and not with another lane's", async () => {
+  it("are stored with the lane's next write, and not with another lane's", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
     const next = await submissionIn("queued", store, lane, applicantOf(2));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
@@ -88,7 +88,7 @@ describe("delivered wrappers", () => {
     expect(published).toEqual([`${id} broadcast`]);
   });
 
-  it("are waited for by who asks for the store while a write has them", async () => {
+  it("make a flush wait for the write that has them", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     let finish = () => {};
@@ -106,7 +106,7 @@ describe("delivered wrappers", () => {
     await Promise.all([along, storing]);
   });
 
-  it("that could not be stored are stored later", async () => {
+  it("stay in the buffer if they could not be stored", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     const away = () => Promise.reject(new Error("the store is away"));
@@ -122,7 +122,7 @@ describe("delivered wrappers", () => {
     const taken = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
     await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
-    // Nothing is left of them: a lane that came back would write what is over.
+    // The buffer is empty, so that a lane that comes back writes nothing of its former lease.
     const rest = await broadcastBuffer.storeAlongside(taken?.lane ?? lane, async (wrappers) => ({
       wrappers,
       broadcast: [],
@@ -130,7 +130,7 @@ describe("delivered wrappers", () => {
     expect(rest.wrappers).toEqual([]);
   });
 
-  it("of an earlier lease of this process are stored with those of the present one, whichever came last", async () => {
+  it("of an earlier lease of this process are stored with those of the present one", async () => {
     const ids: string[] = [];
     for (const user of [1, 2])
       ids.push(await submissionIn("signed", store, lane, applicantOf(user), BigInt(user)));
@@ -138,7 +138,7 @@ describe("delivered wrappers", () => {
     const again = await takeLease(store, lane, NEVER_MS);
     const leases = [again?.lane ?? lane, lane];
     for (const [i, id] of ids.entries()) broadcastBuffer.add(leases[i] ?? lane, [{ id, wrapperHash }]);
-    // A write of the lease that is over takes both, and leaves what is not its own.
+    // A write of the lost lease takes both, and puts back only those of the later lease.
     const late = broadcastBuffer.storeAlongside(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
     await expect(late).rejects.toThrow(LeaseLostError);
     await broadcastBuffer.flush();
@@ -149,7 +149,7 @@ describe("delivered wrappers", () => {
     expect(await Promise.all(ids.map(stateOf))).toEqual(["broadcast", "broadcast"]);
   });
 
-  it("are not what was signed anew meanwhile: that was not sent yet", async () => {
+  it("do not apply to a wrapper that was signed anew meanwhile and is not sent yet", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await saveRequeued(store, lane, [id], 0);
@@ -163,7 +163,7 @@ describe("delivered wrappers", () => {
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
   });
 
-  it("of a lane that is lost fail its write, as that would fail without them", async () => {
+  it("of a lost lane fail its write, as that would fail without them", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);

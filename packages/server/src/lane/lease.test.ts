@@ -1,6 +1,6 @@
-// What a lane knows of its lease, on a store whose answers come when they are told to.
+// The lease of a lane, on a store that answers when the test says so.
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
 import type { Store } from "../store/store.js";
 import { keepLease } from "./lease.js";
@@ -14,7 +14,7 @@ afterEach(() => {
 
 const LEASE_MS = 3_000;
 
-/** The lease of a lane, and the questions for it in their order; the handing over is one of them. */
+/** Keeps a lease on a store that records the questions for it, in their order. The release is one of them. */
 function kept() {
   const asked: { readonly kind: "take" | "release"; answer(state: "open" | "stopped"): void }[] = [];
   const query = (sql: string) =>
@@ -31,43 +31,45 @@ function kept() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it("is asked for once at a time, however long the answer takes", async () => {
-  const { lease, asked } = kept();
-  const held = lease.acquire();
-  asked[0]?.answer("open");
-  expect((await held)?.state).toBe("open");
-  vi.advanceTimersByTime(4 * LEASE_MS);
-  expect(asked).toHaveLength(2);
-  asked[1]?.answer("open");
-  await turn();
-  vi.advanceTimersByTime(LEASE_MS);
-  expect(asked).toHaveLength(3);
-});
+describe("the lease of a lane", () => {
+  it("is asked for once at a time, however long the answer takes", async () => {
+    const { lease, asked } = kept();
+    const held = lease.acquire();
+    asked[0]?.answer("open");
+    expect((await held)?.state).toBe("open");
+    vi.advanceTimersByTime(4 * LEASE_MS);
+    expect(asked).toHaveLength(2);
+    asked[1]?.answer("open");
+    await turn();
+    vi.advanceTimersByTime(LEASE_MS);
+    expect(asked).toHaveLength(3);
+  });
 
-it("is asked for again when the answer may be older than what was heard meanwhile", async () => {
-  const { lease, asked } = kept();
-  const held = lease.acquire();
-  lease.recheck();
-  asked[0]?.answer("open");
-  await turn();
-  asked[1]?.answer("stopped");
-  expect((await held)?.state).toBe("stopped");
-  lease.forget();
-  expect(lease.current()).toBeUndefined();
-});
+  it("is asked for again if the answer may be older than a recheck", async () => {
+    const { lease, asked } = kept();
+    const held = lease.acquire();
+    lease.recheck();
+    asked[0]?.answer("open");
+    await turn();
+    asked[1]?.answer("stopped");
+    expect((await held)?.state).toBe("stopped");
+    lease.forget();
+    expect(lease.current()).toBeUndefined();
+  });
 
-it("is handed over behind the last question, which would take it again", async () => {
-  const { lease, asked, kinds } = kept();
-  const held = lease.acquire();
-  asked[0]?.answer("open");
-  await held;
-  vi.advanceTimersByTime(LEASE_MS);
-  const ended = lease.release();
-  await turn();
-  expect(kinds()).toEqual(["take", "take"]);
-  asked[1]?.answer("open");
-  await turn();
-  expect(kinds()).toEqual(["take", "take", "release"]);
-  asked[2]?.answer("open");
-  await ended;
+  it("is released after the last question, which would take it again", async () => {
+    const { lease, asked, kinds } = kept();
+    const held = lease.acquire();
+    asked[0]?.answer("open");
+    await held;
+    vi.advanceTimersByTime(LEASE_MS);
+    const ended = lease.release();
+    await turn();
+    expect(kinds()).toEqual(["take", "take"]);
+    asked[1]?.answer("open");
+    await turn();
+    expect(kinds()).toEqual(["take", "take", "release"]);
+    asked[2]?.answer("open");
+    await ended;
+  });
 });

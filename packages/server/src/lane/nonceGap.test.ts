@@ -23,12 +23,12 @@ useTestStore("shared", async (opened) => {
 });
 
 it.each([
-  ["was included elsewhere since the chain was asked is not missing", 1n, { early: 1, failed: 0 }],
-  ["never came is missing", 0n, { early: 0, failed: 1 }],
-])("what %s", async (_, now, expected) => {
+  ["excused if that nonce was included since the chain was asked", 1n, { early: 1, failed: 0 }],
+  ["kept if that nonce is still missing", 0n, { early: 0, failed: 1 }],
+])("a failure for a missing nonce is %s", async (_, now, expected) => {
   await accept(store, { chain: lane.chain, origin: randomUUID() }, [applicantOf(1, 1)]);
   const { senders } = await readLaneSnapshot(store, lane, 1);
-  // The plan was made when the sender's next nonce was 0.
+  // The plans were made when the sender's next nonce was 0.
   const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
   expect(plans[0]?.failed).toHaveLength(1);
   const chain: Pick<NodeClient, "nonces"> = { nonces: async () => [0n, now] };

@@ -19,7 +19,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
   };
 }
 
-/** What one sender has queued: different nonces, ascending, of any age; and the account's next nonce. */
+/** The queue of one sender (different nonces, ascending, of any age), and the account's next nonce. */
 const situation = fc.record({
   queued: fc
     .uniqueArray(fc.tuple(fc.bigInt(0n, 30n), fc.nat(2 * GAP_MS)), { selector: ([nonce]) => nonce })
@@ -27,7 +27,7 @@ const situation = fc.record({
   next: fc.bigInt(0n, 30n),
 });
 
-describe("the plan of one sender (D20)", () => {
+describe("the plan of a sender (D20)", () => {
   it("has each submission in exactly one list", () => {
     fc.assert(
       fc.property(situation, ({ queued, next }) => {
@@ -47,7 +47,7 @@ describe("the plan of one sender (D20)", () => {
     );
   });
 
-  it("calls late what is below the next nonce, and fails what has waited too long for its predecessor", () => {
+  it("calls nonces below the next one late, and fails those that waited too long for their predecessor", () => {
     fc.assert(
       fc.property(situation, ({ queued, next }) => {
         const { ready, late, early, failed } = planSender(queued, next, NONE, GAP_MS);
@@ -64,7 +64,7 @@ describe("the plan of one sender (D20)", () => {
     );
   });
 
-  it("goes around what is under way, and sends what was taken back from before it", () => {
+  it("skips nonces in flight, and sends those before them that were queued again", () => {
     const queued = [3n, 5n, 8n, 10n].map((nonce) => submission(nonce));
     const { ready, early, failed } = planSender(queued, 3n, new Set([4n, 6n, 7n, 20n]), GAP_MS);
     expect(ready.map((s) => s.senderNonce)).toEqual([3n, 5n, 8n]);
@@ -72,7 +72,7 @@ describe("the plan of one sender (D20)", () => {
     expect(failed).toEqual([]);
   });
 
-  it("says the values involved", () => {
+  it("names the nonces in the message of a failure", () => {
     const { failed } = planSender([submission(9n, GAP_MS)], 5n, NONE, GAP_MS);
     expect(failed.map(({ message }) => message)).toEqual([
       "nonce 9 is ahead of the sender's next, 5, which did not come within 10000 ms",

@@ -14,14 +14,14 @@ import { type ReconcileContext, reconcile } from "./reconcile.js";
 
 const A = { id: "a", signings: 1 };
 
-describe("a doubt", () => {
-  function doubtsAt() {
+describe("a confirmation", () => {
+  function confirmationsAt() {
     const clock = { ms: 0 };
     return { confirmations: createConfirmations(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
   }
 
-  it("counts when the same still holds after a while, not before", () => {
-    const { confirmations, pass } = doubtsAt();
+  it("comes when the same outcome still holds after its time, not before", () => {
+    const { confirmations, pass } = confirmationsAt();
     expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
     pass(CONFIRM_MS - 1);
     expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
@@ -30,9 +30,9 @@ describe("a doubt", () => {
   });
 
   it.each(["open", "included", "nonceUsed"] as const)(
-    "begins anew when the chain says %s in between",
+    "takes its time anew when the chain says %s in between",
     (other) => {
-      const { confirmations, pass } = doubtsAt();
+      const { confirmations, pass } = confirmationsAt();
       confirmations.isConfirmed(A, "replaced");
       pass(CONFIRM_MS);
       expect(confirmations.isConfirmed(A, other)).toBe(false);
@@ -42,8 +42,8 @@ describe("a doubt", () => {
     },
   );
 
-  it("is about one wrapper: the next one of the same submission is doubted anew", () => {
-    const { confirmations, pass } = doubtsAt();
+  it("is about one wrapper: the next one of the same submission takes its time anew", () => {
+    const { confirmations, pass } = confirmationsAt();
     confirmations.isConfirmed(A, "replaced");
     pass(CONFIRM_MS);
     expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
@@ -52,7 +52,7 @@ describe("a doubt", () => {
   });
 });
 
-describe("what the chain says of a submission", () => {
+describe("a submission, by what the chain says of it,", () => {
   let store: Store;
   let lane: HeldLane;
   let nowMs: number;
@@ -85,7 +85,7 @@ describe("what the chain says of a submission", () => {
     gasUsed: 1n,
     succeeded: true,
   };
-  /** The chain's next nonces of waiver and sender, and the InnerTx's receipt. */
+  /** Sets the chain's next nonces of waiver and sender, and the InnerTx's receipt. */
   const says = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
@@ -93,11 +93,11 @@ describe("what the chain says of a submission", () => {
   async function broadcast(): Promise<Candidate> {
     await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
     const [candidate] = await findInFlight(store, lane, { limit: 1 });
-    if (candidate === undefined) throw new Error("nothing is under way");
+    if (candidate === undefined) throw new Error("nothing is in flight");
     return candidate;
   }
 
-  it("is included by its receipt, whatever the nonces say, and told", async () => {
+  it("is included by its receipt, whatever the nonces say", async () => {
     const candidate = await broadcast();
     says(0n, 0n, receipt);
     await reconcile(lane, [candidate], context);
@@ -109,7 +109,7 @@ describe("what the chain says of a submission", () => {
     expect(told).toEqual([{ state: "included", reverted: false }]);
   });
 
-  it("is a receipt that came late, not a failure: the nonce had moved before", async () => {
+  it("does not fail while its receipt is late, although the nonce has moved on", async () => {
     const candidate = await broadcast();
     says(5n, 1n);
     await reconcile(lane, [candidate], context);
@@ -122,7 +122,7 @@ describe("what the chain says of a submission", () => {
     expect(told).toEqual([{ state: "included", reverted: true }]);
   });
 
-  it("is NONCE_TOO_LOW when its sender used the nonce for something else, once that is sure", async () => {
+  it("fails with NONCE_TOO_LOW if its sender used the nonce for something else, once that is confirmed", async () => {
     const candidate = await broadcast();
     says(5n, 3n);
     await reconcile(lane, [candidate], context);
@@ -132,7 +132,7 @@ describe("what the chain says of a submission", () => {
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
-  it("is sure at once for one that was never signed", async () => {
+  it("needs no confirmation if it was never signed", async () => {
     const id = await submissionIn("queued", store, lane, applicantOf(1));
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("it is not there");
@@ -141,7 +141,7 @@ describe("what the chain says of a submission", () => {
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
-  it("goes back to the queue when another wrapper has its nonce; the lane stops the second time, with the nonces", async () => {
+  it("is queued again if another wrapper has its nonce; the second time, the lane stops and names the nonces", async () => {
     const uses = async () =>
       (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
     const candidate = await broadcast();
@@ -151,13 +151,13 @@ describe("what the chain says of a submission", () => {
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
-    // Said again of what is back in the queue: it counts once.
+    // The same outcome counts once: the submission is queued already.
     await reconcile(lane, [candidate], context);
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
     await STEPS.signed(store, lane, candidate.id, 5n);
     const [again] = await findInFlight(store, lane, { limit: 1 });
-    if (again === undefined) throw new Error("nothing is under way");
+    if (again === undefined) throw new Error("nothing is in flight");
     says(6n, 0n);
     await reconcile(lane, [again], context);
     expect(await uses()).toMatchObject([{ foreign_uses: 1 }]);

@@ -1,4 +1,4 @@
-// The waiting of one request, apart from HTTP: who listens for what, and for how long.
+// The waiting of one request for its results, apart from HTTP.
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
@@ -16,11 +16,11 @@ useTestStore("shared", (opened) => {
   store = opened;
 });
 
-/** This replica, which took the submissions. */
+/** The replica that accepted the submissions. */
 const REPLICA = "00000000-0000-7000-8000-000000000001";
 const metrics = createMetrics(() => []);
 
-/** The real notices, and how many listeners there are. */
+/** Real results that count their listeners. */
 function countedResults(): Results & { listening(): number } {
   const results = createResults({ store, log: silent, replica: REPLICA, notifyReplicas: () => {} });
   let listening = 0;
@@ -69,8 +69,8 @@ async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
   return got;
 }
 
-describe("the lines of a request", () => {
-  it("come in the order in which the results are known, also those known before anybody asks", async () => {
+describe("the result lines of a request", () => {
+  it("come in the order in which the results are known, those known before the first read too", async () => {
     const { results, lines, moved } = request();
     results.publish(moved.slice(2), () => ({ state: "broadcast" }));
     const stream = lines.stream()[Symbol.asyncIterator]();
@@ -85,7 +85,7 @@ describe("the lines of a request", () => {
     results.close();
   });
 
-  it("go on with what is added later, until that is complete, also when the time is over", async () => {
+  it("include transactions that are added later, until the request is complete, even after the time-out", async () => {
     const { results, closing, lines, moved } = request();
     const more = awaitLines({
       store,
@@ -111,7 +111,7 @@ describe("the lines of a request", () => {
     results.close();
   });
 
-  it("wait for inclusion where that was asked for, and not for a broadcast", async () => {
+  it("wait for the inclusion if the request asks for it", async () => {
     const { results, lines, ids, moved } = request("included");
     const got = all(lines.stream());
     results.publish(moved, () => ({ state: "broadcast" }));
@@ -122,7 +122,7 @@ describe("the lines of a request", () => {
     results.close();
   });
 
-  it("end with TIMEOUT at the deadline and when the service closes, and nobody listens any more", async () => {
+  it("end with TIMEOUT at the time-out and when the service closes, and then have no listener", async () => {
     const late = request("broadcast", 1);
     expect((await all(late.lines.stream())).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
     const closed = request();
@@ -135,7 +135,7 @@ describe("the lines of a request", () => {
     }
   });
 
-  it("are not listened for by a client that left: before the first line, or in the middle", async () => {
+  it("have no listener after the client has left, before the first line or in the middle", async () => {
     const unread = request();
     await unread.lines.stream()[Symbol.asyncIterator]().return?.();
     const left = request();
@@ -147,7 +147,7 @@ describe("the lines of a request", () => {
     }
   });
 
-  it("are not listened for if nothing was accepted", () => {
+  it("have no listener after a cancel", () => {
     const { results, lines } = request();
     lines.cancel();
     expect(results.listening()).toBe(0);

@@ -1,4 +1,4 @@
-// Something else sends with a waiver's key: noticed, counted, and at last the lane stops instead of fighting.
+// Something else sends with a waiver's key: the lane notices, counts, and stops at the second time.
 import "../support/fastConfirmations.js";
 import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ const INCLUDED = { query: "?wait=included" };
 const foreign = (inner: Hex, nonce: bigint) =>
   signWrapperTxWithKey(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
 
-/** A submission whose nonce something else uses in the block that should have had it. */
+/** Submits, and lets something else use the submission's waiver nonce in the next block. */
 async function lose(service: TestService, user: number): Promise<void> {
   const { node } = service;
   const before = node.sent.length;
@@ -41,7 +41,7 @@ async function lane(service: TestService, waiver = WAIVER) {
 const uses = (count: number) => `select from lanes where foreign_uses = ${count}`;
 
 describe("a waiver's key that something else uses", () => {
-  it("the first time: what lost its nonce runs under another, and the lane goes on", async () => {
+  it("makes the submission run under another nonce the first time, and the lane goes on", async () => {
     const service = await services.start(
       { rpcTimeoutMs: 150, requestTimeoutMs: 20_000 },
       { automine: false },
@@ -59,8 +59,8 @@ describe("a waiver's key that something else uses", () => {
     );
   });
 
-  it("the second time: the lane stops, says why, and sends nothing; opened again, it counts anew", async () => {
-    // The lease is not renewed in this test: the lane itself has to know that it has stopped.
+  it("stops the lane the second time, with the reason; opened again, it counts anew", async () => {
+    // The lease is not renewed in this test, so the lane must know by itself that it has stopped.
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
     const service = await services.start(changes, { automine: false });
     await lose(service, 1);
@@ -87,7 +87,7 @@ describe("a waiver's key that something else uses", () => {
     expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
   });
 
-  it("with another lane: what is queued goes there", async () => {
+  it("leaves the queued work to another lane", async () => {
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 20_000, leaseMs: 300 };
     const service = await services.start(changes, { automine: false });
     await lose(service, 1);

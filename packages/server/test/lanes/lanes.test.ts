@@ -1,4 +1,4 @@
-// Several waiver keys: how work is spread, who stays where, and what becomes of a lane that does not work.
+// Several waivers: how senders are spread over lanes, and what happens to the work of a lane that does not work.
 import { bytesToHex, decodeTransaction, type Hex, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { lanesOf, setLaneState, untilOwned } from "../support/laneStates.js";
@@ -19,21 +19,21 @@ const BOTH = { waivers: accountsOf(WAIVER_KEY, SECOND_KEY) };
 const INCLUDED = { query: "?wait=included" };
 const users = (count: number, from = 1) => Array.from({ length: count }, (_, i) => from + i);
 
-/** The waivers that signed what was sent, in the order in which it was sent. */
+/** Recovers the waivers of sent wrappers, in their order. */
 const waiversOf = (sent: readonly Hex[]) =>
   sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 
-/** A service whose two lanes both work. */
+/** Starts a service with two lanes, and resolves when it owns both. */
 async function twoLanes(nodeOptions: { automine?: boolean } = {}): Promise<TestService> {
   const service = await services.start({ ...BOTH, leaseMs: 300, requestTimeoutMs: 20_000 }, nodeOptions);
   await untilOwned(service, [WAIVER, SECOND_WAIVER]);
   return service;
 }
 
-describe("two waiver keys", () => {
+describe("two waivers", () => {
   it("share the work, and each lane's nonces have no gap", async () => {
     const first = await twoLanes();
-    // One that finds both lanes at work when it starts.
+    // The second service finds both lanes owned when it starts.
     const service = services.own(await first.again());
     await service.submit([innerOf(500)], INCLUDED);
     const lines = await service.submit(
@@ -48,11 +48,11 @@ describe("two waiver keys", () => {
     expect(chain.executed).toHaveLength(61);
   });
 
-  it("keep a sender in its lane while it has something under way, also across requests", async () => {
+  it("keep a sender in its lane while it has something in flight, across requests too", async () => {
     const service = await twoLanes({ automine: false });
     await service.submit([innerOf(1, 0)]);
     for (const nonce of [1, 2, 3]) {
-      // Others make the first lane the fuller one.
+      // Other senders make the first lane the fuller one.
       await service.submit(users(3, 10 * nonce).map((user) => innerOf(user)));
       await service.submit([innerOf(1, nonce)]);
     }
@@ -67,8 +67,8 @@ describe("two waiver keys", () => {
   });
 });
 
-describe("a key that is added while the service runs", () => {
-  it("takes work; one that is removed takes none any more, and what waits in its lane goes to the others", async () => {
+describe("a list of waivers that changes while the service runs", () => {
+  it("gives work to an added waiver, and the work of a removed one to the others", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
@@ -84,7 +84,7 @@ describe("a key that is added while the service runs", () => {
     expect((await lanesOf(service)).get(WAIVER)?.owner).toBeUndefined();
   });
 
-  it("many times at once is one lane, and a wrong list changes nothing", async () => {
+  it("may be set several times at once; a list that is not valid changes nothing", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     const { server } = service;
     await Promise.all(users(5).map(() => server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY))));
@@ -101,8 +101,8 @@ describe("a key that is added while the service runs", () => {
   });
 });
 
-describe("a lane whose key no replica knows", () => {
-  it("is left alone; its queued work goes to a lane that works", async () => {
+describe("a lane whose account no replica has", () => {
+  it("is owned by nobody, and its queued work goes to a lane that works", async () => {
     const service = await services.start({ requestTimeoutMs: 50 }, { automine: false });
     await service.node.close();
     const lines = await service.submit(users(6).map((user) => innerOf(user)));
@@ -119,7 +119,7 @@ describe("a lane whose key no replica knows", () => {
 });
 
 describe("a lane that is drained", () => {
-  it("takes nothing new, finishes what it has, and is retired; opened again, it works", async () => {
+  it("takes nothing new, finishes what it has, and retires; opened again, it works", async () => {
     const service = await twoLanes({ automine: false });
     await service.submit(users(10).map((user) => innerOf(user)));
     expect(await setLaneState(service, WAIVER, "draining")).toBe(true);
@@ -149,9 +149,9 @@ describe("a lane that is drained", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBe(nonce + 10n);
   });
 
-  it("alone: what is queued waits in it and goes out before it is over", async () => {
+  it("sends what is queued before it retires if there is no other lane", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
-    // While this waits for its block, the lane cannot be over.
+    // The lane cannot retire while this one waits for its block.
     await service.submit([innerOf(1)]);
     await setLaneState(service, WAIVER, "draining");
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
@@ -161,7 +161,7 @@ describe("a lane that is drained", () => {
 });
 
 describe("a lane that is stopped", () => {
-  it("touches nothing until it is opened; what was queued in it goes to the other", async () => {
+  it("sends nothing until it is opened, and its queued work goes to the other lane", async () => {
     const service = await twoLanes();
     await setLaneState(service, WAIVER, "stopped");
     const before = service.node.chain.nonceOf(WAIVER);
@@ -181,17 +181,17 @@ describe("a lane that is stopped", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBeGreaterThan(before);
   });
 
-  it("of a waiver that the store does not know: says so", async () => {
+  it("cannot be one of a waiver that the store does not know", async () => {
     const service = await services.start();
     expect(await setLaneState(service, userAddress(1), "stopped")).toBe(false);
   });
 });
 
 describe("a waiver that is revoked", () => {
-  it("has its lane's breaker opened; its work goes to the other, and it comes back by a probe", async () => {
+  it("has its lane's breaker opened, its work goes to the other lane, and a probe closes the breaker again", async () => {
     const service = await twoLanes();
     service.node.chain.revoked.add(WAIVER);
-    // At least one of these goes to the lane that fails.
+    // At least one of these senders goes to the lane that fails.
     const lines = await service.submit(
       users(20).map((user) => innerOf(user)),
       INCLUDED,

@@ -1,4 +1,4 @@
-// Bad luck that is nobody's bug: a key in two hands, clocks that jump, a disk that is full.
+// Faults of operation: a key in two services, clocks that jump, a waiver without a registration, a full disk.
 import "../support/fastConfirmations.js";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 describe("two services with the same key and different databases", () => {
-  it("name the second conflict and stop the lane that loses, instead of fighting; nothing runs twice", async () => {
+  it("stop the lane that loses its nonce for the second time, with the reason; nothing runs twice", async () => {
     const winner = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     const { node } = winner;
     const databaseUrl = await services.postgres.createDatabase();
@@ -29,14 +29,14 @@ describe("two services with the same key and different databases", () => {
     const loser = services.own(await TestService.start({ node, databaseUrl, changes }));
     await loser.until("select from lanes where owner is not null");
     for (const conflict of [1, 2]) {
-      // The winner's wrapper has the nonce; the loser does not know, and signs one under the same.
+      // The loser does not know that the winner's wrapper has the nonce, and signs another one under it.
       await winner.submit([innerOf(conflict)]);
       await loser.submit([innerOf(10 + conflict)]);
       await loser.until("select from submissions where state = 'signed'");
       node.mine();
       await loser.until("select from lanes where foreign_uses = $1", [conflict]);
       if (conflict === 1) {
-        // After the first it gives way, and carries its own under the next nonce.
+        // After the first conflict the loser sends its own under the next nonce.
         await loser.until("select from submissions where state = 'broadcast'");
         node.mine();
         await loser.until("select from submissions where state = 'included'");
@@ -54,7 +54,7 @@ describe("two services with the same key and different databases", () => {
     );
     expect(node.sent).toHaveLength(sent + 1);
 
-    // A person has made sure that nobody else has the key.
+    // An operator has made sure that no other service has the key.
     await winner.server.close();
     const admin = await openLaneAdmin({ databaseUrl });
     await admin.set(Buffer.from(WAIVER.slice(2), "hex"), "open");
@@ -68,7 +68,7 @@ describe("two services with the same key and different databases", () => {
 });
 
 describe("a clock that jumps by an hour", () => {
-  it.each([1, -1])("on the service's machine (%i h): leases, waiting lines and order hold", async (hours) => {
+  it.each([1, -1])("of the service (%i h) changes no lease, no open line and no order", async (hours) => {
     const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
     const lease = "select owner, epoch from lanes";
@@ -86,11 +86,11 @@ describe("a clock that jumps by an hour", () => {
     expect(await service.query(lease)).toEqual(before);
   });
 
-  it("on the database's machine, backwards: a dead owner's lease does not hold for an hour", async () => {
+  it("of the database, backwards, does not let a dead owner's lease hold for an hour", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000 });
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.close();
-    // What was written before the clock was set back lies an hour ahead.
+    // Times that were written before the clock was set back are an hour ahead.
     await service.query("update lanes set owner = $1, lease_until = now() + interval '1 hour'", [
       randomUUID(),
     ]);
@@ -99,7 +99,7 @@ describe("a clock that jumps by an hour", () => {
     expect(lines.map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("on the database's machine, backwards: what was put off for a moment is not put off for an hour", async () => {
+  it("of the database, backwards, does not postpone a submission by an hour", async () => {
     const service = await services.start({ requestTimeoutMs: 100 });
     await service.node.close();
     await service.submit([innerOf(1)]);
@@ -111,7 +111,7 @@ describe("a clock that jumps by an hour", () => {
     expect(lines.map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("on the database's machine, forwards: whoever takes the lane, it is fenced and nothing runs twice", async () => {
+  it("of the database, forwards, lets another replica take the lane; the former owner is fenced, and nothing runs twice", async () => {
     const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     await first.submit([innerOf(1)]);
     const second = services.own(await first.again());
@@ -125,7 +125,7 @@ describe("a clock that jumps by an hour", () => {
 });
 
 describe("a waiver without a registration", () => {
-  it("says so and takes no work, and the others do it", async () => {
+  it("takes no work, shows the reason, and leaves the work to the others", async () => {
     const service = await services.start({
       waivers: accountsOf(SECOND_KEY, WAIVER_KEY),
       requestTimeoutMs: 20_000,
@@ -143,7 +143,7 @@ describe("a waiver without a registration", () => {
 });
 
 describe("a full disk under PostgreSQL", () => {
-  // The disk is not really full: every write raises what PostgreSQL raises then, SQLSTATE 53100.
+  // Every write raises the error of a full disk, SQLSTATE 53100.
   const FULL = ["unfinished", "finished", "lanes"].map(
     (table) => `create trigger disk_is_full before insert or update on ${table}
       for each statement execute function disk_is_full()`,
@@ -159,7 +159,7 @@ describe("a full disk under PostgreSQL", () => {
   it("refuses requests with UNAVAILABLE, loses nothing that was accepted, and recovers by itself", async () => {
     const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
-    // The line may have come before the store knew.
+    // The line may come before the store knows of the broadcast.
     await service.until("select from submissions where state = 'broadcast'");
     await fill(service);
     const refused = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
@@ -167,7 +167,7 @@ describe("a full disk under PostgreSQL", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     const record = await service.submit([innerOf(1)]).catch((error: Error) => error.message);
     expect(String(record)).toContain("UNAVAILABLE");
-    // What is under way runs meanwhile, and cannot be written down.
+    // The chain executes the transaction in flight, and the service cannot store that.
     service.node.mine();
     await service.node.nextCall("eth_getTransactionReceipt");
     expect((await service.rows()).map(({ state }) => state)).toEqual(["broadcast"]);

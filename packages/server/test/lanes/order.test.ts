@@ -1,4 +1,4 @@
-// Nonces: of the user (D20), and of the waiver, which never skips one and never jams.
+// The order of nonces: those of a user (D20), and those of a waiver, of which none is ever skipped.
 import "../support/fastConfirmations.js";
 import {
   bytesToHex,
@@ -23,7 +23,7 @@ function shuffled<T>(items: readonly T[]): T[] {
 }
 
 describe("a user's nonces", () => {
-  it("go out in order, whatever their order in the batch of 100 from 10 users", async () => {
+  it("are sent in order, whatever the order of a batch of 100 from 10 users", async () => {
     const service = await services.start();
     const batch = shuffled([...Array(100).keys()].map((i) => innerOf(1 + (i % 10), Math.floor(i / 10))));
     const lines = await service.submit(batch, { query: "?wait=included" });
@@ -35,7 +35,7 @@ describe("a user's nonces", () => {
     expect(service.node.sent.map(nonceOf)).toEqual([...Array(100).keys()].map(BigInt));
   });
 
-  it("already used: NONCE_TOO_LOW, with the next one named", async () => {
+  it("that are used already get NONCE_TOO_LOW, which names the next nonce", async () => {
     const service = await services.start();
     service.node.chain.setNonce(userAddress(1), 7n);
     const [line] = await service.submit([innerOf(1, 6)]);
@@ -44,7 +44,7 @@ describe("a user's nonces", () => {
     expect((await service.submit([innerOf(1, 7)])).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("ahead of its turn: waits for its predecessor", async () => {
+  it("that are ahead of their turn wait for their predecessor", async () => {
     const service = await services.start();
     const lines = service.stream([innerOf(1, 1)]);
     const later = lines.next();
@@ -55,7 +55,7 @@ describe("a user's nonces", () => {
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1, 0)), hashOf(innerOf(1, 1))]);
   });
 
-  it("ahead of its turn for too long: NONCE_GAP, and it may be sent again", async () => {
+  it("that wait too long get NONCE_GAP, and may be sent again", async () => {
     const service = await services.start({ nonceGapTimeoutMs: 100 });
     const [line] = await service.submit([innerOf(1, 3)]);
     expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_GAP");
@@ -64,7 +64,7 @@ describe("a user's nonces", () => {
     expect((await service.submit([innerOf(1, 3)])).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("used by two InnerTxs: the second is NONCE_CONFLICT and names the first", async () => {
+  it("that two InnerTxs have let the first go and give the second NONCE_CONFLICT, which names the first", async () => {
     const service = await services.start({}, { automine: false });
     const rival = innerOf(1, 0, { gasLimit: 90_000n });
     const [first, second] = await service.submit([innerOf(1), rival]);
@@ -75,8 +75,8 @@ describe("a user's nonces", () => {
   });
 });
 
-describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
-  it("leaves no hole that jams the lane: everybody else's run", async () => {
+describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool) => {
+  it("leaves no nonce gap in the lane: all others run", async () => {
     const service = await services.start({}, { pool });
     const batch = [1, 2, 3, 4, 5].map((user) => innerOf(user));
     service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
@@ -89,7 +89,7 @@ describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
     expect(service.node.chain.nonceOf(WAIVER)).toBe(4n);
   });
 
-  it("leaves none either if all that follows is of one user", async () => {
+  it("leaves no nonce gap if all that follows is of one user", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool });
     const [first = 0, then = 0] = usersByAddress(2);
     service.node.chain.refused.set(hashOf(innerOf(first)), "TARGET_NOT_ALLOWED");
@@ -99,7 +99,7 @@ describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
     expect(service.node.chain.executed).toEqual(later.map(hashOf));
   });
 
-  it("does not hold up others with the same user's later ones, which go when the nonce comes again", async () => {
+  it("does not hold up other users; the same user's later ones run when the nonce comes again", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool });
     const batch = [0, 1, 2].map((nonce) => innerOf(1, nonce));
     service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
@@ -120,8 +120,8 @@ describe.each(POOLS)("with a %s pool, one refused in the middle", (pool) => {
   });
 });
 
-describe("a user's later nonce that a queueing pool took, with the earlier one refused", () => {
-  it("is not told as a success after a crash either, and runs when the earlier one comes", async () => {
+describe("a user's later nonce that a queueing pool took although the earlier one was refused", () => {
+  it("is not reported as a success, not after a crash either, and runs when the earlier one comes", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool: "queued" });
     const [earlier, later] = [innerOf(1, 0), innerOf(1, 1)];
     service.node.chain.refused.set(hashOf(earlier), "TARGET_NOT_ALLOWED");
@@ -129,7 +129,7 @@ describe("a user's later nonce that a queueing pool took, with the earlier one r
     expect((await first.next()).value).toMatchObject({ index: 0, success: false });
     await service.until("select from unfinished where state = 'queued'");
     await service.server.close();
-    // The process was killed after the pool had taken it, and before that was written down.
+    // The process was killed after the pool had taken the wrapper, and before the store knew.
     const wrapper = hexToBytes(service.node.sent[1] ?? "0x");
     await service.query(
       `update unfinished set state = 'signed', waiver_nonce = $1, wrapper_raw = $2, wrapper_hash = $3, signings = 1`,
@@ -149,8 +149,8 @@ describe("a user's later nonce that a queueing pool took, with the earlier one r
   });
 });
 
-describe.each(POOLS)("with a %s pool, a waiver's nonce used by another wrapper", (pool) => {
-  it("is noticed; what had it runs under another, once", async () => {
+describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses", (pool) => {
+  it("makes the submission that had it run under another nonce, once", async () => {
     const service = await services.start({ rpcTimeoutMs: 150 }, { pool, automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1), innerOf(2)], { query: "?wait=included" });
@@ -162,7 +162,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce used by another wrapper",
     expect([...service.node.chain.executed].sort()).toEqual([9, 1, 2].map((u) => hashOf(innerOf(u))).sort());
   });
 
-  it("does not fail a user's later nonces that were under way", async () => {
+  it("does not fail the user's later nonces in flight", async () => {
     const changes = { rpcTimeoutMs: 150, resendAfterMs: 50 };
     const service = await services.start(changes, { pool, automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
@@ -177,7 +177,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce used by another wrapper",
     expect(service.node.chain.executed).toEqual([innerOf(9), innerOf(1, 0), innerOf(1, 1)].map(hashOf));
   });
 
-  it("for the very same InnerTx: it counts as included", async () => {
+  it("counts as an inclusion if that wrapper carries the same InnerTx", async () => {
     const service = await services.start({ rpcTimeoutMs: 150 }, { pool, automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)], { query: "?wait=included" });

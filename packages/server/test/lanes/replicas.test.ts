@@ -1,4 +1,5 @@
-// Several replicas on one database: whoever takes a submission, somebody executes it, and the client hears of it.
+// Several replicas on one database: any of them accepts a submission, the owner of a lane executes it, and the client
+// hears of it from the one that it asked.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
@@ -7,7 +8,7 @@ import { accountsOf, hashOf, innerOf, SECOND_KEY, SECOND_WAIVER } from "../suppo
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
-/** Whoever has the lane keeps it, also on a machine that is busy for some seconds. */
+/** Keeps the lane with its owner even on a machine that is busy for some seconds. */
 const LONG_LEASE = { leaseMs: 20_000 };
 afterEach(() => {
   vi.useRealTimers();
@@ -20,37 +21,34 @@ interface Held {
 const leaseOf = async (service: TestService) =>
   (await service.query<Held>("select owner, epoch from lanes"))[0] as Held;
 
-/** The first works the lane; the second does not, and takes it when it can. */
+/** Starts two replicas of which the first owns the lane, and the second takes it when it can. */
 async function two(changes = {}): Promise<[TestService, TestService]> {
   const first = await services.start(changes);
   await first.submit([innerOf(1)], INCLUDED);
   return [first, services.own(await first.again())];
 }
 
-describe("what one replica takes and another executes", () => {
-  it.each(["", "?wait=included"])(
-    "is told by notification, with nothing else to hear it by%s",
-    async (query) => {
-      const first = await services.start(LONG_LEASE);
-      await first.submit([innerOf(1)], INCLUDED);
-      // Whatever looks into the store now and then does not, on the second one.
-      vi.useFakeTimers({ toFake: ["setInterval"] });
-      const second = services.own(await first.again());
-      const before = await leaseOf(first);
-      const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
-      expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
-      expect(await leaseOf(first)).toEqual(before);
-    },
-  );
+describe("a submission that one replica accepts and another executes", () => {
+  it.each(["", "?wait=included"])("gets its result by a notification, without polling%s", async (query) => {
+    const first = await services.start(LONG_LEASE);
+    await first.submit([innerOf(1)], INCLUDED);
+    // The second replica does not poll.
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const second = services.own(await first.again());
+    const before = await leaseOf(first);
+    const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
+    expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
+    expect(await leaseOf(first)).toEqual(before);
+  });
 
-  it("is told of failures too", async () => {
+  it("gets its failure by a notification too", async () => {
     const [first, second] = await two();
     vi.useFakeTimers({ toFake: ["setInterval"] });
     first.node.chain.refused.set(hashOf(innerOf(2)), "TARGET_NOT_ALLOWED");
     expect((await second.submit([innerOf(2)])).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
   });
 
-  it("is told by looking into the store where notifications are lost", async () => {
+  it("gets its result by polling the store where notifications are lost", async () => {
     const service = await services.start(LONG_LEASE);
     await service.server.close();
     const [{ name = "" } = {}] = await service.query<{ name: string }>("select current_database() as name");
@@ -67,18 +65,18 @@ describe("what one replica takes and another executes", () => {
     expect(await leaseOf(first)).toEqual(before);
   });
 
-  it("is one submission, sent to either (D18)", async () => {
+  it("is the same submission when it is sent to both (D18)", async () => {
     const [first, second] = await two();
     const [a, b] = await Promise.all([first.submit([innerOf(2)]), second.submit([innerOf(2)])]);
     expect(a[0]).toEqual(b[0]);
     expect(first.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
   });
 
-  it("goes to lanes of keys that only the other has", async () => {
+  it("goes to the lane of a waiver whose account only the other replica has", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.close();
-    // A lane hears of it with its next lease: this way with its first.
+    // A replica reads the state with the lease, so here with its first.
     await service.query("update lanes set state = 'stopped'");
     const first = services.own(await service.again());
     const second = services.own(await first.again({ waivers: accountsOf(SECOND_KEY) }));
@@ -90,7 +88,7 @@ describe("what one replica takes and another executes", () => {
 });
 
 describe("an owner whose node is slow", () => {
-  it("keeps its lane: the lease is renewed while a call is under way", async () => {
+  it("keeps its lane: the lease is renewed during a call", async () => {
     const [first, second] = await two({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
     const before = await leaseOf(first);
     const nodeAnswer = deferred();
@@ -98,7 +96,7 @@ describe("an owner whose node is slow", () => {
     const lines = second.submit([innerOf(2)], INCLUDED);
     await first.node.until(({ sent }) => sent.length === 2);
     const [{ due } = { due: "" }] = await first.query<{ due: string }>(
-      // It is renewed after a third, or a half: twice, then.
+      // The lease is renewed after a third of its time, at the latest after a half. This is after the second renewal.
       "select (lease_until + interval '3.2 seconds')::text as due from lanes",
     );
     await first.until("select from lanes where lease_until > $1", [due]);
@@ -111,7 +109,7 @@ describe("an owner whose node is slow", () => {
 });
 
 describe("an owner that stalls", () => {
-  it("is replaced within 5 s; when it comes back it undoes nothing, and its clients hear what the other did", async () => {
+  it("is replaced within 5 s; when it comes back it changes nothing, and its clients hear what the other did", async () => {
     const service = await services.start();
     await service.server.close();
     const { node, databaseUrl } = service;
@@ -125,7 +123,7 @@ describe("an owner that stalls", () => {
       const before = await leaseOf(service);
       stalled.signal("SIGSTOP");
       const since = performance.now();
-      // As long as the other believes of a lease: it does not lose the lane again in this test.
+      // The longest lease, so that the lane does not change its owner again in this test.
       const next = services.own(await service.again({ leaseMs: 4_000 }));
       expect((await next.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
       expect(performance.now() - since).toBeLessThan(5_000);
@@ -145,7 +143,7 @@ describe("an owner that stalls", () => {
 });
 
 describe("an owner that is closed", () => {
-  it("hands its lane over at once, however long the lease", async () => {
+  it("releases its lane at once, however long the lease", async () => {
     const [first, second] = await two({ leaseMs: 600_000 });
     const before = await leaseOf(first);
     await first.server.close();
