@@ -82,9 +82,9 @@ async function receipts(call: RpcCall, hashes: readonly Hex[]) {
 it("agrees with anvil on the balances, nonces and receipts of the same transactions", async () => {
   anvil = await startAnvil();
   const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
-  const ours: RpcCall = <T>(method: string, ...params: readonly unknown[]) =>
+  const devnetRpc: RpcCall = <T>(method: string, ...params: readonly unknown[]) =>
     devnet.request({ method, params }) as Promise<T>;
-  const theirs = rpcOf(anvil.url);
+  const anvilRpc = rpcOf(anvil.url);
   // The two have other balances at genesis and pay fees to other proposers, so this compares the changes of balances.
   const accounts = [
     ...PAYERS.map((i) => devnetAccount(i).address),
@@ -97,25 +97,28 @@ it("agrees with anvil on the balances, nonces and receipts of the same transacti
     nonces: await Promise.all(accounts.map((a) => call("eth_getTransactionCount", a, "latest"))),
   });
   const both = async (raws: readonly Hex[]) => {
-    const hashes = await sendAll(ours, raws);
-    expect(await sendAll(theirs, raws)).toEqual(hashes);
-    const shown = await receipts(ours, hashes);
-    expect(await receipts(theirs, hashes)).toEqual(shown);
-    return shown;
+    const hashes = await sendAll(devnetRpc, raws);
+    expect(await sendAll(anvilRpc, raws)).toEqual(hashes);
+    const results = await receipts(devnetRpc, hashes);
+    expect(await receipts(anvilRpc, hashes)).toEqual(results);
+    return results;
   };
-  const [ourStart, theirStart] = [await accountsOf(ours), await accountsOf(theirs)];
+  const [devnetStart, anvilStart] = [await accountsOf(devnetRpc), await accountsOf(anvilRpc)];
   const contracts = (await both(deployments())).map(({ contractAddress }) => contractAddress ?? "0x");
-  const shown = await both(transactions(contracts));
-  expect(new Set(shown.map(({ status }) => status))).toEqual(new Set(["0x0", "0x1"]));
+  const results = await both(transactions(contracts));
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["0x0", "0x1"]));
 
-  const [ourEnd, theirEnd] = [await accountsOf(ours), await accountsOf(theirs)];
-  expect(ourEnd.nonces).toEqual(theirEnd.nonces);
-  const fees = await feesOf(ours, [1, 2]);
+  const [devnetEnd, anvilEnd] = [await accountsOf(devnetRpc), await accountsOf(anvilRpc)];
+  expect(devnetEnd.nonces).toEqual(anvilEnd.nonces);
+  const fees = await feesOf(devnetRpc, [1, 2]);
   accounts.forEach((account, i) => {
-    const change = (end: typeof ourEnd, start: typeof ourEnd) =>
+    const change = (end: typeof devnetEnd, start: typeof devnetEnd) =>
       (end.balances[i] ?? 0n) - (start.balances[i] ?? 0n);
     const earned = fees.get(account.toLowerCase()) ?? 0n;
-    expect([account, change(ourEnd, ourStart) - earned]).toEqual([account, change(theirEnd, theirStart)]);
+    expect([account, change(devnetEnd, devnetStart) - earned]).toEqual([
+      account,
+      change(anvilEnd, anvilStart),
+    ]);
   });
   await devnet.close();
 });

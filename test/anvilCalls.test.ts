@@ -34,9 +34,9 @@ afterEach(async () => {
 async function both(
   method: string,
   ...params: unknown[]
-): Promise<readonly [ours: unknown, theirs: unknown]> {
-  const [ours, theirs] = await Promise.all(nodes.map((call) => call(method, ...params)));
-  return [ours, theirs];
+): Promise<readonly [devnetResult: unknown, anvilResult: unknown]> {
+  const [devnetResult, anvilResult] = await Promise.all(nodes.map((call) => call(method, ...params)));
+  return [devnetResult, anvilResult];
 }
 
 const CALLS: readonly (readonly [
@@ -104,13 +104,15 @@ it("agrees with anvil on the callTracer's traces", async () => {
     await both("evm_mine");
   }
   for (const [i, hash] of hashes.entries()) {
-    const [ours, theirs] = await both("debug_traceTransaction", hash, {
+    const [devnetResult, anvilResult] = await both("debug_traceTransaction", hash, {
       tracer: "callTracer",
       tracerConfig: { withLog: true },
     });
     // The outermost gas is the transaction's limit, as in geth; anvil subtracts the intrinsic gas.
-    const gas = (ours as Frame).gas;
-    expect(comparable(ours as Frame), CALLS[i]?.join(" ")).toEqual(comparable({ ...(theirs as Frame), gas }));
+    const gas = (devnetResult as Frame).gas;
+    expect(comparable(devnetResult as Frame), CALLS[i]?.join(" ")).toEqual(
+      comparable({ ...(anvilResult as Frame), gas }),
+    );
   }
 });
 
@@ -125,8 +127,8 @@ it("agrees with anvil on calls with overrides and on access lists", async () => 
       stateDiff: { [key]: bytesToHex(wordOf("0x5")) },
     },
   };
-  const [ours, theirs] = await both("eth_call", { from, to: somewhere }, "latest", overrides);
-  expect(ours).toBe(theirs);
+  const [devnetResult, anvilResult] = await both("eth_call", { from, to: somewhere }, "latest", overrides);
+  expect(devnetResult).toBe(anvilResult);
   for (const [name, argument] of CALLS.filter(succeeds)) {
     const request = {
       from,

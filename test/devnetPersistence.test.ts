@@ -48,16 +48,16 @@ async function signNext(url: string, lane: number): Promise<string> {
 }
 
 /** Sends transactions and records the announcements, until the node is killed. */
-async function load(url: string, lane: number, told: Announced, progress: () => void): Promise<void> {
+async function load(url: string, lane: number, announced: Announced, progress: () => void): Promise<void> {
   try {
     for (;;) {
       const raw = await signNext(url, lane);
       const hash = await rpc<string>(url, "eth_sendRawTransaction", raw);
       expect(hash).toBe(keccak256(raw));
       const receipt = await rpc<{ blockHash: string } | null>(url, "eth_getTransactionReceipt", hash);
-      if (receipt) told.transactions.set(hash, receipt.blockHash);
+      if (receipt) announced.transactions.set(hash, receipt.blockHash);
       const head = await rpc<Block>(url, "eth_getBlockByNumber", "latest", false);
-      told.blocks.set(Number(head.number), head.hash);
+      announced.blocks.set(Number(head.number), head.hash);
       progress();
     }
   } catch (error) {
@@ -77,18 +77,18 @@ async function blocksTo(url: string, head: number): Promise<Block[]> {
 }
 
 /** Checks that the chain has every announced block and inclusion. @returns the number of its head. */
-async function assertKept(url: string, told: Announced): Promise<number> {
+async function assertKept(url: string, announced: Announced): Promise<number> {
   const head = Number(await rpc<string>(url, "eth_blockNumber"));
   let parent: Block | undefined;
   const places = new Map<string, string>();
   for (const [number, block] of (await blocksTo(url, head)).entries()) {
     if (parent) expect(block.parentHash).toBe(parent.hash);
-    if (told.blocks.has(number)) expect(told.blocks.get(number)).toBe(block.hash);
+    if (announced.blocks.has(number)) expect(announced.blocks.get(number)).toBe(block.hash);
     for (const hash of block.transactions) places.set(hash, block.hash);
     parent = block;
   }
-  expect(Math.max(-1, ...told.blocks.keys())).toBeLessThanOrEqual(head);
-  for (const [hash, block] of told.transactions) expect(places.get(hash)).toBe(block);
+  expect(Math.max(-1, ...announced.blocks.keys())).toBeLessThanOrEqual(head);
+  for (const [hash, block] of announced.transactions) expect(places.get(hash)).toBe(block);
   return head;
 }
 
@@ -97,27 +97,27 @@ describe("a chain in a folder", () => {
     timeout: 240_000,
   }, async () => {
     const folder = freshFolder();
-    const told = new Announced();
+    const announced = new Announced();
     const random = new SeededRandom(SEED);
     for (let kill = 0; kill < KILLS; kill++) {
       const program = startChain(folder);
       const url = await urlOf(program);
-      await assertKept(url, told);
+      await assertKept(url, announced);
       let rounds = random.between(3, 14);
       const enough = new Promise<void>((resolve) => {
         const progress = () => {
           if (--rounds === 0) setTimeout(resolve, random.between(0, 24));
         };
-        void Promise.all([0, 1, 2].map((lane) => load(url, lane, told, progress))).then(() => resolve());
+        void Promise.all([0, 1, 2].map((lane) => load(url, lane, announced, progress))).then(() => resolve());
       });
       await enough;
       expect(await program.end("SIGKILL")).toEqual({ status: null, signal: "SIGKILL" });
     }
-    expect(told.transactions.size).toBeGreaterThan(KILLS * 3);
+    expect(announced.transactions.size).toBeGreaterThan(KILLS * 3);
 
     const last = startChain(folder);
     const url = await urlOf(last);
-    const head = await assertKept(url, told);
+    const head = await assertKept(url, announced);
     // The state agrees with the blocks, and the chain goes on.
     const chain = connect(url);
     const used = await Promise.all([0, 1].map((i) => chain.getTransactionCount(account(i).address)));

@@ -158,12 +158,12 @@ describe("gas-waiver keys, beside two replicas", () => {
     const past = await keys("create", "--label", "k", "--expires", "2001-01-01T00:00:00Z");
     expect(past.status).toBe(1);
     expect(past.err).toContain("not a time in the future");
-    const nobody = new Program([
+    const stranger = new Program([
       ...["packages/cli/bin/gas-waiver.mjs", "keys", "list"],
       "--data-dir",
       freshFolder(),
     ]);
-    expect(await nobody.ended).toMatchObject({ status: 1 });
-    expect(nobody.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
+    expect(await stranger.ended).toMatchObject({ status: 1 });
+    expect(stranger.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
   });
 });

@@ -76,9 +76,9 @@ describe("gas-waiver lanes, beside a running service", () => {
     const without = await lanes("doctor", ...at);
     expect(without.status).toBe(2);
     expect(without.err).toContain("--rpc-url");
-    const nobody = await lanes("doctor", ...at, "--rpc-url", "http://127.0.0.1:1");
-    expect(nobody.status).toBe(1);
-    expect(nobody.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
+    const away = await lanes("doctor", ...at, "--rpc-url", "http://127.0.0.1:1");
+    expect(away.status).toBe(1);
+    expect(away.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
   });
 
   it("stop, open and drain change a lane's state; list shows the reason", async () => {

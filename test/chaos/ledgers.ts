@@ -75,7 +75,7 @@ export function compare({ clients, keyedRequests, store, chain }: Ledgers): Find
   const rowsByHash = groupBy(store, ({ inner_hash }) => bytesToHex(inner_hash));
   const ranByHash = groupBy(chain, ({ innerHash }) => innerHash);
   const context = { rowsById, rowsByHash, ranByHash, find };
-  for (const tx of clients) compareTold(tx, context);
+  for (const tx of clients) compareClient(tx, context);
   for (const row of store) compareRow(row, context);
   for (const request of keyedRequests) compareReplays(request, find);
   for (const [hash, runs] of ranByHash) {
@@ -110,11 +110,11 @@ interface Context {
   find(violation: Violation, text: string): void;
 }
 
-function compareTold(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context): void {
+function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context): void {
   const [run] = ranByHash.get(tx.hash) ?? [];
   const rows = rowsByHash.get(tx.hash) ?? [];
   const evidence = () =>
-    `${tx.hash}; told ${shortJson(tx.received)}; store ${shortJson(rows)}; chain ${shortJson(run)}`;
+    `${tx.hash}; lines ${shortJson(tx.received)}; store ${shortJson(rows)}; chain ${shortJson(run)}`;
   const said = new Set<Violation>();
   const once = (violation: Violation, why: string) => {
     if (!said.has(violation)) find(violation, `${why}: ${evidence()}`);
@@ -124,15 +124,15 @@ function compareTold(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context)
     const row = rowsById.get(line.id);
     if (line.success) {
       if (row === undefined) once("lost", `the store has no submission ${line.id}`);
-      if (run === undefined) once("falseSuccess", "told success and not executed");
-      else if (wait === "included" && run.reverted) once("falseSuccess", "told included, and it reverted");
-      if (row?.state === "failed") once("falseSuccess", "told success of a submission that failed");
+      if (run === undefined) once("falseSuccess", "a success that was not executed");
+      else if (wait === "included" && run.reverted) once("falseSuccess", "an inclusion that reverted");
+      if (row?.state === "failed") once("falseSuccess", "a success of a submission that failed");
     } else if (line.error.code === "TIMEOUT" && row === undefined) {
       once("lost", `the store has no submission ${line.id}`);
     } else if (line.error.reason === "REVERTED") {
-      if (run === undefined || !run.reverted) once("falseFailure", "told that it reverted");
+      if (run === undefined || !run.reverted) once("falseFailure", "a revert that did not happen");
     } else if (isFinalFailure(line) && row !== undefined && row.state !== "failed") {
-      once("falseFailure", "told a failure of a submission that has not failed");
+      once("falseFailure", "a failure of a submission that has not failed");
     }
   }
 }
@@ -143,7 +143,8 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
   const evidence = () => `${hash}; store ${shortJson(rowsByHash.get(hash))}; chain ${shortJson(run)}`;
   if (row.state === "included") {
     if (run === undefined) find("falseSuccess", `included by the store and not executed: ${evidence()}`);
-    else if (row.reverted !== run.reverted) find("falseSuccess", `not what the block says: ${evidence()}`);
+    else if (row.reverted !== run.reverted)
+      find("falseSuccess", `the chain has another status: ${evidence()}`);
     else if (row.waiver_nonce !== null && bytesToHex(row.waiver) !== run.waiver) {
       find("nonceGaps", `another waiver carried it: ${evidence()}`);
     } else if (row.waiver_nonce !== null && Number(row.waiver_nonce) !== run.waiverNonce) {
@@ -156,17 +157,17 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
   } else find("unresolved", `still ${row.state}: ${evidence()}`);
 }
 
-/** A TIMEOUT is no end; a success is one, of whichever wait. */
+/** Each transaction of a repeated request must have one id and one outcome. A TIMEOUT is no outcome. */
 function compareReplays({ name, lines }: KeyedRequest, find: Context["find"]): void {
   for (const [index, ofOne] of groupBy(lines, (line) => line.index)) {
     const ids = new Set(ofOne.map(({ id }) => id));
-    const ends = new Set(ofOne.flatMap((line) => endOf(line) ?? []));
-    if (ids.size > 1 || ends.size > 1) find("notReplayed", `${name}, at ${index}: ${shortJson(ofOne)}`);
+    const outcomes = new Set(ofOne.flatMap((line) => outcomeOf(line) ?? []));
+    if (ids.size > 1 || outcomes.size > 1) find("notReplayed", `${name}, at ${index}: ${shortJson(ofOne)}`);
   }
 }
 
-/** For a client that waits for the broadcast, a transaction that reverts later is a success. */
-function endOf(line: ResultLine): string | undefined {
+/** The outcome of a line. A transaction that reverts is a success for a client that waits for its broadcast. */
+function outcomeOf(line: ResultLine): string | undefined {
   if (line.success || line.error.reason === "REVERTED") return "success";
   return line.error.code === "TIMEOUT" ? undefined : line.error.reason;
 }

@@ -183,7 +183,8 @@ async function compareRecords(
   );
   return fresh.flatMap(({ id, state }): Finding[] => {
     const record = records.get(id);
-    if (record === undefined) return [{ violation: "lost", text: `nobody can look up submission ${id}` }];
+    if (record === undefined)
+      return [{ violation: "lost", text: `the service has no record of submission ${id}` }];
     if (record.state === state) return [];
     return [
       { violation: "unresolved", text: `submission ${id} is ${state}, its record says ${record.state}` },

@@ -68,11 +68,11 @@ export const SIGNATURE_LAWS: readonly Law[] = [
     { cases: 600, recovers: true },
     bySomeone,
     async ({ tx, key }) => {
-      const ours = bytesToHex(signTransaction(tx, key).raw);
+      const raw = bytesToHex(signTransaction(tx, key).raw);
       const account = privateKeyToAccount(bytesToHex(key));
-      strictEqual(await account.signTransaction(forViem(tx)), ours);
+      strictEqual(await account.signTransaction(forViem(tx)), raw);
       const wallet = new Wallet(bytesToHex(key));
-      strictEqual(await wallet.signTransaction(forEthers(tx)), ours);
+      strictEqual(await wallet.signTransaction(forEthers(tx)), raw);
       strictEqual(checksumAddress(recoverSender(signTransaction(tx, key))), account.address);
     },
   ),
@@ -88,16 +88,16 @@ export const SIGNATURE_LAWS: readonly Law[] = [
         yParity: signature.yParity,
       };
       const raw = encodeTransaction(tx, signature);
-      const ours = senderOf(decodeTransaction(raw) as InnerTx);
+      const sender = senderOf(decodeTransaction(raw) as InnerTx);
       const byViem = await recoverAddress({ hash, signature: parts }).catch(() => undefined);
-      strictEqual(byViem?.toLowerCase(), ours);
+      strictEqual(byViem?.toLowerCase(), sender);
       let byEthers: string | undefined;
       try {
         byEthers = computeAddress(SigningKey.recoverPublicKey(hash, parts));
       } catch {
         // No key can have made this signature.
       }
-      strictEqual(byEthers?.toLowerCase(), ours);
+      strictEqual(byEthers?.toLowerCase(), sender);
     },
   ),
   law(

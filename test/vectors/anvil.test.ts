@@ -10,8 +10,8 @@ import type { Accounts } from "./state.js";
 
 const { cases, contracts } = generate();
 
-const included = cases.flatMap(({ name, wrapper, accounts, expect: told }) =>
-  told.verdict === "included" ? [{ name, wrapper, accounts, told }] : [],
+const included = cases.flatMap(({ name, wrapper, accounts, expect: expected }) =>
+  expected.verdict === "included" ? [{ name, wrapper, accounts, expected }] : [],
 );
 
 /** The path of anvil. npm installs it on Linux with amd64 only. */
@@ -67,23 +67,23 @@ describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects 
   beforeAll(() => start(program ?? ""));
   afterAll(() => anvil?.end());
 
-  it.each(included)("$name", async ({ wrapper, accounts, told }) => {
+  it.each(included)("$name", async ({ wrapper, accounts, expected }) => {
     const mark = await rpc("evm_snapshot");
     await setState(accounts);
     const inner = Transaction.from(Transaction.from(wrapper).data);
     // A waiver that carries its own InnerTx has used a nonce for the wrapper.
-    await rpc("anvil_setNonce", told.sender, hex(inner.nonce));
-    await rpc("anvil_setBalance", told.sender, hex(accounts[told.sender]?.balance ?? 0));
-    expect(await rpc("eth_sendRawTransaction", inner.serialized)).toBe(told.innerHash);
+    await rpc("anvil_setNonce", expected.sender, hex(inner.nonce));
+    await rpc("anvil_setBalance", expected.sender, hex(accounts[expected.sender]?.balance ?? 0));
+    expect(await rpc("eth_sendRawTransaction", inner.serialized)).toBe(expected.innerHash);
     await rpc("evm_mine");
-    expect(await rpc("eth_getTransactionReceipt", told.innerHash)).toMatchObject({
-      status: hex(told.status),
-      gasUsed: hex(told.innerGasUsed),
-      logs: told.logs,
+    expect(await rpc("eth_getTransactionReceipt", expected.innerHash)).toMatchObject({
+      status: hex(expected.status),
+      gasUsed: hex(expected.innerGasUsed),
+      logs: expected.logs,
     });
-    for (const [address, { balance, nonce }] of Object.entries(told.accounts)) {
+    for (const [address, { balance, nonce }] of Object.entries(expected.accounts)) {
       expect(await rpc("eth_getBalance", address, "latest"), address).toBe(hex(balance));
-      if (address === told.waiver && told.waiver !== told.sender) continue;
+      if (address === expected.waiver && expected.waiver !== expected.sender) continue;
       expect(await rpc("eth_getTransactionCount", address, "latest"), address).toBe(hex(nonce));
     }
     await rpc("evm_revert", mark);

@@ -48,8 +48,8 @@ describe("a refused vector changes no state and uses no nonce on the devnet (D7)
     const node = await nodeOf(vector);
     const before = await stateRoot(node);
     const { check, reason, cause } = vector.expect;
-    const told = await refusalOf(node, vector.wrapper);
-    expect(told).toMatchObject({ reason, check, ...(cause === undefined ? {} : { cause }) });
+    const expected = await refusalOf(node, vector.wrapper);
+    expect(expected).toMatchObject({ reason, check, ...(cause === undefined ? {} : { cause }) });
     await node.mine();
     expect(await stateRoot(node)).toBe(before);
   });
@@ -82,25 +82,28 @@ describe("an included vector has its effects in a block of the devnet (D9, D10)"
 
 const hex = (decimal: string | number) => `0x${BigInt(decimal).toString(16)}`;
 
-async function assertEffects(node: VectorNode, { wrapper, expect: told }: With<"included">): Promise<void> {
-  expect(await node.rpc("eth_sendRawTransaction", wrapper)).toBe(told.wrapperHash);
+async function assertEffects(
+  node: VectorNode,
+  { wrapper, expect: expected }: With<"included">,
+): Promise<void> {
+  expect(await node.rpc("eth_sendRawTransaction", wrapper)).toBe(expected.wrapperHash);
   await node.mine();
   const block = await node.rpc<{ transactions: string[] }>("eth_getBlockByNumber", "latest", false);
-  expect(block.transactions).toEqual([told.wrapperHash, told.innerHash]);
-  const common = { status: hex(told.status), effectiveGasPrice: "0x0" };
-  expect(await node.rpc("eth_getTransactionReceipt", told.wrapperHash)).toMatchObject({
+  expect(block.transactions).toEqual([expected.wrapperHash, expected.innerHash]);
+  const common = { status: hex(expected.status), effectiveGasPrice: "0x0" };
+  expect(await node.rpc("eth_getTransactionReceipt", expected.wrapperHash)).toMatchObject({
     ...common,
-    from: told.waiver,
-    gasUsed: hex(told.wrapperGasUsed),
+    from: expected.waiver,
+    gasUsed: hex(expected.wrapperGasUsed),
     logs: [],
   });
-  expect(await node.rpc("eth_getTransactionReceipt", told.innerHash)).toMatchObject({
+  expect(await node.rpc("eth_getTransactionReceipt", expected.innerHash)).toMatchObject({
     ...common,
-    from: told.sender,
-    gasUsed: hex(told.innerGasUsed),
-    logs: told.logs,
+    from: expected.sender,
+    gasUsed: hex(expected.innerGasUsed),
+    logs: expected.logs,
   });
-  for (const [address, { nonce, balance }] of Object.entries(told.accounts)) {
+  for (const [address, { nonce, balance }] of Object.entries(expected.accounts)) {
     expect(await node.rpc("eth_getTransactionCount", address, "latest"), address).toBe(hex(nonce));
     expect(await node.rpc("eth_getBalance", address, "latest"), address).toBe(hex(balance));
   }

@@ -10,8 +10,8 @@ import { generate, serialize } from "./generate.js";
 
 const folder = join(import.meta.dirname, "../../packages/protocol/vectors");
 const { cases } = generate();
-const valid = cases.flatMap(({ name, wrapper, expect: told, service }) =>
-  told.verdict === "included" && service !== undefined ? [{ name, wrapper, told, service }] : [],
+const valid = cases.flatMap(({ name, wrapper, expect: expected, service }) =>
+  expected.verdict === "included" && service !== undefined ? [{ name, wrapper, expected, service }] : [],
 );
 
 describe("the vector file", () => {
@@ -33,14 +33,14 @@ describe("the vector file", () => {
     const documented = readFileSync(join(import.meta.dirname, "../../docs/protocol.md"), "utf8");
     const checks = [...documented.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, name = ""]) => name);
     expect(checks).toEqual(CHECKS);
-    const told = new Set(cases.map(({ name }) => name));
+    const expected = new Set(cases.map(({ name }) => name));
     const pairs = checks.flatMap((one, i) => checks.slice(i + 1).map((two) => `${one} before ${two}`));
-    expect(pairs.filter((pair) => !told.has(pair))).toEqual([]);
+    expect(pairs.filter((pair) => !expected.has(pair))).toEqual([]);
     expect([...new Set(cases.flatMap(checkOf))].sort()).toEqual([...checks].sort());
   });
 
   it("has every reason that a validator or the rules on an InnerTx can give", () => {
-    const told = new Set(cases.flatMap(reasonsOf));
+    const expected = new Set(cases.flatMap(reasonsOf));
     const elsewhere = /^(INVALID_HEX|DATA_TOO_LONG|NONCE_CONFLICT)$/;
     const reasons = Object.entries(REASONS)
       .filter(
@@ -48,15 +48,15 @@ describe("the vector file", () => {
       )
       .map(([reason]) => reason)
       .filter((reason) => !elsewhere.test(reason));
-    expect(reasons.filter((reason) => !told.has(reason))).toEqual([]);
+    expect(reasons.filter((reason) => !expected.has(reason))).toEqual([]);
   });
 
   it.each(valid)("$name: viem and ethers agree on hashes, signers and fields", async (one) => {
     const inner = parseTransaction(one.wrapper as Hex).data ?? "0x";
     expect(inner).toBe(one.service.transaction);
     for (const [bytes, from, hash] of [
-      [one.wrapper, one.told.waiver, one.told.wrapperHash],
-      [inner, one.told.sender, one.told.innerHash],
+      [one.wrapper, one.expected.waiver, one.expected.wrapperHash],
+      [inner, one.expected.sender, one.expected.innerHash],
     ] as const) {
       expect(keccak256(bytes as Hex)).toBe(hash);
       const serializedTransaction = bytes as Parameters<
@@ -85,13 +85,13 @@ describe("the vector file", () => {
   });
 });
 
-function checkOf({ expect: told }: VectorCase): string[] {
-  return told.verdict === "refused" ? [told.check] : [];
+function checkOf({ expect: expected }: VectorCase): string[] {
+  return expected.verdict === "refused" ? [expected.check] : [];
 }
 
-function reasonsOf({ expect: told, service }: VectorCase): string[] {
+function reasonsOf({ expect: expected, service }: VectorCase): string[] {
   return [
-    ...(told.verdict === "refused" ? [told.reason] : []),
+    ...(expected.verdict === "refused" ? [expected.reason] : []),
     ...(service?.verdict === "refused" ? [service.reason] : []),
   ];
 }

@@ -86,7 +86,7 @@ function restoredLines({ restored }: Devnet): string[] {
   const { blocks, cutBytes } = restored;
   const lines = [`${blocks} earlier block(s) found in its folder`];
   if (cutBytes > 0) {
-    lines.push(`${cutBytes} byte(s) of a block that nobody had been told of were cut off the end of its log`);
+    lines.push(`${cutBytes} byte(s) of an unannounced block were cut off the end of its log`);
   }
   return lines;
 }
