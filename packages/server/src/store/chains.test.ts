@@ -9,7 +9,7 @@ useTestStore("shared", (opened) => {
   store = opened;
 });
 
-it("is one chain for all replicas that meet it first at the same time", async () => {
+it("replicas that adopt a new chain at the same time get the same number for it", async () => {
   const identity = { chainId: 2201, genesisHash: bytes(32, 1) };
   const refs = await Promise.all(Array.from({ length: 8 }, () => adoptChain(store, identity)));
   expect(new Set(refs).size).toBe(1);

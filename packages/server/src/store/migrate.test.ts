@@ -19,7 +19,7 @@ async function onNewDatabase(run: (pool: Pool, databaseUrl: string) => Promise<v
   }
 }
 
-/** The schema as a program had it that knew the first `count` steps. */
+/** Makes the schema of an older program, which knew only the first `count` migrations. */
 async function applyFirst(count: number, pool: Pool): Promise<void> {
   await pool.query(
     "create table migrations (number integer primary key, applied_at timestamptz not null default now())",
@@ -37,7 +37,7 @@ const numbers = async (pool: Pool) =>
   );
 
 describe("the schema", () => {
-  it("is made on an empty database, once, however often it is asked for", () =>
+  it("is made once on an empty database, however often migrate runs", () =>
     onNewDatabase(async (pool) => {
       await migrate(pool);
       const first = await numbers(pool);
@@ -49,14 +49,14 @@ describe("the schema", () => {
       expect((await pool.query("select from chains")).rowCount).toBe(1);
     }));
 
-  it("is made once by several that start at once", () =>
+  it("is made once by several processes that start at the same time", () =>
     onNewDatabase(async (pool) => {
       await Promise.all(Array.from({ length: 5 }, () => migrate(pool)));
       const all = await numbers(pool);
       expect(new Set(all).size).toBe(all.length);
     }));
 
-  it("keeps every submission when it gets a table for those that are over", () =>
+  it("keeps every submission when it gets a table for finished ones", () =>
     onNewDatabase(async (pool) => {
       await applyFirst(2, pool);
       await pool.query(`insert into chains (chain_id, genesis_hash) values (2201, 'x')`);
@@ -83,7 +83,7 @@ describe("the schema", () => {
       expect(under.rows.map(({ state }) => state)).toEqual(["queued", "signed", "broadcast", "included"]);
     }));
 
-  it("that is newer than the program is refused by one sentence, and left alone", () =>
+  it("that is newer than the program fails the start with one sentence, and stays as it is", () =>
     onNewDatabase(async (pool, databaseUrl) => {
       await migrate(pool);
       await pool.query("insert into migrations (number) values (999)");
@@ -95,7 +95,7 @@ describe("the schema", () => {
       expect((await numbers(pool)).at(-1)).toBe(999);
     }));
 
-  it("is not held up by a start that was refused", () =>
+  it("can be used right after a start that was refused", () =>
     onNewDatabase(async (pool, databaseUrl) => {
       await migrate(pool);
       await pool.query("insert into migrations (number) values (999)");
@@ -106,7 +106,7 @@ describe("the schema", () => {
 });
 
 describe("a database that cannot be reached", () => {
-  it("is one sentence, without the password", async () => {
+  it("fails the start with one sentence, without the password", async () => {
     const start = openStore({ databaseUrl: "postgres://somebody:geheim@127.0.0.1:1/x" }, silent);
     await expect(start).rejects.toThrow(StartError);
     await expect(start).rejects.toThrow(/the database cannot be used: .+/);

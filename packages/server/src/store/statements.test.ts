@@ -8,7 +8,7 @@ useTestStore("shared", (opened) => {
   store = opened;
 });
 
-describe("an array of bytes", () => {
+describe("a bytea array", () => {
   it.each([
     ["nothing", []],
     [
@@ -16,7 +16,7 @@ describe("an array of bytes", () => {
       [new Uint8Array(0), new Uint8Array(131_072).fill(255), Uint8Array.of(0, 92, 34)],
     ],
     ["nulls", [undefined, Uint8Array.of(1), undefined]],
-  ])("of %s arrives as it was", async (_what, elements) => {
+  ])("arrives unchanged: %s", async (_what, elements) => {
     const query = prepared("select e from unnest($1::bytea[]) with ordinality as u (e, i) order by i", [
       byteaArray(elements),
     ]);
@@ -26,7 +26,7 @@ describe("an array of bytes", () => {
 });
 
 describe("a prepared query", () => {
-  it("is planned once for a connection, by its text", async () => {
+  it("is planned once on each connection", async () => {
     const client = await store.pool.connect();
     try {
       for (const value of [1, 2, 2]) await client.query(prepared("select $1::int as n", [value]));

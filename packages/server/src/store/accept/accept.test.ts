@@ -21,10 +21,10 @@ useTestStore("perTest", async (opened, url) => {
   place = { chain: lane.chain, origin: lane.owner };
 });
 
-/** The same InnerTx, sent again. */
+/** The same InnerTx with a new id, as a client sends it again. */
 const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7() });
 
-/** `accepted`, or `known` or `conflict` and with which submission. */
+/** The kind of each answer, with the id of the other submission for `known` and `conflict`. */
 function told(acceptances: readonly Acceptance[]): string[] {
   return acceptances.map((a) => {
     if (a.kind === "accepted") return a.kind;
@@ -41,7 +41,7 @@ const inclusionOf = (id: string) => ({
 const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
 
 describe("accepting", () => {
-  it("takes each InnerTx once, also twice in one batch (D18)", async () => {
+  it("accepts each InnerTx once, also if it is in the batch twice (D18)", async () => {
     const first = applicantOf(1);
     const other = applicantOf(2);
     const answers = await accept(store, place, [first, again(first), other]);
@@ -59,7 +59,7 @@ describe("accepting", () => {
     },
   );
 
-  it("knows an InnerTx that is included for good", async () => {
+  it("recognizes an InnerTx that is finally included", async () => {
     const id = await submissionIn("broadcast", store, lane, applicantOf(1));
     await saveIncluded(store, lane, [inclusionOf(id)], true);
     expect((await store.pool.query("select from unfinished")).rowCount).toBe(0);
@@ -69,13 +69,13 @@ describe("accepting", () => {
     expect(other).toMatchObject({ kind: "conflict", with: { id } });
   });
 
-  it("knows an InnerTx that becomes included for good while it is being written", async () => {
+  it("recognizes an InnerTx that becomes finally included during the write", async () => {
     const id = await submissionIn("broadcast", store, lane, applicantOf(1));
     const client = await store.pool.connect();
     await client.query("begin");
     await saveIncluded({ ...store, pool: client as never }, lane, [inclusionOf(id)], true);
     const writing = accept(store, place, [again(applicantOf(1))]);
-    // It waits for the row that is on its way from one table to the other.
+    // The accept write waits for the row that moves from one table to the other.
     let waits = 0;
     for (let looks = 0; waits === 0 && looks < 10_000; looks++) {
       const waiting = await store.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
@@ -88,7 +88,7 @@ describe("accepting", () => {
     expect(await countRows()).toBe(1);
   });
 
-  it("that is done again, because its answer was lost, finds what it took, also if that has failed since", async () => {
+  it("that is repeated because its answer was lost finds what it accepted, also if that has failed since", async () => {
     const applicant = applicantOf(1);
     const id = await submissionIn("failed", store, lane, applicant);
     expect(told(await accept(store, place, [applicant]))).toEqual(["accepted"]);
@@ -97,7 +97,7 @@ describe("accepting", () => {
     });
   });
 
-  it("takes an InnerTx again after a final failure, under a new id (D18)", async () => {
+  it("accepts an InnerTx again after it has failed, under a new id (D18)", async () => {
     const applicant = applicantOf(1);
     const failed = await submissionIn("failed", store, lane, applicant);
     const retry = again(applicant);
@@ -107,7 +107,7 @@ describe("accepting", () => {
     expect(await countRows()).toBe(2);
   });
 
-  it("refuses another InnerTx with the same sender and nonce, the first of the batch first (D20)", async () => {
+  it("refuses another InnerTx with the same sender and nonce; the first of a batch is accepted (D20)", async () => {
     const first = applicantOf(1, 0);
     const rival = applicantOf(1, 0, { gasLimit: 90_000n });
     for (const [one, two] of [
@@ -121,14 +121,14 @@ describe("accepting", () => {
     expect(told(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
   });
 
-  it("keeps a nonce of 2^64-2 and an InnerTx without a selector as they are", async () => {
+  it("stores a nonce of 2^64-2 and an InnerTx without a selector unchanged", async () => {
     const applicant = { ...applicantOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
     await accept(store, place, [applicant]);
     const [answer] = await accept(store, place, [again(applicant)]);
     expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
   });
 
-  it("from several processes at once makes one submission of one InnerTx, in whatever order they come", async () => {
+  it("makes one submission of one InnerTx for several processes at once, in any order", async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)));
     const stores = [store, ...others];
     try {

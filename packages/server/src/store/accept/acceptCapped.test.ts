@@ -21,20 +21,20 @@ useTestStore("perTest", async (opened) => {
 });
 
 const place = () => ({ chain: lane.chain, origin: lane.owner });
-/** A transfer of 100,000 gas, unless told otherwise. */
+/** An applicant with these caps; its transfer has a gas limit of 100,000. */
 const capped = (caps: KeyCaps, user: number, nonce = 0, changes: Changes = {}): CappedApplicant => ({
   ...applicantOf(user, nonce, changes),
   caps,
 });
 const submit = (...applicants: CappedApplicant[]) => acceptCapped(store, place(), applicants);
-/** `accepted`, `known`, `conflict`, or the cap that is in the way. */
+/** The kind of the answer, or the cap that has no room. */
 const wordOf = (acceptance: Acceptance) =>
   acceptance.kind === "capped" ? acceptance.by.cap : acceptance.kind;
 const words = async (acceptances: Promise<Acceptance[]>) => (await acceptances).map(wordOf);
 const used = async () => (await findDayUse(store, "key")).all;
 
 describe("a daily cap of a key", () => {
-  it("on transactions lets through as many, in the order of the request, and says what is used", async () => {
+  it("on transactions passes that number in the order of the request, and says how many are used", async () => {
     const caps = { transactions: 2 };
     const acceptances = await submit(...[1, 2, 3].map((user) => capped(caps, user)));
     expect(acceptances.map(wordOf)).toEqual(["accepted", "accepted", "transactions"]);
@@ -46,7 +46,7 @@ describe("a daily cap of a key", () => {
     expect(rows).toHaveLength(2);
   });
 
-  it("on gas counts gas limits, and lets a smaller one through behind a larger one that does not fit", async () => {
+  it("on gas counts gas limits, and passes a smaller transaction behind a larger one that does not fit", async () => {
     const caps = { gas: 250_000n };
     const large = capped(caps, 1, 0, { gasLimit: 200_000n });
     const larger = capped(caps, 2, 0, { gasLimit: 60_000n });
@@ -57,7 +57,7 @@ describe("a daily cap of a key", () => {
     expect(await used()).toEqual({ transactions: 2n, gas: 250_000n });
   });
 
-  it("of each sender holds back that sender alone", async () => {
+  it("for each sender refuses only that sender", async () => {
     const caps = { senderTransactions: 2, senderGas: 150_000n };
     const light = { gasLimit: 50_000n };
     expect(
@@ -78,34 +78,34 @@ describe("a daily cap of a key", () => {
     ]);
   });
 
-  it("of 0 lets nothing through; the caps of the moment hold", async () => {
+  it("of 0 passes nothing, and the newest caps apply", async () => {
     expect(await words(submit(capped({ transactions: 0 }, 1)))).toEqual(["transactions"]);
     expect(await words(submit(capped({ transactions: 1 }, 1)))).toEqual(["accepted"]);
     expect(await words(submit(capped({ transactions: 1 }, 2)))).toEqual(["transactions"]);
     expect(await words(submit(capped({ transactions: 2 }, 2)))).toEqual(["accepted"]);
   });
 
-  it("counts the same InnerTx once, sent again or written again", async () => {
+  it("counts the same InnerTx once, whether it is sent again or written again", async () => {
     const caps = { transactions: 1 };
     const first = capped(caps, 1);
     await submit(first);
     expect(await words(submit({ ...first, id: uuidv7() }))).toEqual(["known"]);
-    // The answer of the first write was lost: it is done again with the same id.
+    // A write whose answer was lost is repeated with the same id.
     expect(await words(submit(first))).toEqual(["accepted"]);
     expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
-    // In one request: the second is in the first's shadow.
+    // In one request, the second has the first as its competitor.
     const other = capped(caps, 2);
     expect(await words(submit(other, { ...other, id: uuidv7() }))).toEqual(["transactions", "transactions"]);
   });
 
-  it("that one does not fit makes room for the first behind it, for the same nonce, that does", async () => {
+  it("that refuses a transaction passes the next one of the same sender and nonce that fits", async () => {
     const caps = { gas: 250_000n };
     const of = (gasLimit: bigint, user = 1) => capped(caps, user, 0, { gasLimit });
     const acceptances = await submit(of(300_000n), of(260_000n), of(90_000n), of(80_000n), of(100_000n, 2));
     expect(acceptances.map(wordOf)).toEqual(["gas", "gas", "accepted", "conflict", "accepted"]);
     expect(acceptances[1]).toMatchObject({ by: { limit: 250_000n, used: 0n, asked: 260_000n } });
     expect(await used()).toEqual({ transactions: 2n, gas: 190_000n });
-    // Those that would have fitted alone, but not behind what else is taken.
+    // Each of these would fit alone, but not after the others.
     expect(await words(submit(of(70_000n, 3), of(60_000n, 3), of(50_000n, 4)))).toEqual([
       "gas",
       "gas",
@@ -113,7 +113,7 @@ describe("a daily cap of a key", () => {
     ]);
   });
 
-  it("is not counted for keys without one, and does not look at theirs", async () => {
+  it("does not count the submissions of keys without caps", async () => {
     const acceptAll = createAcceptAll(store, place());
     expect(await words(acceptAll([applicantOf(1)]))).toEqual(["accepted"]);
     expect(await used()).toEqual({ transactions: 0n, gas: 0n });
@@ -125,7 +125,7 @@ describe("a daily cap of a key", () => {
   });
 });
 
-describe("what was reserved", () => {
+describe("a reservation", () => {
   const caps = { transactions: 1, gas: 100_000n };
   const settled = async (finish: (id: string) => Promise<unknown>) => {
     const first = capped(caps, 1);
@@ -138,19 +138,19 @@ describe("what was reserved", () => {
     return saveIncluded(store, lane, [{ id, ...block, reverted: true, foreign: false }], final);
   };
 
-  it("is free again when the submission fails", async () => {
+  it("is released when the submission fails", async () => {
     expect(await settled((id) => STEPS.failed(store, lane, id))).toEqual({ transactions: 0n, gas: 0n });
     expect(await words(submit(capped(caps, 2), capped(caps, 3)))).toEqual(["accepted", "transactions"]);
     expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
   });
 
-  it("becomes the gas that was used when it is in a block, also if it reverted", async () => {
+  it("becomes the used gas when the block is final, also if the InnerTx reverted", async () => {
     expect(await settled((id) => included(id, true))).toEqual({ transactions: 1n, gas: 40_000n });
     const roomy = { transactions: 2, gas: 140_000n };
     expect(await words(submit(capped(roomy, 2), capped(roomy, 3)))).toEqual(["accepted", "transactions"]);
   });
 
-  it("stays while the block may go away", async () => {
+  it("stays as long as a reorg can remove the block", async () => {
     const first = capped(caps, 1);
     await submit(first);
     await included(first.id, false);
@@ -159,7 +159,7 @@ describe("what was reserved", () => {
     expect(await used()).toEqual({ transactions: 1n, gas: 40_000n });
   });
 
-  it("on another day counts for that day", async () => {
+  it("of another day counts for that day", async () => {
     await settled(async () => {});
     await store.pool.query("update unfinished set cap_day = cap_day - 1");
     await store.pool.query("update cap_usage set day = day - 1");
@@ -171,7 +171,7 @@ describe("what was reserved", () => {
     expect(await words(submit(capped(caps, 3)))).toEqual(["transactions"]);
   });
 
-  it("is forgotten some days later", async () => {
+  it("is deleted some days later", async () => {
     await settled((id) => STEPS.failed(store, lane, id));
     for (const table of ["cap_usage", "cap_outcomes"])
       await store.pool.query(`update ${table} set day = day - 8`);
@@ -184,8 +184,8 @@ describe("what was reserved", () => {
   });
 });
 
-describe("many at once", () => {
-  it("pass exactly as the caps say, over several writers, and other keys do not wait for a locked one", async () => {
+describe("many concurrent writes under caps", () => {
+  it("pass exactly what the caps allow, and other keys do not wait for a locked key", async () => {
     const caps = { transactions: 60, senderTransactions: 3 };
     const writers = Array.from({ length: 4 }, () => createAcceptAll(store, place()));
     const writes = Array.from({ length: 40 }, (_, i) => {

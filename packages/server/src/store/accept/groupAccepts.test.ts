@@ -8,7 +8,7 @@ const LANE = bytes(20, 1);
 const acceptedIn = (applicants: readonly Applicant[]): Acceptance[] =>
   applicants.map(() => ({ kind: "accepted", waiver: LANE }));
 
-/** A store whose writes end when they are told to. */
+/** A store whose writes end when the test says so. */
 function slowStore() {
   const writes: { applicants: readonly Applicant[]; end(error?: Error): void }[] = [];
   const accept: Accept = (applicants) =>
@@ -29,7 +29,7 @@ const request = (user: number, count: number) =>
   Array.from({ length: count }, (_, i) => applicantOf(user, i));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it("writes at once what comes when nothing is written, and together what comes meanwhile", async () => {
+it("writes a request at once when no write runs, and writes requests that come meanwhile together", async () => {
   const { writes, accept, sizes } = slowStore();
   const answers = [
     accept(request(1, 1)),
@@ -45,7 +45,7 @@ it("writes at once what comes when nothing is written, and together what comes m
   expect((await Promise.all(answers)).map((answer) => answer.length)).toEqual([1, 2, 3, 4]);
 });
 
-it("keeps a request whole, and a write within bounds", async () => {
+it("keeps each request in one write, and each write within its maximum", async () => {
   const { writes, accept, sizes } = slowStore();
   const answers = [1, 1, 400, 100, 1].map((count, user) => accept(request(user + 1, count)));
   writes[0]?.end();
@@ -58,7 +58,7 @@ it("keeps a request whole, and a write within bounds", async () => {
   await Promise.all(answers);
 });
 
-it("tells everybody that the store is away, and nobody else's failure", async () => {
+it("fails every request when the store is away, and otherwise only the request at fault", async () => {
   const gone = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   const away = groupAccepts(() => Promise.reject(gone));
   await expect(Promise.all([away(request(1, 1)), away(request(2, 1))])).rejects.toBe(gone);
@@ -70,7 +70,7 @@ it("tells everybody that the store is away, and nobody else's failure", async ()
     if (applicants.includes(bad)) throw broken;
     return acceptedIn(applicants);
   });
-  // The first two are written at once, the others together.
+  // The first two requests are written at once, the others together.
   const [, , third, fourth] = await Promise.allSettled([
     picky(request(1, 1)),
     picky(request(2, 1)),
@@ -81,7 +81,7 @@ it("tells everybody that the store is away, and nobody else's failure", async ()
   expect(fourth).toMatchObject({ status: "fulfilled", value: [{ kind: "accepted" }, { kind: "accepted" }] });
 });
 
-it("writes again when a rival made way, three times at most", async () => {
+it("repeats a write when a competitor has failed meanwhile, with three attempts at most", async () => {
   let tries = 0;
   const accept = groupAccepts(async (applicants) => {
     tries++;

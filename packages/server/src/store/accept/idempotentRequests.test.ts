@@ -24,15 +24,15 @@ const requestOf = (name: number, keyId = "key") => ({
   ...{ chain: 1, keyId, idempotencyKeyHash: bytes(32, name), bodyHash: bytes(32, 0) },
 });
 
-describe("a request with a name", () => {
-  it("is held by one at a time, and the next finds what the one before has decided", async () => {
+describe("a request with an idempotency key", () => {
+  it("is locked by one transaction at a time, and the next one reads its decisions", async () => {
     const request = requestOf(1);
     let second: Promise<unknown> = Promise.resolve();
     await inTransaction(store, async (db) => {
       const fresh = await lockIdempotentRequest(db, request, [ID], KEPT_MS);
       expect(fresh).toMatchObject({ ids: [ID], decided: 0, refusals: {} });
       second = inTransaction(store, (other) => lockIdempotentRequest(other, request, [OTHER_ID], KEPT_MS));
-      // It has nothing before the first is through.
+      // The decisions are invisible before the first transaction commits.
       expect(await findIdempotentRequest(store.pool, request, KEPT_MS)).toBeUndefined();
       await saveDecisions(db, request, { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } });
     });
@@ -42,7 +42,7 @@ describe("a request with a name", () => {
     expect(await findIdempotentRequest(store.pool, requestOf(1, "other"), KEPT_MS)).toBeUndefined();
   });
 
-  it("leaves nothing where its transaction fails", async () => {
+  it("leaves nothing behind when its transaction fails", async () => {
     const lost = inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(2), [ID], KEPT_MS);
       throw new Error("lost");
@@ -51,7 +51,7 @@ describe("a request with a name", () => {
     expect(await findIdempotentRequest(store.pool, requestOf(2), KEPT_MS)).toBeUndefined();
   });
 
-  it("fails with its transaction where the store goes away in between, and nothing else does", async () => {
+  it("fails with its transaction when the store goes away in between", async () => {
     const cut = inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(4), [ID], KEPT_MS);
       await postgres.halt();
@@ -62,7 +62,7 @@ describe("a request with a name", () => {
     expect(await findIdempotentRequest(store.pool, requestOf(4), KEPT_MS)).toBeUndefined();
   });
 
-  it("is not held by a process that has gone silent", async () => {
+  it("is released when the process that locks it goes silent", async () => {
     const silent = inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(5), [ID], KEPT_MS);
       await db.query("set local idle_in_transaction_session_timeout = '1ms'");
@@ -74,7 +74,7 @@ describe("a request with a name", () => {
     expect(await findIdempotentRequest(store.pool, requestOf(5), KEPT_MS)).toMatchObject({ ids: [OTHER_ID] });
   });
 
-  it("that is held for long is given up, as one that may pass later", async () => {
+  it("that is locked for long fails with an error that permits another attempt", async () => {
     await inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(3), [ID], KEPT_MS);
       const late = inTransaction(store, async (other) => {
@@ -86,7 +86,7 @@ describe("a request with a name", () => {
     expect(isTransactionConflict(new Error("another"))).toBe(false);
   });
 
-  it("is forgotten in steps, the oldest first, and not before its time", async () => {
+  it("is deleted in steps, the oldest first, and not before its retention ends", async () => {
     for (const name of [10, 11, 12, 13])
       await lockIdempotentRequest(store.pool, requestOf(name), [ID], KEPT_MS);
     await store.pool.query(

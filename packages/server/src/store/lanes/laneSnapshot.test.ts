@@ -4,8 +4,6 @@ import { applicantOf, laneIn, submissionIn } from "../../../test/support/submiss
 import { useTestStore } from "../../../test/support/testStore.js";
 import { accept } from "../accept/accept.js";
 import type { Store } from "../store.js";
-import { findSubmissions } from "../submissions/findSubmissions.js";
-import { expireQueued, findOverdueQueued } from "../transitions/expireQueued.js";
 import { postponeQueued } from "../transitions/postponeQueued.js";
 import type { HeldLane } from "./heldLane.js";
 import { readLaneSnapshot } from "./laneSnapshot.js";
@@ -17,7 +15,7 @@ useTestStore("perTest", async (opened) => {
   lane = await laneIn(store);
 });
 
-/** Queues a key's submissions in this order; each is a user and a nonce. */
+/** Queues submissions of an API key in this order, each by user and nonce. */
 async function queue(
   keyId: string,
   all: readonly (readonly [user: number, nonce: number])[],
@@ -27,7 +25,7 @@ async function queue(
   return applicants.map(({ id }) => id);
 }
 
-/** What the lane takes, in its order. */
+/** The queued submissions of the snapshot, in its order. */
 async function taken(limit: number): Promise<string[]> {
   const all = (await readLaneSnapshot(store, lane, limit)).senders.flatMap(({ queued }) => queued);
   return all.sort((a, b) => a.position - b.position).map(({ id }) => id);
@@ -36,12 +34,12 @@ async function taken(limit: number): Promise<string[]> {
 const flood = (count: number, of: (i: number) => readonly [number, number]) =>
   Array.from({ length: count }, (_, i) => of(i));
 
-describe("what a lane looks at next", () => {
+describe("the snapshot of a lane", () => {
   it.each([
     ["many users", (i: number) => [1 + i, 0] as const],
     ["one user", (i: number) => [1, i] as const],
     ["some users", (i: number) => [1 + (i % 7), Math.floor(i / 7)] as const],
-  ])("has another key's single one among the first, whatever a flood of %s holds", async (_, of) => {
+  ])("has another key's single submission among the first, behind a flood of %s", async (_, of) => {
     await queue("flood", flood(500, of));
     const [single = ""] = await queue("single", [[900, 0]]);
     const ids = await taken(100);
@@ -49,7 +47,7 @@ describe("what a lane looks at next", () => {
     expect(ids).toContain(single);
   });
 
-  it("gives each of several keys its turn", async () => {
+  it("gives several keys their turns", async () => {
     const keys = new Map<string, string>();
     for (const [i, key] of ["a", "b", "c"].entries()) {
       const ids = await queue(
@@ -62,7 +60,7 @@ describe("what a lane looks at next", () => {
     for (const key of ["a", "b", "c"]) expect(first.filter((k) => k === key)).toHaveLength(10);
   });
 
-  it("has each sender's in the order of its nonces, from the lowest on, however they came", async () => {
+  it("has each sender's submissions in the order of their nonces, whatever order they came in", async () => {
     await queue(
       "key",
       flood(40, (i) => [1 + (i % 3), (i * 17) % 40]),
@@ -76,7 +74,7 @@ describe("what a lane looks at next", () => {
     }
   });
 
-  it("leaves out what was put off, unless something of its sender has come", async () => {
+  it("omits postponed submissions, unless another of their sender has come", async () => {
     const [early = ""] = await queue("key", [[1, 1]]);
     await postponeQueued(store, lane, [early], 50_000);
     expect(await taken(10)).toEqual([]);
@@ -84,40 +82,8 @@ describe("what a lane looks at next", () => {
     expect(await taken(10)).toEqual([due, early]);
   });
 
-  it("is nothing where nothing is queued", async () => {
+  it("is empty when nothing is queued", async () => {
     await submissionIn("included", store, lane, applicantOf(1));
     expect((await readLaneSnapshot(store, lane, 10)).senders).toEqual([]);
-  });
-});
-
-describe("what has waited too long", () => {
-  const since = new Date(0);
-  const overdue = (changes = {}) =>
-    findOverdueQueued(store, lane.chain, { maxQueueMs: 60_000, since, limit: 10, ...changes });
-
-  it("is only what is queued, and tells what is older than a moment", async () => {
-    const queued = await submissionIn("queued", store, lane, applicantOf(1));
-    await submissionIn("signed", store, lane, applicantOf(2), 0n);
-    await submissionIn("broadcast", store, lane, applicantOf(3), 1n);
-    await submissionIn("included", store, lane, applicantOf(4), 2n);
-    expect(await overdue()).toEqual([]);
-    await store.pool.query("update unfinished set accepted_at = now() - interval '2 minutes'");
-    await submissionIn("queued", store, lane, applicantOf(5));
-    expect(await overdue()).toMatchObject([{ id: queued, recent: true }]);
-    expect(await overdue({ since: new Date() })).toMatchObject([{ id: queued, recent: false }]);
-  });
-
-  it("fails for good as NOT_BROADCAST, where it is still queued, and says whose it was", async () => {
-    const queued = await submissionIn("queued", store, lane, applicantOf(1));
-    const signed = await submissionIn("signed", store, lane, applicantOf(2), 0n);
-    const expired = await expireQueued(store, [queued, signed], 60_000);
-    expect(expired).toMatchObject([{ id: queued, origin: lane.owner }]);
-    const found = await findSubmissions(store, [queued, signed]);
-    expect(new Map(found.map(({ id, state }) => [id, state]))).toEqual(
-      new Map([
-        [queued, "failed"],
-        [signed, "signed"],
-      ]),
-    );
   });
 });

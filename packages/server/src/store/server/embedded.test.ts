@@ -41,7 +41,7 @@ async function query(server: EmbeddedPostgres["connection"], sql: string): Promi
   }
 }
 
-/** A program that starts PostgreSQL on the folder, writes something and stays; its line is the connection. */
+/** A program that starts PostgreSQL on the folder, writes a row, and keeps running. It prints the address as JSON. */
 const KEEPER = `
   const { createConnection } = await import("./dist/store/database.js");
   const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
@@ -49,7 +49,7 @@ const KEEPER = `
   const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));
   const client = createConnection(connection);
   await client.connect();
-  await client.query("create table kept (what text)");
+  await client.query("create table kept (value text)");
   await client.query("insert into kept values ('durable')");
   console.log(JSON.stringify(connection));
   setInterval(() => {}, 1000);`;
@@ -59,19 +59,19 @@ describe("the embedded PostgreSQL", () => {
   let first: EmbeddedPostgres;
   beforeAll(async () => {
     folder = await newFolder();
-    // What starts that were killed half way left behind: one of a process that has ended, one of ours.
+    // The folder that a killed start leaves behind.
     await mkdir(join(folder, "postgres.new-999999999", "base"), { recursive: true });
     await writeFile(join(folder, "postgres.new-999999999", "PG_VERSION"), "18");
     first = await start(folder);
   });
 
-  it("removes a cluster that was left half made, and makes its own", async () => {
+  it("removes an incomplete cluster, and makes its own", async () => {
     expect(await readdir(folder)).toEqual(["postgres"]);
     expect(await query(first.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it("is nobody else's: a second start on the folder is refused by one sentence", async () => {
-    // The seconds in which the one before might still end.
+  it("refuses a second start on the folder with one sentence", async () => {
+    // Lets the 5 seconds pass in which an earlier server might still end.
     const { now } = Date;
     const start = now();
     vi.spyOn(Date, "now").mockImplementation(() => start + 20 * (now() - start));
@@ -82,7 +82,7 @@ describe("the embedded PostgreSQL", () => {
     );
   });
 
-  it("keeps its data when it is stopped and started", async () => {
+  it("keeps its data when it stops and starts", async () => {
     await query(first.connection, "create table t as select 42 as answer");
     await first.stop();
     const again = await start(folder);
@@ -90,7 +90,7 @@ describe("the embedded PostgreSQL", () => {
     await again.stop();
   });
 
-  it("ends when the process that started it is killed; the next starts at once and finds what was written", async () => {
+  it("ends when the process that started it is killed; the next one starts at once and has all written rows", async () => {
     const data = await newFolder();
     const program = await runProgram(KEEPER, { folder: data });
     const connection = JSON.parse(program.line) as EmbeddedPostgres["connection"];
@@ -103,14 +103,14 @@ describe("the embedded PostgreSQL", () => {
     await program.kill();
     await cutOff;
     const next = await start(data);
-    expect(await query(next.connection, "select what from kept")).toEqual([{ what: "durable" }]);
+    expect(await query(next.connection, "select value from kept")).toEqual([{ value: "durable" }]);
     expect(next.connection).toEqual(connection);
     await next.stop();
   });
 });
 
 describe("a data folder that cannot be used", () => {
-  it("is one sentence", async () => {
+  it("fails the start with one sentence", async () => {
     const file = join(await newFolder(), "file");
     await writeFile(file, "");
     const opened = openStore({ dataDir: join(file, "data") }, silent);
@@ -118,7 +118,7 @@ describe("a data folder that cannot be used", () => {
     await expect(opened).rejects.toThrow(/^the data folder .* cannot be made: .+$/);
   });
 
-  it("with a cluster that is none: PostgreSQL's own last word", async () => {
+  it("fails the start with PostgreSQL's last message if the cluster is not one", async () => {
     const data = await newFolder();
     await mkdir(join(data, "postgres"));
     const opened = openStore({ dataDir: data }, silent);

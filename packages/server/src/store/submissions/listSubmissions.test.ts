@@ -37,7 +37,7 @@ async function pagesOf(asked: ListFilter, between: () => Promise<unknown> = asyn
   return pages;
 }
 
-/** Rows that are over, straight into the table: `count` of them, the last one newest. */
+/** Inserts `count` rows into `finished`, the newest last. */
 async function finished(count: number, { keyId = "key", sender = "busy" } = {}): Promise<void> {
   await store.pool.query(
     `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings,
@@ -56,7 +56,7 @@ async function finished(count: number, { keyId = "key", sender = "busy" } = {}):
 }
 
 describe("a list of submissions", () => {
-  it("has what each filter asks for, newest first, on pages of any size", async () => {
+  it("has the submissions that match the filter, the newest first, on pages of any size", async () => {
     const rows: { id: string; state: SubmissionState; user: number; keyId: string; hash: Uint8Array }[] = [];
     for (let i = 0; i < 40; i++) {
       const user = 1 + (i % 3);
@@ -65,7 +65,7 @@ describe("a list of submissions", () => {
       await submissionIn(state, store, lane, applicant, BigInt(i));
       rows.push({ id: applicant.id, state, user, keyId: applicant.keyId, hash: applicant.innerHash });
     }
-    // The one that failed was tried again.
+    // The failed InnerTx was submitted again.
     const again = { ...applicantOf(2, 4), keyId: "key" };
     await submissionIn("included", store, lane, again, 100n);
     rows.push({ id: again.id, state: "included", user: 2, keyId: "key", hash: again.innerHash });
@@ -100,7 +100,7 @@ describe("a list of submissions", () => {
     expect((await pagesOf({ ...filter, chain: lane.chain + 1 })).flat()).toEqual([]);
   });
 
-  it("stays right while submissions come, move on and end between its pages", async () => {
+  it("stays correct while submissions come, move on and end between its pages", async () => {
     const keyId = "moving";
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) {
@@ -119,7 +119,7 @@ describe("a list of submissions", () => {
     expect(pages.flat()).toEqual(ids.reverse());
   });
 
-  it("finds a busy sender's among the key's, part by part", async () => {
+  it("finds the submissions of a busy sender among those of the key, in several parts", async () => {
     const keyId = "busy";
     await finished(8_000, { keyId });
     const sender = (await store.pool.query<{ it: Buffer }>("select substr(sha256('busy'), 1, 20) as it"))
@@ -135,7 +135,7 @@ describe("a list of submissions", () => {
     expect((await pagesOf({ ...filter, sender })).flat()).toEqual([]);
   });
 
-  it("touches few pages of the disk, of however many, whatever is asked", async () => {
+  it("reads few pages of the disk, however many there are, with any filter", async () => {
     const keyId = "large";
     await finished(30_000, { keyId, sender: "large" });
     await store.pool.query("analyze finished");
@@ -158,7 +158,7 @@ describe("a list of submissions", () => {
   });
 });
 
-/** Blocks of 8 kB that the database looks at for a page. */
+/** Counts the blocks of 8 kB that the database reads for a page. */
 async function blocksOf(asked: ListFilter): Promise<number> {
   let blocks = 0;
   const query = async (statement: Statement | string, values?: readonly unknown[]) => {
@@ -176,8 +176,8 @@ async function blocksOf(asked: ListFilter): Promise<number> {
   return blocks;
 }
 
-describe("the first id of a moment", () => {
-  it("is between those made before and those made then", () => {
+describe("firstIdAt", () => {
+  it("is above the ids made before the moment, and below those made since", () => {
     const time = new Date("2030-06-30T12:00:00Z");
     const id = uuidv7({ msecs: time.getTime() });
     expect(firstIdAt(time) <= id && id < firstIdAt(new Date(time.getTime() + 1))).toBe(true);

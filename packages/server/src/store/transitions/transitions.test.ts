@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import { WAIVER } from "../../../test/support/user.js";
 import { type SubmissionState, TRANSITIONS } from "../../model/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { releaseLease, takeLease } from "../lanes/lease.js";
@@ -24,20 +22,20 @@ useTestStore("perTest", async (opened) => {
 
 const STATES = Object.keys(TRANSITIONS) as SubmissionState[];
 
-/** The whole row, to see whether anything of it changed. */
+/** The whole row, so that a test can see whether anything of it has changed. */
 async function rowOf(id: string): Promise<unknown> {
   return (await store.pool.query("select * from submissions where id = $1", [id])).rows[0];
 }
 
-describe("a step of a submission", () => {
-  it("changes the row exactly where the transition table allows it, for every state and step", async () => {
+describe("a transition of a submission", () => {
+  it("changes the row exactly where the transition table permits it, for every state and step", async () => {
     let user = 0;
     for (const from of STATES) {
       for (const to of STATES) {
         user++;
         const id = await submissionIn(from, store, lane, applicantOf(user), BigInt(user));
         const before = await rowOf(id);
-        // Taken again by the node: the one step that stays in its state.
+        // A node that takes a wrapper again is the one step that keeps the state.
         const allowed =
           ((TRANSITIONS[from] as readonly string[]).includes(to) &&
             !(from === "included" && to === "queued")) ||
@@ -51,7 +49,7 @@ describe("a step of a submission", () => {
     }
   });
 
-  it("writes nothing, whatever it is, once the lane has another owner", async () => {
+  it("writes nothing once the lane has another owner", async () => {
     const ids = new Map<SubmissionState, string>();
     for (const [i, state] of STATES.entries()) {
       ids.set(state, await submissionIn(state, store, lane, applicantOf(i + 1), BigInt(i)));
@@ -69,7 +67,7 @@ describe("a step of a submission", () => {
     }
   });
 
-  it("frees the waiver's nonce with every way back or out, and never gives one to two", async () => {
+  it("frees the waiver nonce with every step to queued or failed, and never gives a nonce to two submissions", async () => {
     const first = await submissionIn("broadcast", store, lane, applicantOf(1), 0n);
     const second = await submissionIn("queued", store, lane, applicantOf(2));
     await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
@@ -81,10 +79,10 @@ describe("a step of a submission", () => {
   });
 });
 
-describe("a block that goes away", () => {
+describe("a reorg", () => {
   const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
 
-  it("gives back what our wrapper carried as broadcast, what another's did as queued, and nothing that is final", async () => {
+  it("returns submissions to broadcast, or to queued if a foreign wrapper carried them, and leaves final ones alone", async () => {
     const ours = await submissionIn("included", store, lane, applicantOf(1), 1n);
     const others = await submissionIn("broadcast", store, lane, applicantOf(2), 2n);
     const unsigned = await submissionIn("queued", store, lane, applicantOf(3));
@@ -100,11 +98,11 @@ describe("a block that goes away", () => {
   });
 });
 
-describe("a submission that another wrapper carried", () => {
+describe("a submission that a foreign wrapper carried", () => {
   const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
   const none = { id: "", ...block, foreign: false };
 
-  it("leaves its own wrapper behind as withdrawn, whether its block is final or not", async () => {
+  it("leaves its stored wrapper behind as withdrawn, whether its block is final or not", async () => {
     const [first, second, third] = [
       await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
       await submissionIn("signed", store, lane, applicantOf(2), 5n),
@@ -124,7 +122,7 @@ describe("a submission that another wrapper carried", () => {
     expect(withdrawn.map(({ waiverNonce }) => waiverNonce).sort()).toEqual([4n, 5n]);
   });
 
-  it("is remembered until its nonce is used on the chain, and nothing below it is under way", async () => {
+  it("keeps the withdrawn wrapper until the chain has used its nonce, and no lower nonce is in flight", async () => {
     const ids = [
       await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
       await submissionIn("broadcast", store, lane, applicantOf(2), 5n),
@@ -141,39 +139,5 @@ describe("a submission that another wrapper carried", () => {
       return (await findWithdrawnWrappers(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
     };
     expect([await left(4n), await left(5n), await left(6n)]).toEqual([[4n, 5n], [5n], []]);
-  });
-});
-
-describe("the lease of a lane", () => {
-  const waiver = hexToBytes(WAIVER);
-  const other = () => ({ chain: lane.chain, waiver, owner: randomUUID() });
-  /** Moves the end of the lease, by the database's clock. */
-  const leaseEndsIn = (text: string) =>
-    store.pool.query("update lanes set lease_until = now() + $1::interval", [text]);
-
-  it("is its owner's until it runs out, and not a moment less", async () => {
-    await leaseEndsIn("1 minute");
-    expect(await takeLease(store, other(), 60_000)).toBeUndefined();
-    await leaseEndsIn("-1 millisecond");
-    expect(await takeLease(store, other(), 60_000)).toMatchObject({ lane: { epoch: lane.epoch + 1n } });
-  });
-
-  it("is renewed by its owner under the same epoch, also after it ran out", async () => {
-    expect((await takeLease(store, lane, 60_000))?.lane.epoch).toBe(lane.epoch);
-    await leaseEndsIn("-1 minute");
-    expect((await takeLease(store, lane, 60_000))?.lane.epoch).toBe(lane.epoch);
-  });
-
-  it("goes to exactly one of many who want it", async () => {
-    await leaseEndsIn("-1 minute");
-    const taken = await Promise.all(Array.from({ length: 8 }, () => takeLease(store, other(), 60_000)));
-    expect(taken.filter((held) => held !== undefined)).toHaveLength(1);
-  });
-
-  it("cannot be handed over by somebody who has lost it", async () => {
-    await leaseEndsIn("-1 minute");
-    await takeLease(store, other(), 60_000);
-    await releaseLease(store, lane);
-    expect(await takeLease(store, other(), 60_000)).toBeUndefined();
   });
 });
