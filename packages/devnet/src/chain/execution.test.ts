@@ -6,8 +6,8 @@ import {
   intrinsicGas,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
-import { privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
+import { signDelegation } from "../../test/support/delegation.js";
 import {
   addressOf,
   hashOf,
@@ -18,7 +18,6 @@ import {
 } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import { common } from "../evm/common.js";
-import { devnetAccount } from "../presets/accounts.js";
 import { DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
 const TOKEN = 10n ** 18n;
@@ -148,21 +147,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
   });
 
   it("runs for a user who delegated to a contract (EIP-7702)", async () => {
-    const authorization = await privateKeyToAccount(devnetAccount(0).privateKey).signAuthorization({
-      chainId: 2201,
-      address: TEST_TOKEN_ADDRESS,
-      nonce: 0,
-    });
-    const delegation = await privateKeyToAccount(devnetAccount(13).privateKey).signTransaction({
-      type: "eip7702",
-      chainId: 2201,
-      nonce: 0,
-      gas: 200_000n,
-      maxFeePerGas: 10n ** 9n,
-      maxPriorityFeePerGas: 10n ** 9n,
-      to: devnetAccount(13).address,
-      authorizationList: [authorization],
-    });
+    const delegation = await signDelegation({ authority: 0, contract: TEST_TOKEN_ADDRESS, to: 13 });
     await node.sendAndMine(delegation);
     expect(await node.receipt(hashOf(delegation))).toMatchObject({ status: "0x1", type: "0x4" });
     expect(await node.rpc("eth_getTransactionByHash", hashOf(delegation))).toMatchObject({

@@ -1,10 +1,9 @@
 import { bytesToHex, type Hex, hexToBytes, intrinsicGas, type SignedTransaction } from "@gas-waiver/protocol";
-import { privateKeyToAccount } from "viem/accounts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { allowEverything, BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js";
+import { signDelegation } from "../../test/support/delegation.js";
 import { addressOf, hashOf, signInner, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
-import { devnetAccount } from "../presets/accounts.js";
 
 describe("an inner transaction (D9)", () => {
   const node = useTestNode();
@@ -141,18 +140,7 @@ describe("an inner transaction (D9)", () => {
 
   it("to its own sender runs the code that the sender delegated to (EIP-7702)", async () => {
     const recorder = await place(node, 1, BYTECODE.recorder);
-    const user = privateKeyToAccount(devnetAccount(3).privateKey);
-    const authorization = await user.signAuthorization({ chainId: 2201, address: recorder, nonce: 0 });
-    const delegation = await privateKeyToAccount(devnetAccount(13).privateKey).signTransaction({
-      type: "eip7702",
-      chainId: 2201,
-      nonce: 0,
-      gas: 200_000n,
-      maxFeePerGas: 10n ** 9n,
-      maxPriorityFeePerGas: 10n ** 9n,
-      to: user.address,
-      authorizationList: [authorization],
-    });
+    const delegation = await signDelegation({ authority: 3, contract: recorder, to: 3 });
     await node.sendAndMine(delegation);
     nonces.set(3, 1n);
     const { receipt } = await run({ from: 3, to: addressOf(3) });

@@ -1,12 +1,11 @@
 import { createMPT } from "@ethereumjs/mpt";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { encodeRlp, getBytes, keccak256, Transaction, type TransactionLike, toBeArray } from "ethers";
-import { privateKeyToAccount } from "viem/accounts";
 import { expect, it } from "vitest";
 import { allowEverything, BYTECODE, place, wordOf } from "../../test/support/bytecode.js";
+import { signDelegation } from "../../test/support/delegation.js";
 import { addressOf, signInner, signOrdinary, transferData, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
-import { devnetAccount } from "../presets/accounts.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
 // Computes hashes and roots with ethers and EthereumJS' trie, without code of this project.
@@ -182,23 +181,13 @@ async function mineMixedBlocks(count: number): Promise<Record<string, number>> {
 }
 
 /** Account 22 delegates to the token again; account 13 pays (EIP-7702). */
-async function delegate(nonce: bigint, authorizationNonce: bigint): Promise<Hex> {
-  const authority = privateKeyToAccount(devnetAccount(22).privateKey);
-  return privateKeyToAccount(devnetAccount(13).privateKey).signTransaction({
-    type: "eip7702",
-    chainId: 2201,
+function delegate(nonce: bigint, authorizationNonce: bigint): Promise<Hex> {
+  return signDelegation({
+    authority: 22,
+    contract: TEST_TOKEN_ADDRESS,
+    authorizationNonce: Number(authorizationNonce),
     nonce: Number(nonce),
-    gas: 200_000n,
-    maxFeePerGas: 10n ** 9n,
-    maxPriorityFeePerGas: 10n ** 9n,
-    to: devnetAccount(1).address,
-    authorizationList: [
-      await authority.signAuthorization({
-        chainId: 2201,
-        address: TEST_TOKEN_ADDRESS,
-        nonce: Number(authorizationNonce),
-      }),
-    ],
+    to: 1,
   });
 }
 
