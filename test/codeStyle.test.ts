@@ -8,6 +8,7 @@ const DONE: readonly string[] = [
   "packages/client",
   "packages/crypto-native",
   "packages/devnet",
+  "packages/protocol",
   "packages/server/src/admin",
   "packages/server/src/check",
   "packages/server/src/health",
@@ -44,21 +45,6 @@ const DONE_TESTS: readonly string[] = [
   "test",
 ];
 
-/** The folders whose files follow the rule for names. */
-const DONE_NAMES: readonly string[] = [
-  "packages/cli",
-  "packages/client",
-  "packages/crypto-native",
-  "packages/devnet",
-  "packages/protocol",
-  "packages/server",
-  "bench",
-  "docs",
-  "examples",
-  "scripts",
-  "test",
-];
-
 /** Files with another name for a reason. */
 const NAMED_OTHERWISE: readonly RegExp[] = [
   // The protocol's wire objects have the names of docs/protocol.md.
@@ -81,8 +67,9 @@ const comments = [...sources, ...tests].flatMap((source) => source.comments);
 const MOST_LINES = 60;
 
 describe("production code", () => {
-  it(`has no function of more than ${MOST_LINES} lines`, () => {
-    const long = sources.flatMap(({ functions }) => functions.filter(({ lines }) => lines > MOST_LINES));
+  it(`has no function of more than ${MOST_LINES} lines, but for tables`, () => {
+    const functions = sources.flatMap((source) => source.functions);
+    const long = functions.filter(({ lines, isTable }) => lines > MOST_LINES && !isTable);
     expect(long.map(({ at, name, lines }) => `${at} ${name} has ${lines} lines`)).toEqual([]);
   });
 });
@@ -101,7 +88,9 @@ describe("comments", () => {
 
 describe("files of code", () => {
   it("have names in camelCase", () => {
-    const names = codeIn(DONE_NAMES).filter((file) => !NAMED_OTHERWISE.some((rule) => rule.test(file)));
+    const names = filesIn(".")
+      .filter(isCode)
+      .filter((file) => !NAMED_OTHERWISE.some((rule) => rule.test(file)));
     expect(names.filter((file) => !/(?:^|\/)[a-z][a-zA-Z0-9]*(?:\.[a-z]+)*\.[a-z]+$/.test(file))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync } from "vite";
 
@@ -8,8 +8,9 @@ export const root = join(import.meta.dirname, "..", "..");
 /** The files that git tracks in a folder, and new ones that it does not ignore. Paths start at the root. */
 export function filesIn(folder: string): string[] {
   const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", folder];
-  const files = execFileSync("git", args, { cwd: root, encoding: "utf8" });
-  return files.split("\0").filter(Boolean);
+  const files = execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\0");
+  // Git still lists a file that is deleted and not committed.
+  return files.filter((file) => file !== "" && existsSync(join(root, file)));
 }
 
 export const isCode = (file: string): boolean => /\.(?:ts|mts|mjs|js)$/.test(file);
@@ -29,6 +30,8 @@ export interface SourceComment extends Place {
 export interface SourceFunction extends Place {
   readonly name: string;
   readonly lines: number;
+  /** True for an arrow function that only returns the literal of an object or array: a table, made when it is needed. */
+  readonly isTable: boolean;
 }
 
 export interface SourceCode {
@@ -49,7 +52,9 @@ export function sourceCodeOf(file: string): SourceCode {
   visit(program, "", (node, name) => {
     const { type, start, end } = node;
     const lines = lineAt(end) - lineAt(start) + 1;
-    if (FUNCTIONS.includes(type)) functions.push({ at: `${file}:${lineAt(start)}`, name, lines });
+    if (FUNCTIONS.includes(type)) {
+      functions.push({ at: `${file}:${lineAt(start)}`, name, lines, isTable: isTable(node) });
+    }
     if (type === "TSImportType") typeImports.push(text.slice(start, end).split('"')[1] ?? "");
   });
   const imports = [...importsOf(module, text), ...typeImports];
@@ -120,6 +125,14 @@ function visit(value: unknown, name: string, found: (node: SyntaxNode, name: str
     for (const child of Object.values(value)) visit(child, own, found);
   }
 }
+
+function isTable(node: object): boolean {
+  const { body } = node as { readonly body?: unknown };
+  const literal = isNode(body) && body.type === "ParenthesizedExpression" ? inner(body) : body;
+  return isNode(literal) && /^(?:Object|Array)Expression$/.test(literal.type);
+}
+
+const inner = (node: object) => (node as { readonly expression?: unknown }).expression;
 
 function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && "type" in value && "start" in value;

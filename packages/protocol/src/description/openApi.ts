@@ -25,7 +25,7 @@ export function openApiOf({ version }: { readonly version: string }): Record<str
       description: INTRODUCTION.join("\n\n"),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    // The address that serves the document.
+    // The address that serves the OpenAPI document.
     servers: [{ url: "/" }],
     security: [{ apiKey: [] }],
     paths: paths(),
