@@ -1,6 +1,6 @@
 -- The token buckets of API keys, over all replicas (D22): the used tokens of each key, one for each transaction. They
--- refill with time, by the database's clock. The table is unlogged: it writes no log, and a crash of the database refills
--- every bucket.
+-- refill with time, by the database's clock. The table is unlogged: its writes need no WAL, and a crash of the database
+-- refills every bucket.
 create unlogged table key_rates (
   key_id text             primary key,
   used   double precision not null default 0,

@@ -49,7 +49,7 @@ describe("new blocks over WebSocket", () => {
     await subscribed(node);
     node.mine();
     await until(1);
-    node.heads.cut();
+    node.heads.disconnectAll();
     await node.until(({ heads }) => heads.subscribers === 0);
     await subscribed(node);
     node.mine();
@@ -62,7 +62,7 @@ describe("new blocks over WebSocket", () => {
     async (text) => {
       const { node, until, count } = await followed();
       await subscribed(node);
-      node.heads.say(text);
+      node.heads.send(text);
       node.mine();
       await until(1);
       expect(count()).toBe(1);

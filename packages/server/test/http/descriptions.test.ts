@@ -15,7 +15,7 @@ import { answerMalformedRequest } from "../../src/http/errors.js";
 import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
 import { Description } from "../support/description.js";
 import { ModelRegistry } from "../support/modelRegistry.js";
-import { answerTo, replyFrom } from "../support/rawReply.js";
+import { replyFrom, replyToBytes } from "../support/rawReply.js";
 import type { ScriptedNode } from "../support/scriptedNode.js";
 import { API_KEY, GOOD_HEADERS, type Reply, type TestService, testServices } from "../support/testService.js";
 import { type Frame, TestSocket } from "../support/testSocket.js";
@@ -94,7 +94,7 @@ const HEALTHY: Readonly<Record<RouteName, Drives>> = {
     503: post(batch(4)),
   },
   socket: {
-    101: (service) => answerTo(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
+    101: (service) => replyToBytes(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
     401: get("/v1/submit", {}),
     426: get("/v1/submit"),
   },
@@ -234,7 +234,7 @@ describe("a service in order", () => {
     ["MALFORMED_HTTP", "SSH-2.0-client\r\n\r\n"],
     ["HEAD_TOO_LARGE", `GET /v1/health HTTP/1.1\r\nA: ${"a".repeat(20_000)}\r\n\r\n`],
   ] as const)("answers bytes that are no request as described: %s", async (reason, bytes) => {
-    expectAsDescribed("health", await expectReason(await answerTo(shared(), bytes), reason));
+    expectAsDescribed("health", await expectReason(await replyToBytes(shared(), bytes), reason));
   });
 });
 
@@ -310,7 +310,7 @@ describe("the WebSocket", () => {
     const received: Frame[] = [];
     const ask = async (frame: unknown) => {
       client.send(frame);
-      received.push(...(await client.answers()));
+      received.push(...(await client.framesOfRequest()));
     };
     const submit = { id: 1, transactions: [innerOf(1), "0x"], wait: "included" };
     await ask(submit);

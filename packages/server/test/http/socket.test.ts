@@ -38,7 +38,7 @@ describe("requests over one WebSocket", () => {
   it("get their result lines with the request's id, then done", async () => {
     const client = await TestSocket.open(shared());
     client.send({ id: "a", transactions: [innerOf(1), "0x"] });
-    const frames = await client.answers();
+    const frames = await client.framesOfRequest();
     expect(frames).toHaveLength(3);
     expect(frames.map((frame) => JSON.stringify(frame)).slice(0, 2)).toEqual(
       expect.arrayContaining([
@@ -87,7 +87,7 @@ describe("requests over one WebSocket", () => {
     const answer = await client.next();
     expect([answer.request, reasonOf(answer)]).toEqual([request, reason]);
     client.send({ id: 8, transactions: ["0x"] });
-    expect((await client.answers()).at(-1)).toEqual({ request: 8, done: true });
+    expect((await client.framesOfRequest()).at(-1)).toEqual({ request: 8, done: true });
     client.socket.close();
   });
 
@@ -110,7 +110,7 @@ describe("watch", () => {
     const [others] = await service.submit([innerOf(2)], { headers });
     const client = await TestSocket.open(service);
     client.send({ id: 1, watch: [others?.id, own?.id.toUpperCase(), "no id", own?.id] });
-    const frames = await client.answers();
+    const frames = await client.framesOfRequest();
     const lines = frames.slice(0, -1).sort((a, b) => Number(a.index) - Number(b.index));
     expect(lines.map((line) => line.txHash ?? reasonOf(line))).toEqual([
       "UNKNOWN_SUBMISSION",
@@ -127,12 +127,15 @@ describe("watch", () => {
     const [line] = await service.submit([innerOf(1)]);
     const client = await TestSocket.open(service);
     client.send({ id: "now", watch: [line?.id] });
-    expect((await client.answers())[0]).toMatchObject({ request: "now", success: true });
+    expect((await client.framesOfRequest())[0]).toMatchObject({ request: "now", success: true });
     client.send({ id: "later", watch: [line?.id], wait: "included" });
     client.send({ id: "sign of life", watch: [] });
     expect(await client.next()).toEqual({ request: "sign of life", done: true });
     service.node.mine();
-    expect(await client.answers()).toMatchObject([{ request: "later", success: true }, { done: true }]);
+    expect(await client.framesOfRequest()).toMatchObject([
+      { request: "later", success: true },
+      { done: true },
+    ]);
     client.socket.close();
   });
 });
@@ -148,7 +151,7 @@ describe("limits of a WebSocket", () => {
     expect(refusal).toMatchObject({ request: 3, error: { code: "QUEUE_FULL", reason: "CONNECTION_FULL" } });
     await service.node.until(({ chain }) => chain.waiting.length === 2);
     service.node.mine();
-    await client.answers();
+    await client.framesOfRequest();
     client.send({ id: 3, transactions: [innerOf(3)] });
     await service.node.until(({ chain }) => chain.waiting.length === 1);
     client.socket.close();
@@ -163,7 +166,7 @@ describe("limits of a WebSocket", () => {
     expect([refusal.request, reasonOf(refusal)]).toEqual([null, "DUPLICATE_REQUEST_ID"]);
     await service.node.until(({ chain }) => chain.waiting.length === 1);
     service.node.mine();
-    expect(await client.answers()).toMatchObject([
+    expect(await client.framesOfRequest()).toMatchObject([
       { request: 1, success: true },
       { request: 1, done: true },
     ]);
@@ -259,7 +262,7 @@ describe("the shutdown of the service", () => {
     const refusal = await client.next();
     expect([refusal.request, reasonOf(refusal)]).toEqual([3, "SHUTTING_DOWN"]);
     answer();
-    const frames = [...(await client.answers()), ...(await client.answers())];
+    const frames = [...(await client.framesOfRequest()), ...(await client.framesOfRequest())];
     for (const id of [1, 2]) {
       expect(frames.filter(({ request }) => request === id)).toMatchObject([
         { index: 0, success: false, error: { code: "TIMEOUT", reason: "NOT_INCLUDED" } },

@@ -128,7 +128,7 @@ describe("a key of the store", () => {
     await admin.update("tests", id, { limits: { maxBatchSize: 1 } });
     for (let request = 0; ; request++) {
       socket.send({ id: request, transactions: ["0x", "0x"] });
-      const last = (await socket.answers()).at(-1);
+      const last = (await socket.framesOfRequest()).at(-1);
       if ("done" in (last ?? {})) continue;
       expect(last).toMatchObject({ error: { reason: "BATCH_TOO_LARGE" } });
       break;

@@ -23,7 +23,7 @@ describe("a pool that evicts wrappers", () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     await service.submit(batch);
     await nextPoll(service);
-    service.node.chain.forgetAll();
+    service.node.chain.clearPool();
     service.node.mine();
     await nextPoll(service);
     expect(service.node.sent).toHaveLength(3);
@@ -41,7 +41,7 @@ describe("a pool that evicts wrappers", () => {
     for (let times = 0; times < 3; times++) {
       await service.node.until(({ chain }) => chain.waiting.length === 3);
       await nextPoll(service);
-      service.node.chain.forgetAll();
+      service.node.chain.clearPool();
       service.node.mine();
       service.node.mine();
     }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ServerOptions } from "../../src/model/options.js";
 import {
   approvalOf,
-  decide,
+  changePolicy,
   policyOf,
   REGISTRY,
   targets,
@@ -35,16 +35,16 @@ describe("a service that follows the registry", () => {
 
   it("applies a wider policy, a narrower one and a removed one with the next block", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
-    await decide(service, targets(TRANSFER, APPROVE));
+    await changePolicy(service, targets(TRANSFER, APPROVE));
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual(["success", "success"]);
-    await decide(service, targets(APPROVE));
+    await changePolicy(service, targets(APPROVE));
     expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
       "success",
     ]);
-    await decide(service, undefined);
+    await changePolicy(service, undefined);
     expect(await outcomes(service, approvalOf(5))).toEqual(["BROADCAST_FAILED/WAIVER_NOT_REGISTERED"]);
-    await decide(service, targets(TRANSFER));
+    await changePolicy(service, targets(TRANSFER));
     expect(await outcomes(service, transferOf(6))).toEqual(["success"]);
   });
 
@@ -68,13 +68,13 @@ describe("a service that follows the registry", () => {
     // The nonce gap keeps it queued until after the revocation.
     const waiting = service.submit([innerOf(2, 1)]);
     await service.until("select from submissions where state = 'queued'");
-    service.node.chain.decide(WAIVER, undefined);
+    service.node.chain.setPolicy(WAIVER, undefined);
     const [lane] = await service.until<{ reason: string }>(
       "select reason from lanes where broken_until > now()",
     );
     expect(lane?.reason).toBe(`${WAIVER} is not a registered waiver`);
     service.node.chain.setNonce(userAddress(2), 1n);
-    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    service.node.chain.setPolicy(WAIVER, targets(TRANSFER));
     expect((await waiting).map(outcomeOf)).toEqual(["success"]);
     await service.until("select from lanes where reason is null and broken_until < now()");
   });
@@ -105,7 +105,7 @@ describe("a service that follows the registry", () => {
     });
     const { node } = service;
     await node.until(({ heads }) => heads.subscribers === 1);
-    node.chain.decide(WAIVER, targets(APPROVE));
+    node.chain.setPolicy(WAIVER, targets(APPROVE));
     node.mine();
     const selectors = async () => (await policyOf(service)).allowedTargets[0]?.selectors;
     while ((await selectors())?.join() !== bytesToHex(APPROVE));
@@ -114,7 +114,7 @@ describe("a service that follows the registry", () => {
 
   it("reads all policies again after a reorg, which may have removed an event", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry(targets(TRANSFER, APPROVE)) });
-    await decide(service, targets(APPROVE));
+    await changePolicy(service, targets(APPROVE));
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
     service.node.chain.reorg(1);
     service.node.mine();
@@ -127,7 +127,7 @@ describe("a service that follows the registry", () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     const { registry } = service.node.chain;
     if (registry) registry.withoutLogs = true;
-    await decide(service, targets(APPROVE));
+    await changePolicy(service, targets(APPROVE));
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 
@@ -139,7 +139,7 @@ describe("a service that follows the registry", () => {
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
     ]);
     for (let block = 0; block < 3; block++) service.node.chain.mine();
-    service.node.chain.decide(WAIVER, targets(TRANSFER, APPROVE));
+    service.node.chain.setPolicy(WAIVER, targets(TRANSFER, APPROVE));
     await service.node.open();
     await untilPolicy(service, [TRANSFER, APPROVE]);
   });
@@ -200,7 +200,7 @@ describe("a service with a configuration beside the registry", () => {
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
       "success",
     ]);
-    service.node.chain.decide(WAIVER, targets(TRANSFER));
+    service.node.chain.setPolicy(WAIVER, targets(TRANSFER));
     // Now no call is permitted by both.
     await untilPolicy(service, undefined);
     expect(await outcomes(service, transferOf(3), approvalOf(4))).toEqual([

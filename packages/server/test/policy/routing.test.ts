@@ -2,7 +2,14 @@
 import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
-import { approvalOf, decide, REGISTRY, targets, transferOf, withRegistry } from "../support/policies.js";
+import {
+  approvalOf,
+  changePolicy,
+  REGISTRY,
+  targets,
+  transferOf,
+  withRegistry,
+} from "../support/policies.js";
 import type { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
@@ -27,7 +34,7 @@ describe("two waivers with different policies", () => {
   /** The first may send transfers, the second approvals. */
   const prepare = (node: ScriptedNode) => {
     withRegistry(targets(TRANSFER))(node);
-    node.chain.decide(SECOND_WAIVER, targets(APPROVE));
+    node.chain.setPolicy(SECOND_WAIVER, targets(APPROVE));
   };
   const KEYS = { ...REGISTRY, waivers: accountsOf(WAIVER_KEY, SECOND_KEY), requestTimeoutMs: 20_000 };
   const carriers = (service: TestService) =>
@@ -72,8 +79,8 @@ describe("two waivers with different policies", () => {
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(WAIVER),
     ]);
-    service.node.chain.decide(WAIVER, targets(APPROVE));
-    service.node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+    service.node.chain.setPolicy(WAIVER, targets(APPROVE));
+    service.node.chain.setPolicy(SECOND_WAIVER, targets(TRANSFER));
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(SECOND_WAIVER),
     ]);
@@ -101,7 +108,7 @@ describe("two waivers with different policies", () => {
     const service = await services.start(KEYS, {
       prepare(node) {
         withRegistry(targets(TRANSFER))(node);
-        node.chain.decide(SECOND_WAIVER, targets(TRANSFER));
+        node.chain.setPolicy(SECOND_WAIVER, targets(TRANSFER));
       },
     });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
@@ -110,7 +117,7 @@ describe("two waivers with different policies", () => {
       "select waiver from submissions where state = 'queued'",
     );
     const first = bytesToHex(queued?.waiver ?? new Uint8Array());
-    service.node.chain.decide(first, undefined);
+    service.node.chain.setPolicy(first, undefined);
     await service.until("select from submissions where state = 'queued' and waiver <> $1", [
       hexToBytes(first),
     ]);
@@ -125,7 +132,7 @@ describe("two waivers with different policies", () => {
     const waiting = service.submit([innerOf(1, 1)]);
     await service.until("select from submissions where state = 'queued'");
     service.node.chain.refused.set(hashOf(innerOf(1, 1)), "SELECTOR_NOT_ALLOWED");
-    await decide(service, targets(hexToBytes("0x01020304")));
+    await changePolicy(service, targets(hexToBytes("0x01020304")));
     service.node.chain.setNonce(userAddress(1), 1n);
     expect((await waiting).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
   });

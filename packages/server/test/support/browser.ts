@@ -10,10 +10,10 @@ import { type Browser, chromium as playwright } from "playwright-core";
 
 const run = promisify(execFile);
 
-/** The package holds a Chromium for this platform only. */
+/** True on the platform for which the package has a Chromium. */
 export const hasBrowser = process.platform === "linux" && process.arch === "x64";
 
-/** A real browser, called as its package has it, but without these arguments. Close it afterwards. */
+/** Launches Chromium with the arguments of its package, except `without`. The caller closes it. */
 export async function launchBrowser(without: readonly string[] = []): Promise<Browser> {
   const args = chromium.args.filter((one) => !without.includes(one));
   return await playwright.launch({ executablePath: await unpacked(), args });
@@ -22,8 +22,9 @@ export async function launchBrowser(without: readonly string[] = []): Promise<Br
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
 /**
- * The browser, unpacked once for all runs. The package takes for whole what is there, also while another process is
- * unpacking it: so everybody unpacks in a folder of their own, and the first puts it in its place.
+ * Unpacks the browser once for all runs, and returns the path of its binary. The package cannot tell a complete binary
+ * from one that another process is still unpacking, so each process unpacks into a folder of its own, and the first
+ * moves its folder into place.
  */
 async function unpacked(): Promise<string> {
   const { version } = JSON.parse(

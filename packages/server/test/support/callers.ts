@@ -3,12 +3,12 @@ import { type Caller, limitsOfService } from "../../src/model/caller.js";
 import { resolveOptions } from "../../src/model/resolveOptions.js";
 import { optionsFor } from "./testService.js";
 
-/** What the keys of a test's service may do: nothing is in their way. */
+/** The limits of the keys of a test's service, which no test reaches by accident. */
 export const LIMITS = limitsOfService(
   resolveOptions(optionsFor("postgres://localhost/store", "http://localhost")),
 );
 
-/** A caller of a test's own, without scope and caps unless told otherwise. */
+/** A caller with these limits, without scope and caps unless `changes` has them. */
 export function callerOf(keyId: string, changes: Partial<Caller> = {}): Caller {
   return { keyId, limits: LIMITS, allowedTargets: undefined, caps: undefined, ...changes };
 }

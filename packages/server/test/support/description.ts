@@ -31,14 +31,14 @@ interface AsyncApi {
   };
 }
 
-/** Holds what a running service answers to what the two documents say. */
+/** Compares the answers of a running service with the OpenAPI and AsyncAPI documents. */
 export class Description {
   readonly #openApi: OpenApi;
   readonly #asyncApi: AsyncApi;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
-  /** By the documents as they are served, or as they are made. */
+  /** Uses the given documents, or else makes them. */
   constructor(
     openApi: object = openApiOf({ version: "0.0.0" }),
     asyncApi: object = asyncApiOf({ version: "0.0.0" }),
@@ -50,7 +50,7 @@ export class Description {
     this.#ajv.addSchema(closed(asyncApi) as object, "asyncapi");
   }
 
-  /** The statuses that the route may answer, and no others. */
+  /** The statuses that the route may answer. */
   statusesOf(name: RouteName): number[] {
     return Object.keys(this.#responsesOf(name)).map(Number);
   }
@@ -59,7 +59,7 @@ export class Description {
     return this.#asyncApi.channels.submit["x-close-codes"].map(({ code }) => code);
   }
 
-  /** What is not as described in an answer of the route; nothing, if all is well. */
+  /** The differences between an answer of the route and its description. Empty if there are none. */
   problemsOf(name: RouteName, reply: Reply): string[] {
     const response = this.#responsesOf(name)[reply.status];
     if (response === undefined) return [`status ${reply.status} is not described`];
@@ -72,7 +72,7 @@ export class Description {
     return [...headers, ...this.#bodyProblems(response, reply)];
   }
 
-  /** The same for any request; what is behind no route is looked at as a refusal. */
+  /** {@link problemsOf} for any request. An answer on an unknown path must be a described refusal. */
   problemsOfCall(method: string, url: string, reply: Reply): string[] {
     if (method === "HEAD" || reply.headers["content-encoding"] !== undefined || reply.status === 204)
       return [];
@@ -85,7 +85,7 @@ export class Description {
     return name === undefined ? this.problemsOfRefusal(reply) : this.problemsOf(name, reply);
   }
 
-  /** The same for an answer where no route is. */
+  /** {@link problemsOf} for an answer on an unknown path. */
   problemsOfRefusal(reply: Reply): string[] {
     const reasons = [...NO_ROUTE_REFUSALS, ...COMMON_REFUSALS].filter(
       (reason) => statusOf(reason) === reply.status,
@@ -94,7 +94,7 @@ export class Description {
     return this.#bodyProblems({ content: { "application/json": { schema } }, "x-reasons": reasons }, reply);
   }
 
-  /** The frame's name in the document, or what is wrong with it. */
+  /** The name of the frame in AsyncAPI, or a text that says what is wrong with it. */
   nameOfFrame(frame: unknown): string {
     const { messages } = this.#asyncApi.components;
     const names = Object.keys(messages).filter((name) =>
@@ -145,13 +145,13 @@ function patternOf(path: string): RegExp {
 
 let made: Description | undefined;
 
-/** The one that a test file shares; made when it is needed first. */
+/** The description that all tests of a file share. It is made at its first use. */
 export function theDescription(): Description {
   made ??= new Description();
   return made;
 }
 
-/** The document with no room for members that it does not name: what the service adds must be described. */
+/** Forbids members that the document does not name, so that everything the service adds must be described. */
 function closed(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(closed);

@@ -301,8 +301,8 @@ export class LaneModel {
   }
 
   #evict(which: number | "all"): void {
-    if (which === "all") this.chain.forgetAll();
-    else this.chain.forget(which);
+    if (which === "all") this.chain.clearPool();
+    else this.chain.evict(which);
   }
 
   async #wait(ms: number): Promise<void> {

@@ -11,10 +11,10 @@ import {
 } from "@gas-waiver/protocol";
 import type { ModelRegistry } from "./modelRegistry.js";
 
-/** `strict`: a nonce must be the next. `queued`: one further ahead waits in the pool. */
+/** `strict`: the pool takes only the next nonce. `queued`: a higher nonce waits in the pool. */
 export type PoolKind = "strict" | "queued";
 
-/** The node refuses a transaction. `data.reason` is there if the node is one that names its rules. */
+/** The node refuses a transaction. `data.reason` names the rule, if the node names rules. */
 export class RefusedByNode extends Error {
   readonly data: { readonly reason: string } | undefined;
 
@@ -41,30 +41,31 @@ interface Receipt {
 }
 
 export const CHAIN_ID = 2201;
-/** How many more blocks pass a wrapper over before it is dropped. */
-const HELD_BLOCKS = 2;
+/** The number of further blocks that may leave a wrapper out before the pool drops it. */
+const MAX_SKIPPED_BLOCKS = 2;
 
-/** What a chain of the waiver rules does, as far as a submission service can see it: nonces, blocks, receipts. */
+/** A model of a chain with the waiver rules, as far as a submission service sees it: nonces, blocks, receipts. */
 export class ModelChain {
   readonly pool: PoolKind;
   /** Waivers that were revoked, by address. */
   readonly revoked = new Set<Hex>();
-  /** InnerTxs that the node refuses, by hash, and for what reason; and those that revert. */
+  /** The reasons for which the node refuses InnerTxs, keyed by their hash. */
   readonly refused = new Map<Hex, string>();
+  /** The hashes of the InnerTxs that revert. */
   readonly reverting = new Set<Hex>();
-  /** The InnerTxs that ran, in order: each hash should be here at most once. */
+  /** The hashes of the executed InnerTxs, in order. No hash may be here twice. */
   readonly executed: Hex[] = [];
   genesisHash: Hex = fakeHash("genesis");
-  /** In wei, of those that have any. */
+  /** Balances in wei, keyed by address; 0 without an entry. */
   readonly balances = new Map<Hex, bigint>();
-  /** Unless it is there, nothing on this chain can be called. */
+  /** The registry contract; without it, no contract of the chain can be called. */
   registry: ModelRegistry | undefined;
-  /** The blocks above the genesis, and what ran in each. */
+  /** The blocks above the genesis, each with its executed wrappers. */
   #blocks: { readonly hash: Hex; readonly ran: Wrapper[] }[] = [];
   #forks = 0;
   readonly #nonces = new Map<Hex, bigint>();
   readonly #receipts = new Map<Hex, Receipt>();
-  /** The block that first passed a wrapper over because its sender's nonce was missing. */
+  /** The block that first left a wrapper out because its sender's nonce was missing, keyed by the wrapper's hash. */
   readonly #heldSince = new Map<Hex, number>();
   readonly #waiting = new Map<Hex, Wrapper>();
 
@@ -80,28 +81,31 @@ export class ModelChain {
     return this.#nonces.get(address) ?? 0n;
   }
 
-  /** As if the account had sent something else. */
+  /** Sets the next nonce of an account, as if it had sent other transactions. */
   setNonce(address: Hex, nonce: bigint): void {
     this.#nonces.set(address, nonce);
   }
 
-  /** The wrappers that wait for a block. */
+  /** The wrappers in the pool. */
   get waiting(): readonly Wrapper[] {
     return [...this.#waiting.values()];
   }
 
-  /** The pool is empty, as after a node's restart. */
-  forgetAll(): void {
+  /** Empties the pool, as a node's restart does. */
+  clearPool(): void {
     this.#waiting.clear();
   }
 
-  /** The pool loses one of the waiting wrappers, if it has that many. */
-  forget(place: number): void {
+  /** Evicts the wrapper at this index from the pool, if there is one. */
+  evict(place: number): void {
     const lost = this.waiting[place];
     if (lost) this.#waiting.delete(lost.hash);
   }
 
-  /** Takes a signed wrapper into the pool, or says why not. Its checks are those of D7 that need the chain. */
+  /**
+   * Takes a signed wrapper into the pool. It makes the checks of D7 that need the chain.
+   * @throws {@link RefusedByNode}
+   */
   take(raw: Uint8Array, forgetAtOnce = false): Uint8Array {
     const wrapper = decodeTransaction(raw);
     const inner = decodeInnerTx(wrapper.data);
@@ -119,7 +123,7 @@ export class ModelChain {
     return hashTransaction(wrapper);
   }
 
-  /** Makes a block; a wrapper that cannot run any more is dropped, one that cannot run yet waits a while (D8). */
+  /** Mines a block. It drops wrappers that can never run, and keeps those that cannot run yet for some blocks (D8). */
   mine(): void {
     this.#blocks.push({ hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`), ran: [] });
     this.#runAll();
@@ -127,19 +131,19 @@ export class ModelChain {
       if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
       const since = this.#heldSince.get(wrapper.hash) ?? this.height;
       this.#heldSince.set(wrapper.hash, since);
-      if (this.height - since < HELD_BLOCKS) continue;
+      if (this.height - since < MAX_SKIPPED_BLOCKS) continue;
       this.#waiting.delete(wrapper.hash);
       this.#heldSince.delete(wrapper.hash);
     }
   }
 
-  /** Another policy for a waiver, or none, by a block of its own. */
-  decide(waiver: Hex, targets: readonly AllowedTarget[] | undefined): void {
+  /** Mines a block that changes the policy of a waiver; undefined revokes the waiver. */
+  setPolicy(waiver: Hex, targets: readonly AllowedTarget[] | undefined): void {
     this.mine();
     this.registry?.change(this.height, waiver, targets);
   }
 
-  /** Takes the newest blocks away and forgets what was in them; the next ones are others. */
+  /** Removes the newest blocks with their transactions. The next blocks have other hashes. */
   reorg(depth: number): void {
     this.#forks++;
     for (const { ran } of this.#blocks.splice(-depth).reverse()) {
@@ -151,7 +155,7 @@ export class ModelChain {
         this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
       }
     }
-    this.registry?.forget(this.height);
+    this.registry?.removeAbove(this.height);
   }
 
   #runAll(): void {
@@ -226,7 +230,7 @@ export class ModelChain {
       throw new RefusedByNode("inner nonce too high", "NONCE_GAP");
   }
 
-  /** An account's next nonce if everything in the pool had run: a strict pool holds no gaps. */
+  /** The next nonce of an account after everything in the pool. A strict pool holds no gaps. */
   #pending(address: Hex, isOurs: (wrapper: Wrapper) => boolean): bigint {
     return this.nonceOf(address) + BigInt([...this.#waiting.values()].filter(isOurs).length);
   }

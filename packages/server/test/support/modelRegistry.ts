@@ -14,28 +14,28 @@ interface Change {
   readonly height: number;
   readonly version: number;
   readonly waiver: Hex;
-  /** Undefined: revoked. */
+  /** Undefined if the waiver is revoked. */
   readonly targets: readonly AllowedTarget[] | undefined;
 }
 
-/** What a service sees of a WaiverRegistry: versions, targets and events, by the block in which they changed. */
+/** A model of a WaiverRegistry: the versions, targets and events of waivers, by the block in which they changed. */
 export class ModelRegistry {
-  /** Refuses to give logs, as some nodes do. */
+  /** Refuses `eth_getLogs`, as some nodes do. */
   withoutLogs = false;
   #changes: Change[] = [];
   #versions = 0;
 
-  /** The policy that binds from this block on. */
+  /** Sets the policy of a waiver from this block on; undefined revokes the waiver. */
   change(height: number, waiver: Hex, targets: readonly AllowedTarget[] | undefined): void {
     this.#changes.push({ height, version: ++this.#versions, waiver, targets });
   }
 
-  /** Blocks above this one are gone, and what changed in them. */
-  forget(height: number): void {
+  /** Removes the changes in blocks above this one, as a reorg does. */
+  removeAbove(height: number): void {
     this.#changes = this.#changes.filter((change) => change.height <= height);
   }
 
-  /** The answer to a call of the registry. */
+  /** Answers a call of the registry. */
   call(data: Hex): Hex {
     const waiver: Hex = `0x${data.slice(-40)}`;
     const { version, targets } = this.#changes.findLast((change) => change.waiver === waiver) ?? NONE;
@@ -59,7 +59,7 @@ export class ModelRegistry {
 
 const NONE = { version: 0, targets: undefined };
 
-/** A function's result is encoded as the arguments of a call are. */
+/** Encodes a result, which has the same encoding as the arguments of a call. */
 function answer(value: bigint | readonly AllowedTarget[]): Hex {
   return bytesToHex(encodeCall("result()", value).subarray(4));
 }

@@ -4,19 +4,19 @@ import type { ScriptedNode } from "./scriptedNode.js";
 import { GOOD_HEADERS, type TestService } from "./testService.js";
 import { APPROVE, innerOf, TOKEN, TRANSFER, WAIVER } from "./user.js";
 
-// Services that follow a registry, and what it permits.
+// Helpers for services that follow a registry.
 
 export const targets = (...selectors: Uint8Array[]): AllowedTarget[] => [{ address: TOKEN, selectors }];
 export const transferOf = (user: number) => innerOf(user);
 export const approvalOf = (user: number) => innerOf(user, 0, { data: APPROVE });
 export const REGISTRY = { policySource: "registry" } as const;
 
-/** A node whose registry permits the waiver transfers alone, unless told otherwise. */
+/** Gives a node a registry. By default it permits the waiver only transfers; `"none"` revokes the waiver. */
 export const withRegistry =
   (permitted: readonly AllowedTarget[] | "none" = targets(TRANSFER)) =>
   (node: ScriptedNode) => {
     node.chain.registry = new ModelRegistry();
-    node.chain.decide(WAIVER, permitted === "none" ? undefined : permitted);
+    node.chain.setPolicy(WAIVER, permitted === "none" ? undefined : permitted);
   };
 
 export async function policyOf(service: TestService) {
@@ -24,7 +24,7 @@ export async function policyOf(service: TestService) {
   return parseKeyPolicy(JSON.parse(text));
 }
 
-/** Resolves when the policy that the service tells is this one: it looks with each of its looks at the chain. */
+/** Resolves when `GET /v1/policy` answers these selectors. It asks again after each time that the service polls the chain. */
 export async function untilPolicy(
   service: TestService,
   selectors: readonly Uint8Array[] | undefined,
@@ -38,11 +38,11 @@ export async function untilPolicy(
   }
 }
 
-/** Decides, and resolves when the service has heard of it. */
-export async function decide(
+/** Changes the policy of the waiver on the chain, and resolves when the service applies it. */
+export async function changePolicy(
   service: TestService,
   permitted: readonly AllowedTarget[] | undefined,
 ): Promise<void> {
-  service.node.chain.decide(WAIVER, permitted);
+  service.node.chain.setPolicy(WAIVER, permitted);
   await untilPolicy(service, permitted?.[0]?.selectors);
 }

@@ -1,15 +1,15 @@
 import { connect, type Socket } from "node:net";
 import type { Reply, TestService } from "./testService.js";
 
-/** The answer to bytes on a connection of their own. */
-export async function answerTo(service: TestService, bytes: string): Promise<Reply> {
+/** Sends bytes on a connection of their own, and returns the reply. */
+export async function replyToBytes(service: TestService, bytes: string): Promise<Reply> {
   const { port, hostname } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   socket.write(bytes);
   return await replyFrom(socket);
 }
 
-/** The next answer on the connection, which is over then. */
+/** Reads the next reply on a connection, and closes it. */
 export async function replyFrom(socket: Socket): Promise<Reply> {
   let answer = "";
   for await (const chunk of socket.setEncoding("utf8")) {

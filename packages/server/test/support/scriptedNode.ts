@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { MAX_BATCH_CALLS } from "../../src/chain/rpc.js";
-import { HeadFeed } from "./headFeed.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
+import { NewHeadsServer } from "./newHeadsServer.js";
 
-/** One call as it arrived: a batch of one or more. */
+/** One HTTP request as it arrived: a batch of one or more calls. */
 export interface Arrival {
   readonly methods: readonly string[];
-  /** The signed bytes of each eth_sendRawTransaction in it. */
+  /** The signed transaction of each `eth_sendRawTransaction` in it. */
   readonly raws: readonly Hex[];
 }
 
@@ -19,24 +19,24 @@ export interface NodeError {
   readonly data?: unknown;
 }
 
-/** What the node does with one HTTP request instead of answering well. */
+/** What the node does with one HTTP request instead of answering it well. */
 export type Misbehaviour =
-  /** This answer, and the calls are not looked at. */
+  /** Answers this, and carries out no call. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string }
-  /** The connection breaks, before or after the calls have been carried out. */
+  /** Breaks the connection, before or after it has carried out the calls. */
   | { readonly kind: "reset"; readonly carriedOut: boolean }
-  /** Nobody answers. */
+  /** Gives no answer. */
   | { readonly kind: "silence"; readonly carriedOut: boolean }
-  /** It says that it took what it was sent, and forgets it. */
+  /** Says that it took the sent transactions, and forgets them. */
   | { readonly kind: "forget" }
-  /** It takes all and answers only the first calls of the batch. */
+  /** Carries out all calls, and answers only the first ones of the batch. */
   | { readonly kind: "partial"; readonly answered: number }
-  /** These sends get an error, the others what they deserve. */
+  /** Answers an error to the sends for which `of` returns one. */
   | { readonly kind: "error"; readonly of: (raw: Hex) => NodeError | undefined }
-  /** As usual, but not before this. */
+  /** Answers as usual, once the promise has resolved. */
   | { readonly kind: "later"; readonly after: Promise<unknown> };
 
-/** As Erigon answers a batch with more calls than it lets through. */
+/** The answer of Erigon to a batch with too many calls. */
 const TOO_LARGE = {
   kind: "answer",
   status: 200,
@@ -51,18 +51,18 @@ interface JsonRpcCall {
   readonly params: readonly unknown[];
 }
 
-/** A chain node over real HTTP, whose chain is a model in memory and which does as a test tells it. */
+/** A chain node over real HTTP. Its chain is a model in memory, and a test scripts its answers. */
 export class ScriptedNode {
   readonly chain: ModelChain;
-  /** Every send that arrived, in order, also those that were not carried out. */
+  /** Every transaction that was sent to it, in order, also those that it did not carry out. */
   readonly sent: Hex[] = [];
-  /** Decides about each request; undefined is a good node. */
+  /** Chooses the misbehaviour for each request; undefined answers well. */
   script: Script | undefined;
-  /** Makes a block after each request that brought something. */
+  /** Mines a block after each request that sent a transaction. */
   automine: boolean;
   readonly #events = new EventEmitter().setMaxListeners(0);
   #server: Server | undefined;
-  #heads: HeadFeed | undefined;
+  #heads: NewHeadsServer | undefined;
   #port = 0;
 
   private constructor(chain: ModelChain, automine: boolean) {
@@ -70,7 +70,7 @@ export class ScriptedNode {
     this.automine = automine;
   }
 
-  /** A node; with `chain`, another one of the same chain and pool. */
+  /** Starts a node. With `chain`, it is another node of the same chain and pool. */
   static async start({
     pool = "strict" as PoolKind,
     automine = true,
@@ -89,36 +89,36 @@ export class ScriptedNode {
     return `ws://127.0.0.1:${this.#port}`;
   }
 
-  /** Who follows its new blocks over WebSocket. */
-  get heads(): HeadFeed {
+  /** Its `newHeads` subscriptions over WebSocket. */
+  get heads(): NewHeadsServer {
     if (this.#heads === undefined) throw new Error("the node is not open");
     return this.#heads;
   }
 
-  /** Listens, on the port of before if there was one. */
+  /** Listens, after `close` on the same port as before. */
   async open(): Promise<void> {
     const server = createServer((request, response) => {
       this.#receive(request, response).catch(() => response.destroy());
     });
-    this.#heads = new HeadFeed(server, () => this.#events.emit("news"));
+    this.#heads = new NewHeadsServer(server, () => this.#events.emit("news"));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
   }
 
-  /** Is not there any more: connections are refused. */
+  /** Stops listening, and closes all connections. */
   async close(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined) return;
     const closed = once(server, "close");
     server.close();
-    this.#heads?.cut();
+    this.#heads?.disconnectAll();
     server.closeAllConnections();
     await closed;
   }
 
-  /** The script applies to the next request that sends something, and no other. */
+  /** Misbehaves for the next request that sends a transaction, and for no other. */
   once(misbehaviour: Misbehaviour): void {
     this.script = ({ raws }) => {
       if (raws.length === 0) return undefined;
@@ -127,24 +127,24 @@ export class ScriptedNode {
     };
   }
 
-  /** A script that applies to what sends something only. */
+  /** Misbehaves for every request that sends a transaction. */
   onSends(misbehaviour: Misbehaviour): void {
     this.script = ({ raws }) => (raws.length > 0 ? misbehaviour : undefined);
   }
 
-  /** Makes a block of what the pool holds. */
+  /** Mines a block of the transactions in the pool, and announces it. */
   mine(): void {
     this.chain.mine();
-    this.#heads?.tell(this.chain.height);
+    this.#heads?.announce(this.chain.height);
     this.#events.emit("news");
   }
 
-  /** Resolves when this holds: looked at now, with every call that arrives and with every block. */
+  /** Resolves when the condition holds. It is checked at once, with every request and with every block. */
   async until(holds: (node: this) => boolean): Promise<void> {
     while (!holds(this)) await once(this.#events, "news");
   }
 
-  /** Resolves with the next call that arrives and has this method. */
+  /** Resolves when the next call of this method arrives. */
   async nextCall(method: string): Promise<void> {
     for (;;) {
       const [arrival] = (await once(this.#events, "arrival")) as [Arrival];

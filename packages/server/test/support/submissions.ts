@@ -17,21 +17,21 @@ import { saveSigned } from "../../src/store/transitions/saveSigned.js";
 import { CHAIN_ID } from "./modelChain.js";
 import { type Changes, innerOf, WAIVER } from "./user.js";
 
-// Submissions put straight into a store, in the state that a test needs.
+// Puts submissions directly into a store, in the state that a test needs.
 
 export const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
 
-/** A chain in the store and a lane on it that is ours for a long time. */
+/** Adopts a chain, registers a lane on it, and takes its lease for an hour. */
 export async function laneIn(store: Store): Promise<HeldLane> {
   const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
   const waiver = hexToBytes(WAIVER);
   await registerLane(store, { chain, waiver });
   const lease = await takeLease(store, { chain, waiver, owner: randomUUID() }, 3_600_000);
-  if (lease === undefined) throw new Error("the lane is somebody else's");
+  if (lease === undefined) throw new Error("another owner holds the lane");
   return lease.lane;
 }
 
-/** A user's transfer that asks to be taken. */
+/** The applicant of a user's transfer. */
 export function applicantOf(user: number, nonce = 0, changes: Changes = {}): Applicant {
   const tx = decodeInnerTx(hexToBytes(innerOf(user, nonce, changes)));
   return {
@@ -52,7 +52,7 @@ type Step = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => 
 
 const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await moved).map(({ id }) => id);
 
-/** Every step that a lane can take, by the state that it leads to. */
+/** Every transition that a lane can make, keyed by the state that it leads to. */
 export const STEPS: Readonly<Record<SubmissionState, Step>> = {
   queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], 0)),
   signed: (store, lane, id, waiverNonce = 0n) =>
@@ -61,7 +61,7 @@ export const STEPS: Readonly<Record<SubmissionState, Step>> = {
         { id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) },
       ]).then(({ signed }) => signed),
     ),
-  // From `signed` by the node's answer, from `included` by a reorg.
+  // The node's answer leads here from `signed`, a reorg from `included`.
   broadcast: async (store, lane, id) => [
     ...(await idsOf(saveBroadcast(store, lane, [{ id, wrapperHash: bytes(32, 2) }]))),
     ...(await idsOf(saveReorged(store, lane, [id]))),
@@ -79,8 +79,8 @@ export const STEPS: Readonly<Record<SubmissionState, Step>> = {
     idsOf(saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no" }])),
 };
 
-/** How a submission gets from `queued` to a state. */
-const WAY: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
+/** The states on the path from `queued` to each state. */
+const PATH: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
   queued: [],
   signed: ["signed"],
   broadcast: ["signed", "broadcast"],
@@ -88,7 +88,7 @@ const WAY: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
   failed: ["failed"],
 };
 
-/** Accepts it and brings it into a state; returns its id. */
+/** Accepts an applicant, and brings its submission into a state. @returns its id. */
 export async function submissionIn(
   state: SubmissionState,
   store: Store,
@@ -97,6 +97,6 @@ export async function submissionIn(
   waiverNonce = 0n,
 ): Promise<string> {
   await accept(store, { chain: lane.chain, origin: lane.owner }, [applicant]);
-  for (const step of WAY[state]) await STEPS[step](store, lane, applicant.id, waiverNonce);
+  for (const step of PATH[state]) await STEPS[step](store, lane, applicant.id, waiverNonce);
   return applicant.id;
 }

@@ -15,8 +15,8 @@ export const API_KEY = "gw_test_first_secret-of-the-first";
 export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
 
 /**
- * A service that hides nothing behind a limit, and asks often. A machine that is busy for some seconds does not look
- * like a node that is silent, or that forgets: a test of that sets `rpcTimeoutMs`, or `resendAfterMs`.
+ * Options of a service with high limits and short intervals. `rpcTimeoutMs` and `resendAfterMs` are long, so that a busy
+ * machine does not look like a silent node; a test of silence sets them.
  */
 export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial<ServerOptions> = {}) {
   return {
@@ -50,7 +50,7 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A submission as the store has it, with the columns that tests look at. */
+/** The columns of a submission that tests read. */
 export interface Row {
   readonly id: string;
   readonly state: string;
@@ -59,7 +59,7 @@ export interface Row {
   readonly error_reason: string | null;
 }
 
-/** The service on a port, as a client meets it. */
+/** A running service on a port, and its client. */
 export class TestService {
   readonly node: ScriptedNode;
   readonly databaseUrl: string;
@@ -89,18 +89,18 @@ export class TestService {
     return new TestService(server, url, place);
   }
 
-  /** Another service on the same store and node: instead of this one, or beside it. */
+  /** Starts another service on the same store and node, instead of this one or beside it. */
   again(changes: Partial<ServerOptions> = {}): Promise<TestService> {
     const { node, databaseUrl } = this;
     return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
   }
 
-  /** Another service on the same node, with a store of its own. */
+  /** Starts another service on the same node, with a store of its own. */
   elsewhere(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
     return TestService.start({ node: this.node, databaseUrl, changes: { ...this.#changes, ...changes } });
   }
 
-  /** Any request; the answer as it comes. */
+  /** Sends any request. Resolves with the response when its head has arrived. */
   open(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${this.url}${path}`, { method, headers, agent: new Agent() }, resolve);
@@ -108,7 +108,10 @@ export class TestService {
     });
   }
 
-  /** Any request, and its answer, which must be one that the service's description knows. */
+  /**
+   * Sends any request, and reads the whole reply.
+   * @throws if the reply is not as OpenAPI describes it.
+   */
   async call(
     method: string,
     path: string,
@@ -124,12 +127,16 @@ export class TestService {
     return reply;
   }
 
-  /** POST /v1/submit with a good key and content type, unless told otherwise. */
+  /** Sends `POST /v1/submit` with a valid key and content type, unless the options have others. */
   post(body: string, { query = "", headers = {} }: PostOptions = {}): Promise<Reply> {
     return this.call("POST", `/v1/submit${query}`, body, { ...GOOD_HEADERS, ...headers });
   }
 
-  /** The lines in the order of the request. */
+  /**
+   * Submits transactions.
+   * @returns the lines in the order of the request.
+   * @throws if the request is refused as a whole.
+   */
   async submit(transactions: readonly string[], options?: PostOptions): Promise<ResultLine[]> {
     const reply = await this.post(JSON.stringify({ transactions }), options);
     if (reply.status !== 200) throw new Error(`refused: ${reply.status} ${reply.text}`);
@@ -140,7 +147,7 @@ export class TestService {
       .sort((a, b) => a.index - b.index);
   }
 
-  /** The lines as they come; leaving the loop goes away. */
+  /** Submits transactions, and yields the lines as they come. Leaving the loop closes the connection. */
   async *stream(transactions: readonly string[], query = ""): AsyncGenerator<ResultLine> {
     const body = JSON.stringify({ transactions });
     const response = await this.open("POST", `/v1/submit${query}`, body, GOOD_HEADERS);
@@ -152,14 +159,14 @@ export class TestService {
     }
   }
 
-  /** All submissions, oldest first. */
+  /** All submissions, the oldest first. */
   rows(): Promise<Row[]> {
     return this.query<Row>(
       "select id, state, waiver, waiver_nonce, error_reason from submissions order by id",
     );
   }
 
-  /** Asks the store, or writes into it behind the service's back. */
+  /** Runs SQL on the service's database, on a connection of its own. */
   async query<T = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
     const client = createConnection({ connectionString: this.databaseUrl });
     await client.connect();
@@ -168,7 +175,7 @@ export class TestService {
     return rows;
   }
 
-  /** Resolves when the query has rows: it is asked after every write of a service. */
+  /** Resolves with the rows of the query as soon as it has any. It runs after every write of a service. */
   until<T = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
     return storeUntil<T>(this.databaseUrl, sql, parameters);
   }
@@ -179,11 +186,11 @@ export const GOOD_HEADERS = { authorization: `Bearer ${API_KEY}`, "content-type"
 interface NodeOptions {
   readonly pool?: PoolKind;
   readonly automine?: boolean;
-  /** Before the service starts. */
+  /** Runs before the service starts. */
   readonly prepare?: (node: ScriptedNode) => void;
 }
 
-/** One PostgreSQL for the file; services and nodes that end with their test. */
+/** Runs one PostgreSQL for the file. Services and nodes end with their test. */
 export function testServices() {
   let postgres: TestPostgres | undefined;
   const owned: { close(): Promise<void> }[] = [];
@@ -204,12 +211,12 @@ export function testServices() {
     get postgres() {
       return database();
     },
-    /** Closes it after the test. */
+    /** Closes the service after the test. */
     own<T extends TestService>(service: T): T {
       owned.push(service.server);
       return service;
     },
-    /** The same service for all tests of the block: for those that change nothing. */
+    /** One service for all tests of the block, for tests that change nothing. */
     shared(changes: Partial<ServerOptions> = {}): () => TestService {
       let node: ScriptedNode | undefined;
       let service: TestService | undefined;
@@ -226,7 +233,7 @@ export function testServices() {
         return service;
       };
     },
-    /** A node and a service on it, with a database of their own. */
+    /** Starts a node and a service on it, with a database of their own. */
     async start(
       changes: Partial<ServerOptions> = {},
       { prepare, ...nodeOptions }: NodeOptions = {},
@@ -242,13 +249,13 @@ export function testServices() {
   };
 }
 
-/** A line's outcome in one word: the reason, or `success`. */
+/** A line's outcome: `success`, or its code and reason as `CODE/REASON`. */
 export function outcomeOf(line: ResultLine | undefined): string {
   if (line === undefined) return "no line";
   return line.success ? "success" : `${line.error.code}/${line.error.reason}`;
 }
 
-/** The hash that a line gives, or what it says instead. */
+/** The transaction hash of a successful line, or the outcome of another. */
 export function txHashOf(line: ResultLine | undefined): Hex | string {
   return line?.success ? line.txHash : outcomeOf(line);
 }

@@ -5,10 +5,10 @@ import { API_KEY, type TestService } from "./testService.js";
 
 export type Frame = Readonly<Record<string, unknown>>;
 
-/** A client of the WebSocket that does exactly what it is told, frame by frame. */
+/** A WebSocket client whose frames a test sends and reads one by one. */
 export class TestSocket {
   readonly socket: WebSocket;
-  /** Resolves with the code that the other side closed with. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   readonly #frames: Frame[] = [];
   readonly #events = new EventEmitter();
@@ -41,7 +41,10 @@ export class TestSocket {
     this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
-  /** The next frame that nobody has taken yet. */
+  /**
+   * The next frame that the test has not read yet.
+   * @throws if the connection closes before a frame, or if the frame is not as AsyncAPI describes it.
+   */
   async next(): Promise<Frame> {
     for (;;) {
       const frame = this.#frames.shift();
@@ -51,8 +54,8 @@ export class TestSocket {
     }
   }
 
-  /** The next frames, up to the one that ends a request, by the name of their request. */
-  async answers(): Promise<Frame[]> {
+  /** The next frames, up to the one that ends a request. */
+  async framesOfRequest(): Promise<Frame[]> {
     const frames: Frame[] = [];
     for (;;) {
       const frame = await this.next();

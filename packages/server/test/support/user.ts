@@ -11,7 +11,7 @@ import {
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { CHAIN_ID } from "./modelChain.js";
 
-// Who signs what in the tests of the service.
+// The keys and transactions of the tests.
 
 export const WAIVER_KEY = new Uint8Array(32).fill(0x77);
 export const WAIVER = bytesToHex(privateKeyToAddress(WAIVER_KEY));

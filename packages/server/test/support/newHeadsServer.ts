@@ -2,16 +2,16 @@ import type { Server } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 
 /** The node's side of `eth_subscribe` to `newHeads`, over real WebSockets. */
-export class HeadFeed {
-  /** Refuses the subscription, as a node that knows only HTTP's methods would. */
+export class NewHeadsServer {
+  /** Refuses subscriptions, as a node without `eth_subscribe` does. */
   refuses = false;
-  /** How often it did. */
+  /** The number of refused subscriptions. */
   refusals = 0;
   readonly #subscribers = new Set<WebSocket>();
   readonly #sockets: WebSocketServer;
   readonly #changed: () => void;
 
-  /** `changed` is called when somebody subscribes or goes. */
+  /** @param changed is called when a client subscribes, is refused, or leaves. */
   constructor(server: Server, changed: () => void) {
     this.#changed = changed;
     this.#sockets = new WebSocketServer({ server });
@@ -28,19 +28,19 @@ export class HeadFeed {
     return this.#subscribers.size;
   }
 
-  /** Tells of a new block. */
-  tell(height: number): void {
+  /** Announces a new block. */
+  announce(height: number): void {
     const result = { number: `0x${height.toString(16)}` };
-    this.say(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { result } }));
+    this.send(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { result } }));
   }
 
-  /** Sends any text to whoever has subscribed. */
-  say(text: string): void {
+  /** Sends any text to all subscribers. */
+  send(text: string): void {
     for (const socket of this.#subscribers) socket.send(text);
   }
 
-  /** Breaks every connection. */
-  cut(): void {
+  /** Breaks all connections. */
+  disconnectAll(): void {
     for (const socket of this.#sockets.clients) socket.terminate();
   }
 
