@@ -2,6 +2,7 @@ import { ADMIN_ROUTES, privateKeyWaiver, type Server, type ServerOptions } from 
 import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
+import { splitWaivers } from "../serve/custodySettings.js";
 import { SERVE_RULES, SERVE_SETTINGS, type ServeValues } from "../serve/serveSettings.js";
 import { keyFile } from "../settings/parsers.js";
 import { openServer } from "../startup/openServer.js";
@@ -41,12 +42,13 @@ function rereadKeys(path: string, server: Server, print: (line: string) => void)
 }
 
 function serverOptions(values: ServeValues): ServerOptions {
-  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...others } = values;
-  const { waiverKeyFile, waiverKeys, apiKeysFile, apiKeys: keys, ...rest } = others;
+  const { waivers, others } = splitWaivers(values);
+  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...service } = others;
+  const { apiKeysFile, apiKeys: keys, ...rest } = service;
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = rest;
   return {
     ...withoutUndefined(limits),
-    waivers: (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver),
+    waivers,
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),
   };

@@ -1,13 +1,4 @@
-import {
-  allowedTargets,
-  fileOf,
-  keyFile,
-  policySource,
-  privateKeys,
-  url,
-  urls,
-  wholeNumber,
-} from "../settings/parsers.js";
+import { allowedTargets, fileOf, policySource, url, urls, wholeNumber } from "../settings/parsers.js";
 
 /** The chain that the service serves, and what it may send there. */
 export const CHAIN_SETTINGS = {
@@ -50,22 +41,5 @@ export const CHAIN_SETTINGS = {
     help: "Source of the policy: registry; config (--allowed-targets); or both, for what both permit.",
     defaultText: "config with --allowed-targets, otherwise registry",
     parse: policySource,
-  },
-  waiverKeyFile: {
-    flag: "waiver-key-file",
-    env: "GAS_WAIVER_KEY_FILE",
-    placeholder: "FILE",
-    help: "File of the waivers' private keys, as hex, one a line. SIGHUP makes the service read it again.",
-    parse: keyFile,
-  },
-} as const;
-
-/** The waivers' private keys, for those who do not keep them in a file. */
-export const WAIVER_KEYS_VARIABLE = {
-  waiverKeys: {
-    env: "GAS_WAIVER_KEYS",
-    help: "The waivers' private keys, as hex, separated by commas; instead of --waiver-key-file.",
-    secret: true,
-    parse: privateKeys,
   },
 } as const;

@@ -1,13 +1,15 @@
 import { DEFAULTS } from "@gas-waiver/server";
 import { adminTokens, apiKeys, fileOf, LOG_LEVELS, logLevel, text, url } from "../settings/parsers.js";
 import type { Alternatives, Values } from "../settings/setting.js";
-import { CHAIN_SETTINGS, WAIVER_KEYS_VARIABLE } from "./chainSettings.js";
+import { CHAIN_SETTINGS } from "./chainSettings.js";
+import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 
 /** All settings of `gas-waiver serve`, in the order of its help. */
 export const SERVE_SETTINGS = {
   ...CHAIN_SETTINGS,
+  ...CUSTODY_FLAGS,
   apiKeysFile: {
     flag: "api-keys-file",
     env: "GAS_WAIVER_API_KEYS_FILE",
@@ -34,7 +36,7 @@ export const SERVE_SETTINGS = {
     defaultValue: "info",
     parse: logLevel,
   },
-  ...WAIVER_KEYS_VARIABLE,
+  ...CUSTODY_VARIABLES,
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
     help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas; instead of --api-keys-file.",
@@ -58,7 +60,7 @@ export const SERVE_SETTINGS = {
 export type ServeValues = Values<typeof SERVE_SETTINGS>;
 
 const ALTERNATIVES: readonly Alternatives<keyof typeof SERVE_SETTINGS>[] = [
-  { keys: ["waiverKeyFile", "waiverKeys"], subject: "the list of the waivers' private keys", required: true },
+  CUSTODIES,
   { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
   { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
 ];
