@@ -30,10 +30,36 @@ export interface LaneGauges {
   readonly oldestMs: number;
 }
 
+/** Makes the metrics of this replica. `lanes` is called at each scrape. */
 export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal } =
+    createInstruments(registers);
+  addLaneGauges(registers, lanes);
+  return {
+    registry,
+    accepted: (count) => acceptedTotal.inc(count),
+    answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
+    refused: (reason) => refusedTotal.inc({ reason }),
+    sent: (kind) => sentTotal.inc({ meaning: kind }),
+    sockets: (open) => openSockets.set(open),
+    dropped: () => droppedTotal.inc(),
+    countConnections(count) {
+      new Gauge({
+        name: "gas_waiver_open_connections",
+        help: "Open connections of clients, WebSockets included.",
+        registers,
+        async collect() {
+          this.set(await count());
+        },
+      });
+    },
+  };
+}
+
+function createInstruments(registers: Registry[]) {
   const acceptedTotal = new Counter({
     name: "gas_waiver_accepted_total",
     help: "Accepted submissions.",
@@ -68,26 +94,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     help: "Connections closed at once because of max-connections.",
     registers,
   });
-  addLaneGauges(registers, lanes);
-  return {
-    registry,
-    accepted: (count) => acceptedTotal.inc(count),
-    answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
-    refused: (reason) => refusedTotal.inc({ reason }),
-    sent: (kind) => sentTotal.inc({ meaning: kind }),
-    sockets: (open) => openSockets.set(open),
-    dropped: () => droppedTotal.inc(),
-    countConnections(count) {
-      new Gauge({
-        name: "gas_waiver_open_connections",
-        help: "Open connections of clients, WebSockets included.",
-        registers,
-        async collect() {
-          this.set(await count());
-        },
-      });
-    },
-  };
+  return { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal };
 }
 
 const LANE_GAUGES = [
