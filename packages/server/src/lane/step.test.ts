@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { hexToBytes, privateKeyAccount } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
+import type { LaneState } from "../store/lanes/laneStatus.js";
+import type { Lease } from "../store/lanes/lease.js";
+import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
+
+function leaseIn(state: LaneState, epoch = 1n): Lease {
+  return { lane: { chain: 1, waiver: hexToBytes(WAIVER), owner: randomUUID(), epoch }, state };
+}
+
+/** A lane that records its effects. Nothing in it can assign nonces, so a step that would do so fails. */
+function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "open" | "closed" } = {}) {
+  const effects: string[] = [];
+  const record = (effect: string) => async () => void effects.push(effect);
+  const context = {
+    account: privateKeyAccount(WAIVER_KEY),
+    broadcastBuffer: { flush: record("flush") },
+    broadcaster: { resendSigned: record("resend") },
+    routing: { whyUnusable: () => reason },
+    breaker: {
+      state: breaker,
+      isOpenedByPolicy: false,
+      followPolicy: (why: string | undefined) => record(`policy: ${why}`)(),
+    },
+    expectedSenders: {
+      take() {
+        throw new Error("the step assigns");
+      },
+    },
+    wake() {},
+  } as unknown as StepContext;
+  return { effects, context };
+}
+
+describe("a step of the lane", () => {
+  it("has no effect in a stopped lane, and keeps its state", async () => {
+    const { effects, context } = recorded();
+    const state = initialState();
+    expect(await step(state, leaseIn("stopped"), context)).toEqual({ state, restMs: IDLE_MS });
+    expect(effects).toEqual([]);
+  });
+
+  it("resends what is signed first, and only once", async () => {
+    const { effects, context } = recorded();
+    const first = await step(initialState(), leaseIn("open"), context);
+    expect(first.state.mustResend).toBe(false);
+    await step(first.state, leaseIn("open"), context);
+    expect(effects).toEqual(["flush", "resend"]);
+  });
+
+  it("opens the breaker and rests while the policies permit the waiver nothing", async () => {
+    const { effects, context } = recorded({ reason: "it is not registered", breaker: "closed" });
+    const state = { ...initialState(), mustResend: false };
+    expect(await step(state, leaseIn("open"), context)).toEqual({ state, restMs: IDLE_MS });
+    expect(effects).toEqual(["policy: it is not registered"]);
+  });
+
+  it("assigns only while the breaker is not open", async () => {
+    const state = { ...initialState(), mustResend: false };
+    expect(await step(state, leaseIn("open"), recorded().context)).toEqual({ state, restMs: IDLE_MS });
+    const closed = recorded({ breaker: "closed" }).context;
+    await expect(step(state, leaseIn("open"), closed)).rejects.toThrow("the step assigns");
+  });
+});
+
+describe("the state of a lane", () => {
+  const resent = { ...withLease(initialState(), leaseIn("open")), mustResend: false };
+
+  it("demands a resend after a takeover, after a lost lease and after a failure, and not after a renewal", () => {
+    expect(withLease(resent, leaseIn("draining"))).toBe(resent);
+    expect(withLease(resent, leaseIn("open", 2n))).toMatchObject({ epoch: 2n, mustResend: true });
+    expect(withLease(resent, undefined)).toMatchObject({ epoch: undefined, mustResend: true });
+    expect(afterFailure(resent).mustResend).toBe(true);
+  });
+
+  it("forgets a broadcast that has failed", async () => {
+    const broadcasting = Promise.reject(new Error("no answer"));
+    broadcasting.catch(() => {});
+    await expect(afterFailure({ ...resent, broadcasting }).broadcasting).resolves.toBeUndefined();
+  });
+});
