@@ -1,4 +1,4 @@
-// The descriptions are what their standards say.
+// Validates the two documents against their standards.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { validate } from "@readme/openapi-parser";
@@ -14,7 +14,7 @@ const openApi = openApiOf({ version: "1.2.3" });
 const asyncApi = asyncApiOf({ version: "1.2.3" });
 const resolve = createRequire(import.meta.url).resolve;
 
-/** Every reference in the value leads to something. */
+/** Expects every reference in the document to resolve. */
 function expectReferencesToLead(document: unknown): void {
   for (const [, path = ""] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     let at: unknown = document;
@@ -32,12 +32,12 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("would not be valid with another word for a path's operation", async () => {
+  it("would not be valid with another word for the responses of an operation", async () => {
     const paths = { "/v1/health": { get: { answers: {} } } };
     expect(await validate({ ...openApi, paths } as never)).toMatchObject({ valid: false });
   });
 
-  it("has every route of the versioned interface, with its key unless it is the health's", () => {
+  it("has every route of the versioned interface, each with an API key except health", () => {
     const { paths } = openApi as { paths: Record<string, Record<string, { security?: unknown }>> };
     for (const { method, path, authenticated } of Object.values(ROUTES)) {
       if (!path.startsWith("/v1/")) continue;
@@ -50,9 +50,9 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the AsyncAPI document", () => {
-  it("is valid by the published schema of AsyncAPI 3", () => {
+  it("is valid against the published schema of AsyncAPI 3", () => {
     const schema = JSON.parse(readFileSync(resolve("@asyncapi/specs/schemas/3.0.0.json"), "utf8"));
-    // The bundle carries its own copy of the meta schema, which the validator has already.
+    // The published schema brings a copy of the meta schema, which the validator already has.
     delete schema.definitions["http://json-schema.org/draft-07/schema"];
     const ajv = new Ajv({ strict: false, allErrors: true });
     formats.default(ajv);
@@ -62,7 +62,7 @@ describe("the AsyncAPI document", () => {
     expect(isValid({ ...asyncApi, operations })).toBe(false);
   });
 
-  it("has references that lead somewhere, all frames and all close codes", () => {
+  it("has all frames and all close codes, and references that resolve", () => {
     expectReferencesToLead(asyncApi);
     expectReferencesToLead(openApi);
     expect(Object.keys(FRAMES)).toHaveLength(5);

@@ -6,18 +6,18 @@ import { NO_ROUTE_REFUSALS, refusalsOf } from "./refusals.js";
 import { ROUTE_DEFINITIONS, ROUTE_NAMES } from "./routes.js";
 
 const names = Object.keys(ROUTES) as RouteName[];
-const seenOverHttp = (Object.keys(REASONS) as Reason[]).filter((reason) =>
+const httpReasons = (Object.keys(REASONS) as Reason[]).filter((reason) =>
   REASON_NOTES[reason].where.includes("http"),
 );
 
 describe("the definitions of the routes", () => {
-  it("are there for each route in the same order, and for no other", () => {
+  it("exist for exactly the routes, in the same order", () => {
     expect(ROUTE_NAMES).toEqual(names);
   });
 
-  it.each(names)("%s: its refusals are seen over HTTP, and each is named once", (name) => {
+  it.each(names)("%s: each refusal can occur over HTTP, and is listed once", (name) => {
     const reasons = refusalsOf(name);
-    expect(reasons.filter((reason) => !seenOverHttp.includes(reason))).toEqual([]);
+    expect(reasons.filter((reason) => !httpReasons.includes(reason))).toEqual([]);
     expect(new Set(reasons).size).toBe(reasons.length);
   });
 
@@ -28,8 +28,8 @@ describe("the definitions of the routes", () => {
     expect(described.every((one) => one.required)).toBe(true);
   });
 
-  it("have every reason that is seen over HTTP", () => {
+  it("list every reason that can occur over HTTP", () => {
     const described = new Set([...names.flatMap(refusalsOf), ...NO_ROUTE_REFUSALS]);
-    expect(seenOverHttp.filter((reason) => !described.has(reason))).toEqual([]);
+    expect(httpReasons.filter((reason) => !described.has(reason))).toEqual([]);
   });
 });

@@ -96,7 +96,7 @@ function isRead(read: (value: unknown) => unknown, value: unknown): boolean {
 }
 
 describe("the schemas", () => {
-  it("are those of their types", () => {
+  it("describe their types", () => {
     expect(DIFFERING).toEqual([]);
   });
 
@@ -108,14 +108,14 @@ describe("the schemas", () => {
     for (const member of membersOf(SCHEMAS[name])) expect(shown).toContain(`"${member}":`);
   });
 
-  it("have every reader and writer of the wire", () => {
+  it("cover every reader and writer of the wire", () => {
     const functions = Object.entries(wire).filter(([name]) => /^(?:parse|read|encode)[A-Z]/.test(name));
     const codecs = new Set<unknown>(SCHEMA_NAMES.flatMap((name) => [named(name).read, named(name).write]));
     const others = functions.filter(([, codec]) => !codecs.has(codec)).map(([name]) => name);
     expect(others.sort()).toEqual([...WRAPPED, ...NO_JSON].sort());
   });
 
-  it.each(READERS)("and the reader of %s agree on valid and invalid values", (names, read) => {
+  it.each(READERS)("of %s agree with their reader on valid and invalid values", (names, read) => {
     for (const name of names) {
       for (const example of EXAMPLES[name]) {
         expect(isRead(read, example)).toBe(true);
@@ -128,7 +128,7 @@ describe("the schemas", () => {
   });
 
   it.each(SCHEMA_NAMES.filter((name) => named(name).write !== undefined))(
-    "hold the text that the writer of %s writes",
+    "accept the text that the writer of %s writes",
     (name) => {
       for (const example of EXAMPLES[name]) {
         const text = named(name).write?.(example as never) ?? "";

@@ -5,8 +5,8 @@ import { codeOf, isReason, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason,
 const reasons = Object.keys(REASONS) as Reason[];
 const codes: readonly string[] = [...LINE_CODES, ...REQUEST_ONLY_CODES];
 
-describe("the codes", () => {
-  it("of a line are the eight of docs/protocol.md#error-codes, in their order", () => {
+describe("the error codes", () => {
+  it("of a result line are the eight of docs/protocol.md#error-codes, in their order", () => {
     expect(LINE_CODES).toEqual([
       "PARSE_ERROR",
       "INVALID_REQUEST",
@@ -33,7 +33,7 @@ describe("a reason", () => {
 });
 
 describe("isReason", () => {
-  it("knows the closed list, and nothing that every object has", () => {
+  it("knows the closed list, and no name that every object inherits", () => {
     expect(isReason("NONCE_TOO_LOW")).toBe(true);
     expect(isReason("NO_SUCH_REASON")).toBe(false);
     expect(isReason("toString")).toBe(false);
@@ -41,7 +41,7 @@ describe("isReason", () => {
   });
 });
 
-describe("the status of a request refused whole (D21)", () => {
+describe("the status of a request refused as a whole (D21)", () => {
   it.each<[Reason, number]>([
     ["MALFORMED_JSON", 400],
     ["MALFORMED_BODY", 400],

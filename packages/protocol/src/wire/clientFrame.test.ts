@@ -14,7 +14,7 @@ describe("a frame of the client", () => {
     expect(received.parse(2)).toEqual(frame);
   });
 
-  it("keeps its name when it is refused", () => {
+  it("keeps the id of its request if it is refused", () => {
     const received = readClientFrame('{"id":"a","transactions":["0x","0x","0x"]}');
     expect(received.request).toBe("a");
     expect(() => received.parse(2)).toThrow(ProtocolError);

@@ -6,13 +6,13 @@ import { WireError } from "./wireError.js";
 describe("an error body", () => {
   const error = new ProtocolError("NONCE_TOO_LOW", "nonce 1 is used", { nonce: "1" });
 
-  it("says code, message and reason in this order, and nothing else", () => {
+  it("has code, message and reason in this order, and nothing else", () => {
     expect(JSON.stringify(errorBodyOf(error))).toBe(
       '{"code":"VALIDATION_FAILED","message":"nonce 1 is used","reason":"NONCE_TOO_LOW"}',
     );
   });
 
-  it("stands under `error` where a request is refused whole (D21), and reads back", () => {
+  it("is under `error` in the response to a request refused as a whole (D21), and reads back", () => {
     const body = requestErrorBody(error);
     expect(JSON.stringify(body)).toMatch(/^\{"error":\{"code":/);
     expect(parseRequestErrorBody(JSON.parse(JSON.stringify(body)))).toEqual(body);
@@ -31,7 +31,7 @@ describe("an error body", () => {
     expect(() => parseRequestErrorBody(value)).toThrow(WireError);
   });
 
-  it("keeps what was received, for the log", () => {
+  it("keeps the received value in the error, for the log", () => {
     expect(() => parseErrorBody({ code: 1 })).toThrow(expect.objectContaining({ received: { code: 1 } }));
   });
 });

@@ -3,7 +3,7 @@ import { refusal } from "../../test/support/fixtures.js";
 import { parseIdempotencyKey } from "./idempotencyKey.js";
 
 describe("an Idempotency-Key (D18)", () => {
-  it("is what the client says, or nothing", () => {
+  it("is the header's value, or undefined without a header", () => {
     expect(parseIdempotencyKey(undefined)).toBeUndefined();
     for (const key of ["a", '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "~".repeat(255)]) {
       expect(parseIdempotencyKey(key)).toBe(key);

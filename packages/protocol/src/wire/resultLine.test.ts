@@ -13,14 +13,14 @@ const bad: ResultLine = {
 };
 
 describe("a result line (D13)", () => {
-  it("has exactly the document's members, in its order", () => {
+  it("has exactly the members of the protocol, in their order", () => {
     expect(encodeResultLine(good)).toBe(`{"index":0,"id":"${id}","success":true,"txHash":"${txHash}"}`);
     expect(encodeResultLine(bad)).toBe(
       `{"index":1,"id":"${id}","success":false,"error":{"code":"VALIDATION_FAILED","message":"no\\nmore","reason":"NONCE_TOO_LOW"}}`,
     );
   });
 
-  it("has them in that order whatever the order of what it was made from, and nothing more", () => {
+  it("is written in that order whatever the order of the given members, and without others", () => {
     const line = { secret: 1, txHash, success: true, id, index: 0 } as const;
     expect(encodeResultLine(line)).toBe(encodeResultLine(good));
     const error = { reason: "REVERTED", stack: "…", message: "m", code: "BROADCAST_FAILED" } as const;
@@ -28,7 +28,7 @@ describe("a result line (D13)", () => {
     expect(failed).toContain('"error":{"code":"BROADCAST_FAILED","message":"m","reason":"REVERTED"}}');
   });
 
-  it("leaves out a reason that is not there", () => {
+  it("is written without a reason if the error has none", () => {
     const line = { index: 0, id, success: false, error: { code: "TIMEOUT", message: "late" } } as const;
     expect(encodeResultLine(line)).toContain('{"code":"TIMEOUT","message":"late"}');
     expect(parseResultLine(JSON.parse(encodeResultLine(line)))).toEqual(line);
@@ -38,7 +38,7 @@ describe("a result line (D13)", () => {
     expect(parseResultLine(JSON.parse(encodeResultLine(line)))).toEqual(line);
   });
 
-  it("is read without the members and with the reasons of a newer service (D26)", () => {
+  it("is read without the unknown members, and with the unknown reasons, of a newer service (D26)", () => {
     expect(parseResultLine({ ...good, newer: 1 })).toEqual(good);
     const error = { code: "TIMEOUT", message: "m", reason: "NEWER_REASON", newer: 1 };
     expect(parseResultLine({ index: 0, id, success: false, error })).toEqual({

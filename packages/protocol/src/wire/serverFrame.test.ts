@@ -10,18 +10,18 @@ const LINES: ResultLine[] = [
 ];
 
 describe("a frame of the service", () => {
-  it.each(LINES)("is a result line with the request in front", (line) => {
+  it.each(LINES)("is a result line behind the id of its request", (line) => {
     const text = encodeLineFrame("a", line);
     expect(Object.keys(JSON.parse(text)).slice(0, 4)).toEqual(["request", "index", "id", "success"]);
     expect(parseServerFrame(text)).toEqual({ kind: "line", request: "a", line });
   });
 
-  it("is the end of a request", () => {
+  it("ends a request", () => {
     expect(encodeDoneFrame(1)).toBe('{"request":1,"done":true}');
     expect(parseServerFrame(encodeDoneFrame(1))).toEqual({ kind: "done", request: 1 });
   });
 
-  it.each([null, 1, "a"])("is the error of a request refused whole: %j", (request) => {
+  it.each([null, 1, "a"])("refuses a request as a whole: %j", (request) => {
     const text = encodeErrorFrame(request, new ProtocolError("EMPTY_BATCH", "m"));
     expect(JSON.parse(text)).toEqual({
       request,

@@ -33,16 +33,16 @@ const included: SubmissionRecord = {
 };
 
 describe("parseSubmissionRecord (D15, D17)", () => {
-  it.each([queued, included])("reads a record that is $state", (record) => {
+  it.each([queued, included])("reads a record in the state $state", (record) => {
     expect(parseSubmissionRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
   });
 
-  it("reads one of an older service, without what was added since (D26)", () => {
+  it("reads a record of an older service, without the members added since (D26)", () => {
     const { target, selector, ...older } = queued;
     expect(parseSubmissionRecord(older)).toEqual(older);
   });
 
-  it("keeps what a newer service adds (D26)", () => {
+  it("keeps the members that a newer service adds (D26)", () => {
     expect(parseSubmissionRecord({ ...queued, newer: 1 })).toEqual({ ...queued, newer: 1 });
   });
 

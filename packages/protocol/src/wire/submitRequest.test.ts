@@ -7,11 +7,11 @@ const batch = (length: number, element = '"0x00"') =>
   `{"transactions":[${Array(length).fill(element).join(",")}]}`;
 
 describe("parseSubmitRequest (D21)", () => {
-  it("takes the strings as they are: what is in them is for their own lines", () => {
+  it("accepts any strings, because each gets a line of its own", () => {
     expect(parse('{"transactions":["0x00","no hex",""]}')).toEqual({ transactions: ["0x00", "no hex", ""] });
   });
 
-  it("takes a batch at the limit, and ignores members it does not know", () => {
+  it("accepts a batch at the limit, and ignores unknown members", () => {
     expect(parse(batch(100)).transactions).toHaveLength(100);
     expect(parse('{"transactions":["0x"],"more":1}')).toEqual({ transactions: ["0x"] });
   });
@@ -44,7 +44,7 @@ describe("parseSubmitRequest (D21)", () => {
     expect(error.message).toContain(message);
   });
 
-  it("refuses 101 transactions, whatever they are, and names both numbers", () => {
+  it("refuses 101 transactions of any content, and names both numbers", () => {
     for (const json of [batch(101), batch(101, "7")]) {
       const error = refusal(() => parse(json));
       expect(error).toMatchObject({ reason: "BATCH_TOO_LARGE", code: "BATCH_SIZE_EXCEEDED" });
@@ -53,12 +53,12 @@ describe("parseSubmitRequest (D21)", () => {
     }
   });
 
-  it("does not take what the body inherits for what it says", () => {
+  it("ignores a member that the body inherits", () => {
     const error = refusal(() => parseSubmitRequest(Object.create({ transactions: ["0x00"] }), 100));
     expect(error.message).toContain("no member `transactions`");
   });
 
-  it("keeps its message short, however long what it refuses is", () => {
+  it("refuses a long value with a short message", () => {
     const error = refusal(() => parseSubmitRequest({ transactions: "x".repeat(1_000_000) }, 100));
     expect(error.message.length).toBeLessThan(200);
   });

@@ -3,7 +3,7 @@ import { refusal } from "../../test/support/fixtures.js";
 import { parseWait } from "./wait.js";
 
 describe("parseWait (D16)", () => {
-  it("is broadcast unless told otherwise", () => {
+  it("returns broadcast if the value is absent", () => {
     expect(parseWait(undefined)).toBe("broadcast");
     expect(parseWait("broadcast")).toBe("broadcast");
     expect(parseWait("included")).toBe("included");

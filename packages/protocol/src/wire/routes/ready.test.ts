@@ -5,7 +5,7 @@ import { parseReadiness } from "./ready.js";
 describe("a readiness", () => {
   const good = { store: { ok: true }, chain: { ok: false, message: "m" }, waivers: { ok: true, usable: 1 } };
 
-  it("reads back, also with the part that only an end has", () => {
+  it("reads back, also with the part that is present during a shutdown", () => {
     for (const parts of [good, { ...good, service: { ok: false } }]) {
       const body = { ready: false, parts };
       expect(parseReadiness(JSON.parse(JSON.stringify(body)))).toEqual(body);

@@ -11,8 +11,8 @@ import {
 const sender = `0x${"ab".repeat(20)}`;
 const txHash = `0x${"cd".repeat(32)}`;
 
-describe("the parameters of a list", () => {
-  it("are none, with 50 records a page", () => {
+describe("the query parameters of a list", () => {
+  it("are all optional, with 50 records a page", () => {
     expect(parseSubmissionsQuery({})).toEqual({ limit: 50 });
   });
 
@@ -26,7 +26,7 @@ describe("the parameters of a list", () => {
     expect(encodeSubmissionsQuery({})).toEqual({});
   });
 
-  it("take a state once, several times, and with commas", () => {
+  it("accept a state once, several times, and separated by commas", () => {
     expect(parseSubmissionsQuery({ state: "failed" }).states).toEqual(["failed"]);
     expect(parseSubmissionsQuery({ state: ["failed", "queued,signed", "failed"] }).states).toEqual([
       "queued",
@@ -35,7 +35,7 @@ describe("the parameters of a list", () => {
     ]);
   });
 
-  it("take hex in either case, days, and moments of any zone", () => {
+  it("accept hex in either case, days, and moments of any zone", () => {
     expect(parseSubmissionsQuery({ sender: sender.toUpperCase().replace("X", "x") }).sender).toBe(sender);
     expect(parseSubmissionsQuery({ from: "2030-01-31" }).from).toEqual(new Date("2030-01-31T00:00:00Z"));
     expect(parseSubmissionsQuery({ to: "2030-01-31T12:00+02:00" }).to).toEqual(new Date("2030-01-31T10:00Z"));
