@@ -5,6 +5,7 @@ import {
   MAX_BATCH_CALLS,
   type Rpc,
   type RpcCall,
+  RpcError,
   type RpcOutcome,
   RpcUnavailableError,
 } from "./rpc.js";
@@ -19,6 +20,21 @@ export interface InclusionReceipt {
 export interface Account {
   readonly nonce: bigint;
   readonly balance: bigint;
+}
+
+/** A transaction of a block, as far as it tells who used which nonce. */
+export interface BlockTransaction {
+  readonly hash: Uint8Array;
+  readonly from: Uint8Array;
+  readonly nonce: bigint;
+  /** Undefined for a contract creation. */
+  readonly to: Uint8Array | undefined;
+  readonly input: Uint8Array;
+}
+
+export interface BlockWithTransactions {
+  readonly hash: Uint8Array;
+  readonly transactions: readonly BlockTransaction[];
 }
 
 /** The state of accounts and transactions by one node at one moment. */
@@ -43,6 +59,13 @@ export interface NodeClient {
   blockNumber(): Promise<bigint>;
   /** Reads the hashes of the blocks at these heights, in their order; undefined above the head. */
   blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
+  /** Reads the blocks at these heights with all their transactions, in their order; undefined above the head. */
+  blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]>;
+  /**
+   * Reads the next nonces of one address after the blocks at these heights, in their order; undefined where the node does not
+   * have the state of that block (any more, or yet).
+   */
+  noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]>;
   /** Reads the next nonces by the latest block, in the order of the addresses. */
   nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
@@ -91,6 +114,11 @@ const receiptCall = (hash: Uint8Array): RpcCall => ({
   params: [bytesToHex(hash)],
 });
 
+const blockCall = (number: bigint, withTransactions: boolean): RpcCall => ({
+  method: "eth_getBlockByNumber",
+  params: [toQuantity(number), withTransactions],
+});
+
 export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
     (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
@@ -109,9 +137,23 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       return quantity(number);
     },
     async blockHashes(numbers) {
-      const method = "eth_getBlockByNumber";
-      const answers = await results(numbers.map((n) => ({ method, params: [`0x${n.toString(16)}`, false] })));
+      const answers = await results(numbers.map((number) => blockCall(number, false)));
       return answers.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
+    },
+    async blocks(numbers) {
+      const answers = await results(numbers.map((number) => blockCall(number, true)));
+      return answers.map(blockOf);
+    },
+    async noncesAt(address, numbers) {
+      const method = "eth_getTransactionCount";
+      const outcomes = await read(
+        numbers.map((number) => ({ method, params: [bytesToHex(address), toQuantity(number)] })),
+      );
+      return outcomes.map((outcome) => {
+        // The node says so in many words: pruned, missing trie node, header not found.
+        if ("error" in outcome && outcome.error instanceof RpcError) return undefined;
+        return quantity(resultOf(outcome));
+      });
     },
     async nonces(addresses) {
       return (await results(addresses.map(nonceCall))).map(quantity);
@@ -172,6 +214,27 @@ function receiptOf(value: unknown): InclusionReceipt | undefined {
   };
 }
 
+function blockOf(value: unknown): BlockWithTransactions | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
+  return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
+}
+
+function blockTransactionOf(value: unknown): BlockTransaction {
+  if (!isObject(value)) throw malformed("a transaction", value);
+  return {
+    hash: hash32(value.hash),
+    from: bytes(value.from, "an address"),
+    nonce: quantity(value.nonce),
+    to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
+    input: bytes(value.input, "calldata"),
+  };
+}
+
+function toQuantity(value: bigint): Hex {
+  return `0x${value.toString(16)}`;
+}
+
 function quantity(value: unknown): bigint {
   if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
   return BigInt(value);
@@ -179,6 +242,11 @@ function quantity(value: unknown): bigint {
 
 function hash32(value: unknown): Uint8Array {
   if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
+  return hexToBytes(value as Hex);
+}
+
+function bytes(value: unknown, what: string): Uint8Array {
+  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(what, value);
   return hexToBytes(value as Hex);
 }
 

@@ -6,6 +6,7 @@ import {
   decodeTransaction,
   type Hex,
   hashTransaction,
+  MARKER_ADDRESS,
   REGISTRY_ADDRESS,
   recoverSender,
 } from "@gas-waiver/protocol";
@@ -24,8 +25,17 @@ export class RefusedByNode extends Error {
   }
 }
 
+interface BlockTransaction {
+  readonly hash: Hex;
+  readonly from: Hex;
+  readonly nonce: bigint;
+  readonly to: Hex;
+  readonly input: Hex;
+}
+
 interface Wrapper {
   readonly hash: Hex;
+  readonly innerRaw: Hex;
   readonly waiver: Hex;
   readonly nonce: bigint;
   readonly innerHash: Hex;
@@ -60,8 +70,11 @@ export class ModelChain {
   readonly balances = new Map<Hex, bigint>();
   /** The registry contract; without it, no contract of the chain can be called. */
   registry: ModelRegistry | undefined;
-  /** The blocks above the genesis, each with its executed wrappers. */
-  #blocks: { readonly hash: Hex; readonly ran: Wrapper[] }[] = [];
+  /** The blocks above the genesis, with the wrappers that ran in each and the transactions of other software. */
+  #blocks: { readonly hash: Hex; readonly ran: Wrapper[]; readonly others: BlockTransaction[] }[] = [];
+  readonly #genesisTransactions: BlockTransaction[] = [];
+  /** The node has no account state below this height. */
+  statesFrom = 0;
   #forks = 0;
   readonly #nonces = new Map<Hex, bigint>();
   readonly #receipts = new Map<Hex, Receipt>();
@@ -81,9 +94,34 @@ export class ModelChain {
     return this.#nonces.get(address) ?? 0n;
   }
 
-  /** Sets the next nonce of an account, as if it had sent other transactions. */
+  /** Sets the next nonce of an account, as if it had sent other transactions: the newest block holds them. */
   setNonce(address: Hex, nonce: bigint): void {
+    const others = this.#blocks.at(-1)?.others ?? this.#genesisTransactions;
+    for (let used = this.nonceOf(address); used < nonce; used++) {
+      const hash = fakeHash(`${address} ${used} by other software at ${this.height} of fork ${this.#forks}`);
+      others.push({ hash, from: address, nonce: used, to: address, input: "0x" });
+    }
     this.#nonces.set(address, nonce);
+  }
+
+  /** An account's next nonce after the block at this height. */
+  nonceAt(address: Hex, height: number): bigint {
+    for (let at = height; at >= 0; at--) {
+      const used = this.#transactionsAt(at).filter(({ from }) => from === address);
+      if (used.length > 0) return used.map(({ nonce }) => nonce).reduce((a, b) => (a > b ? a : b)) + 1n;
+    }
+    return 0n;
+  }
+
+  #transactionsAt(height: number): readonly BlockTransaction[] {
+    const block = this.#blocks[height - 1];
+    if (block === undefined) return this.#genesisTransactions;
+    const marker = bytesToHex(MARKER_ADDRESS);
+    const ran = block.ran.flatMap(({ hash, waiver, nonce, innerHash, innerRaw, sender, senderNonce }) => [
+      { hash, from: waiver, nonce, to: marker, input: innerRaw },
+      { hash: innerHash, from: sender, nonce: senderNonce, to: marker, input: "0x" as Hex },
+    ]);
+    return [...block.others, ...ran];
   }
 
   /** The wrappers in the pool. */
@@ -111,6 +149,7 @@ export class ModelChain {
     const inner = decodeInnerTx(wrapper.data);
     const known: Wrapper = {
       hash: bytesToHex(hashTransaction(wrapper)),
+      innerRaw: bytesToHex(wrapper.data),
       waiver: bytesToHex(recoverSender(wrapper)),
       nonce: wrapper.nonce,
       innerHash: bytesToHex(hashTransaction(inner)),
@@ -125,7 +164,11 @@ export class ModelChain {
 
   /** Mines a block. It drops wrappers that can never run, and keeps those that cannot run yet for some blocks (D8). */
   mine(): void {
-    this.#blocks.push({ hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`), ran: [] });
+    this.#blocks.push({
+      hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`),
+      ran: [],
+      others: [],
+    });
     this.#runAll();
     for (const wrapper of this.#waiting.values()) {
       if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
@@ -146,10 +189,11 @@ export class ModelChain {
   /** Removes the newest blocks with their transactions. The next blocks have other hashes. */
   reorg(depth: number): void {
     this.#forks++;
-    for (const { ran } of this.#blocks.splice(-depth).reverse()) {
+    for (const { ran, others } of this.#blocks.splice(-depth).reverse()) {
+      for (const { from, nonce } of others.reverse()) this.#nonces.set(from, nonce);
       for (const { waiver, nonce, sender, senderNonce, hash, innerHash } of ran.reverse()) {
-        this.setNonce(waiver, nonce);
-        this.setNonce(sender, senderNonce);
+        this.#nonces.set(waiver, nonce);
+        this.#nonces.set(sender, senderNonce);
         this.#receipts.delete(hash);
         this.#receipts.delete(innerHash);
         this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
@@ -182,9 +226,9 @@ export class ModelChain {
       case "eth_blockNumber":
         return quantity(this.height);
       case "eth_getBlockByNumber":
-        return this.#block((first as string) === "latest" ? this.height : Number(first));
+        return this.#block((first as string) === "latest" ? this.height : Number(first), params[1] === true);
       case "eth_getTransactionCount":
-        return quantity(this.nonceOf(first));
+        return quantity(this.#nonceBy(first, params[1]));
       case "eth_getBalance":
         return quantity(this.balances.get(first) ?? 0n);
       case "eth_getTransactionReceipt":
@@ -208,9 +252,25 @@ export class ModelChain {
     throw new RefusedByNode(`the method ${method} does not exist`);
   }
 
-  #block(number: number): { number: Hex; hash: Hex } | null {
+  #block(number: number, withTransactions: boolean): object | null {
     const hash = number === 0 ? this.genesisHash : this.#blocks[number - 1]?.hash;
-    return hash === undefined ? null : { number: quantity(number), hash };
+    if (hash === undefined) return null;
+    const transactions = this.#transactionsAt(number);
+    return {
+      number: quantity(number),
+      hash,
+      transactions: withTransactions
+        ? transactions.map((one) => ({ ...one, nonce: quantity(one.nonce) }))
+        : transactions.map((one) => one.hash),
+    };
+  }
+
+  #nonceBy(address: Hex, block: unknown): bigint {
+    if (typeof block !== "string" || !block.startsWith("0x")) return this.nonceOf(address);
+    const height = Number(block);
+    if (height > this.height) throw new RefusedByNode("header not found");
+    if (height < this.statesFrom) throw new RefusedByNode("missing trie node: state is not available");
+    return this.nonceAt(address, height);
   }
 
   #assertWelcome({ waiver, nonce, innerHash, sender, senderNonce, hash }: Wrapper): void {
@@ -238,8 +298,8 @@ export class ModelChain {
   #execute(wrapper: Wrapper): boolean {
     const { waiver, nonce, sender, senderNonce, hash, innerHash } = wrapper;
     if (nonce !== this.nonceOf(waiver) || senderNonce !== this.nonceOf(sender)) return false;
-    this.setNonce(waiver, nonce + 1n);
-    this.setNonce(sender, senderNonce + 1n);
+    this.#nonces.set(waiver, nonce + 1n);
+    this.#nonces.set(sender, senderNonce + 1n);
     this.executed.push(innerHash);
     const block = this.#blocks.at(-1);
     block?.ran.push(wrapper);

@@ -1,0 +1,105 @@
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
+import { userAddress } from "../../test/support/user.js";
+import { createNodeClient } from "./nodeClient.js";
+import { createNonceProofs } from "./nonceProof.js";
+import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
+
+const account = userAddress(1);
+
+/** The nonce proofs over a model chain, and every call that the node got. */
+function over(model: ModelChain, reorgDepth = 0) {
+  const calls: RpcCall[] = [];
+  const answer = (call: RpcCall): RpcOutcome => {
+    calls.push(call);
+    try {
+      return { result: model.read(call.method, call.params) };
+    } catch (error) {
+      if (!(error instanceof RefusedByNode)) throw error;
+      return { error: new RpcError(-32_000, error.message) };
+    }
+  };
+  const read = async (batch: readonly RpcCall[]) => batch.map(answer);
+  const chain = createNodeClient({ read, send: read, health: () => [] });
+  return { proofs: createNonceProofs({ chain, reorgDepth }), calls };
+}
+
+/** A chain of so many blocks, in which the account uses a nonce in each of these. */
+function chainOf(blocks: number, uses: readonly number[]): ModelChain {
+  const model = new ModelChain("strict");
+  for (let height = 1; height <= blocks; height++) {
+    model.mine();
+    if (uses.includes(height)) model.setNonce(account, model.nonceOf(account) + 1n);
+  }
+  return model;
+}
+
+const question = (nonce: bigint, fromBlock = 0n) => ({ account: hexToBytes(account), nonce, fromBlock });
+
+describe("the proof of who used a nonce", () => {
+  it.each([0n, 1n, 7n, 20n])("names transaction and block, searched from block %s on", async (fromBlock) => {
+    const { proofs } = over(chainOf(40, [3, 21, 22, 40]));
+    const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => proofs.find(question(nonce, fromBlock))));
+    expect(found.map((use) => use?.blockNumber)).toEqual([3n, 21n, 22n, 40n]);
+    expect(found.map((use) => use?.transaction.nonce)).toEqual([0n, 1n, 2n, 3n]);
+    expect(found.map((use) => use && bytesToHex(use.transaction.from))).toEqual(Array(4).fill(account));
+  });
+
+  it("is none while the nonce is free", async () => {
+    const { proofs } = over(chainOf(10, [4]));
+    expect(await proofs.find(question(1n))).toBeUndefined();
+  });
+
+  it("is none before the block is final", async () => {
+    const model = chainOf(10, [9]);
+    const { proofs } = over(model, 3);
+    expect(await proofs.find(question(0n))).toBeUndefined();
+    model.mine();
+    expect(await proofs.find(question(0n))).toBeUndefined();
+    model.mine();
+    expect((await proofs.find(question(0n)))?.blockNumber).toBe(9n);
+  });
+
+  it("is none on a chain that is shorter than the depth of a final block", async () => {
+    const { proofs } = over(chainOf(2, [1]), 3);
+    expect(await proofs.find(question(0n))).toBeUndefined();
+  });
+
+  it("sees what the genesis holds", async () => {
+    const model = new ModelChain("strict");
+    model.setNonce(account, 2n);
+    model.mine();
+    expect((await over(model).proofs.find(question(1n)))?.blockNumber).toBe(0n);
+  });
+
+  it("asks for few states, and for one block", async () => {
+    const { proofs, calls } = over(chainOf(1_000, [777]));
+    await proofs.find(question(0n, 700n));
+    const methods = calls.map(({ method }) => method);
+    expect(methods.filter((method) => method === "eth_getBlockByNumber")).toHaveLength(1);
+    expect(methods.length).toBeLessThan(16);
+  });
+
+  it("reads block after block where the node has no old states, in several calls", async () => {
+    const model = chainOf(300, [250]);
+    model.statesFrom = 1_000_000;
+    const { proofs } = over(model);
+    expect(await proofs.find(question(0n, 30n))).toBeUndefined();
+    expect(await proofs.find(question(0n, 30n))).toBeUndefined();
+    expect((await proofs.find(question(0n, 30n)))?.blockNumber).toBe(250n);
+  });
+
+  it("is none where a node's states and blocks contradict each other", async () => {
+    const model = chainOf(20, [5]);
+    const { calls } = over(model);
+    const chain = {
+      blockNumber: async () => 20n,
+      noncesAt: async () => [1n],
+      blocks: async (numbers: readonly bigint[]) =>
+        numbers.map(() => ({ hash: new Uint8Array(32), transactions: [] })),
+    };
+    expect(await createNonceProofs({ chain, reorgDepth: 0 }).find(question(0n, 10n))).toBeUndefined();
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import type { BlockTransaction, NodeClient } from "./nodeClient.js";
+
+/** The transaction that used an account's nonce, read from the block that holds it. */
+export interface NonceUse {
+  readonly transaction: BlockTransaction;
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+}
+
+/** Which nonce of which account is asked for. */
+export interface NonceQuestion {
+  /** 20 bytes. */
+  readonly account: Uint8Array;
+  readonly nonce: bigint;
+  /** The nonce was not used below this height; a guess that is too high is found out, and corrected. */
+  readonly fromBlock: bigint;
+}
+
+/**
+ * Finds the transaction that used a nonce (D28). The answer comes from the transaction list of a block that is final, never
+ * from a nonce alone: nodes behind one address are not at one height, and receipts may come seconds after nonces.
+ */
+export interface NonceProofs {
+  /**
+   * @returns the use, or undefined while no final block shows it: the nonce is free, its block is not final or not
+   * known to this node, or the search goes on with the next call.
+   */
+  find(question: NonceQuestion): Promise<NonceUse | undefined>;
+}
+
+export interface NonceProofOptions {
+  readonly chain: Pick<NodeClient, "blockNumber" | "blocks" | "noncesAt">;
+  /** Blocks on top of one that make it final. */
+  readonly reorgDepth: number;
+}
+
+/** Blocks that a search without account states reads in one call of {@link NonceProofs.find}. */
+const SCANNED_BLOCKS = 100n;
+/** Blocks in one request: their transactions come whole. */
+const BLOCKS_A_REQUEST = 10n;
+/** Searches whose progress is remembered; the oldest is forgotten and begins anew. */
+const REMEMBERED_SCANS = 10_000;
+
+export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): NonceProofs {
+  const scannedTo = new Map<string, bigint>();
+  return {
+    async find(question) {
+      const final = (await chain.blockNumber()) - BigInt(reorgDepth);
+      if (final < 0n) return undefined;
+      const height = await bisect(chain, question, final);
+      if (height === "unused") return undefined;
+      if (height === "no state") return scan(chain, question, final, scannedTo);
+      const [use] = await usesIn(chain, question, [height]);
+      return use === "not used here" ? undefined : use;
+    },
+  };
+}
+
+/**
+ * The block after which the account's nonce is first beyond the one asked for, by the states of blocks. Nodes keep those
+ * of recent blocks; the block's own transactions are the proof, so a node that contradicts itself only costs a search.
+ */
+async function bisect(
+  chain: NonceProofOptions["chain"],
+  { account, nonce, fromBlock }: NonceQuestion,
+  final: bigint,
+): Promise<bigint | "unused" | "no state"> {
+  const [last] = await chain.noncesAt(account, [final]);
+  if (last === undefined) return "no state";
+  if (last <= nonce) return "unused";
+  let used = final;
+  // -1 stands for the moment before the genesis.
+  let unused = max(min(fromBlock, final) - 1n, -1n);
+  for (let step = 1n; unused >= 0n; step *= 2n) {
+    const [before] = await chain.noncesAt(account, [unused]);
+    if (before === undefined) return "no state";
+    if (before <= nonce) break;
+    used = unused;
+    unused = max(unused - step, -1n);
+  }
+  while (used - unused > 1n) {
+    const middle = (used + unused) / 2n;
+    const [between] = await chain.noncesAt(account, [middle]);
+    if (between === undefined) return "no state";
+    if (between > nonce) used = middle;
+    else unused = middle;
+  }
+  return used;
+}
+
+/** Reads one block after the other, some in each call, and remembers how far it came. */
+async function scan(
+  chain: NonceProofOptions["chain"],
+  question: NonceQuestion,
+  final: bigint,
+  scannedTo: Map<string, bigint>,
+): Promise<NonceUse | undefined> {
+  const name = `${bytesToHex(question.account)} ${question.nonce}`;
+  const first = scannedTo.get(name) ?? max(question.fromBlock, 0n);
+  const end = min(final + 1n, first + SCANNED_BLOCKS);
+  for (let from = first; from < end; from += BLOCKS_A_REQUEST) {
+    const heights = range(from, min(end, from + BLOCKS_A_REQUEST));
+    const uses = await usesIn(chain, question, heights);
+    for (const [i, use] of uses.entries()) {
+      if (use === undefined) return undefined;
+      if (use !== "not used here") {
+        scannedTo.delete(name);
+        return use;
+      }
+      remember(scannedTo, name, from + BigInt(i) + 1n);
+    }
+  }
+  return undefined;
+}
+
+function remember(scannedTo: Map<string, bigint>, name: string, next: bigint): void {
+  scannedTo.delete(name);
+  scannedTo.set(name, next);
+  const [oldest] = scannedTo.keys();
+  if (scannedTo.size > REMEMBERED_SCANS && oldest !== undefined) scannedTo.delete(oldest);
+}
+
+/** What each block says; undefined for a block that the node does not have. */
+async function usesIn(
+  chain: NonceProofOptions["chain"],
+  { account, nonce }: NonceQuestion,
+  heights: readonly bigint[],
+): Promise<(NonceUse | "not used here" | undefined)[]> {
+  const blocks = await chain.blocks(heights);
+  return heights.map((blockNumber, i) => {
+    const block = blocks[i];
+    if (block === undefined) return undefined;
+    const transaction = block.transactions.find(
+      (one) => one.nonce === nonce && bytesEqual(one.from, account),
+    );
+    return transaction === undefined ? "not used here" : { transaction, blockNumber, blockHash: block.hash };
+  });
+}
+
+function range(from: bigint, end: bigint): bigint[] {
+  return Array.from({ length: Number(end - from) }, (_, i) => from + BigInt(i));
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
