@@ -1,0 +1,169 @@
+import type { SendVerdict, SendVerdictKind } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import type { NonceUse } from "../chain/nonceProof.js";
+import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
+
+const BOOLEANS = [false, true];
+const said = "words of a node";
+const KINDS: Record<SendVerdictKind, SendVerdict> = {
+  accepted: { kind: "accepted" },
+  "nonce too low": { kind: "nonce too low" },
+  "nonce gap": { kind: "nonce gap" },
+  "inner too early": { kind: "inner too early" },
+  "inner too late": { kind: "inner too late" },
+  occupied: { kind: "occupied", said },
+  "not now": { kind: "not now", said },
+  "waiver unusable": { kind: "waiver unusable", said },
+  disputed: { kind: "disputed", said },
+  ambiguous: { kind: "ambiguous", said },
+  refused: { kind: "refused", reason: "NODE_REFUSED", said },
+};
+
+const USE: NonceUse = {
+  transaction: {
+    hash: new Uint8Array(32).fill(7),
+    from: new Uint8Array(20).fill(1),
+    nonce: 4n,
+    to: undefined,
+    input: new Uint8Array(),
+  },
+  blockNumber: 12n,
+  blockHash: new Uint8Array(32).fill(9),
+};
+const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
+const EXPIRIES: (Expiry | undefined)[] = [
+  undefined,
+  { kind: "overdue", maxQueueMs: 1_000, lastRefusal: undefined },
+  { kind: "overdue", maxQueueMs: 1_000, lastRefusal: { reason: "NODE_REFUSED", message: "oversized data" } },
+  { kind: "nonce gap", message: "nonce 5 is ahead" },
+  { kind: "nonce past", senderNonce: 3n, next: 4n },
+];
+
+function* answers(): Generator<SendAnswer | undefined> {
+  yield undefined;
+  for (const verdict of Object.values(KINDS))
+    for (const isFirst of BOOLEANS)
+      for (const isNodeWell of BOOLEANS)
+        for (const isNonceNeeded of BOOLEANS) yield { verdict, isFirst, isNodeWell, isNonceNeeded };
+}
+
+/** Every combination of evidence that there is. */
+function* everyEvidence(): Generator<Evidence> {
+  for (const state of ["queued", "signed", "broadcast"] as const)
+    for (const openWrappers of [0, 1, 3])
+      for (const hasReceipt of BOOLEANS)
+        for (const senderNonceUse of USES)
+          for (const waiverNonceUse of USES)
+            for (const answer of answers())
+              for (const expiry of EXPIRIES)
+                yield {
+                  state,
+                  openWrappers,
+                  hasReceipt,
+                  ...(senderNonceUse && { senderNonceUse }),
+                  ...(waiverNonceUse && { waiverNonceUse }),
+                  ...(answer && { answer }),
+                  ...(expiry && { expiry }),
+                };
+}
+
+const ALL = [...everyEvidence()].map((evidence) => ({ evidence, decision: decide(evidence) }));
+const those = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
+  ALL.filter(({ evidence, decision }) => holds(evidence, decision));
+const isSent = ({ state }: Evidence) => state !== "queued";
+
+describe("the law, over every combination of evidence", () => {
+  it("includes with a receipt, and never without one", () => {
+    expect(those((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toEqual([]);
+  });
+
+  it("fails only by proof of the sender's nonce, by the one clear refusal, or by time with nothing open", () => {
+    const isProven = (e: Evidence) => e.senderNonceUse?.isOurs === false;
+    const isRefused = (e: Evidence) =>
+      e.state === "signed" &&
+      e.openWrappers === 0 &&
+      e.answer?.isFirst &&
+      e.answer.verdict.kind === "refused";
+    const isOver = (e: Evidence) => e.state === "queued" && e.openWrappers === 0 && e.expiry !== undefined;
+    expect(those((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e))).toEqual([]);
+    expect(those((e, d) => d.move === "fail" && isProven(e)).length).toBeGreaterThan(0);
+  });
+
+  it("fails nothing of which a wrapper may land, but by proof that its InnerTx can never run", () => {
+    const mayLand = (e: Evidence) => e.openWrappers > 0 || e.state === "broadcast";
+    expect(those((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+  });
+
+  it("fails nothing for an unclear answer, whatever else is known", () => {
+    const isUnclear = (e: Evidence) => e.answer !== undefined && e.answer.verdict.kind !== "refused";
+    expect(those((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+  });
+
+  it("never moves what a final block shows as ours: it waits for the receipt", () => {
+    const isOnChain = (e: Evidence) => e.senderNonceUse?.isOurs === true && e.hasReceipt !== true;
+    expect(those((e, d) => isOnChain(e) && d.move !== "stay")).toEqual([]);
+  });
+
+  it("decides the same without the evidence that is for another state", () => {
+    const without = ({ answer: _, ...rest }: Evidence): Evidence => rest;
+    expect(
+      those((e, d) => e.state === "queued" && JSON.stringify(decide(without(e))) !== JSON.stringify(d, big)),
+    ).toEqual([]);
+  });
+
+  it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
+    const isShut = (d: Decision) => d.move === "requeue" && !d.isOpen;
+    const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
+    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst;
+    expect(those((e, d) => isShut(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
+  });
+
+  it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
+    const kinds = new Set<SendVerdictKind | undefined>(["nonce too low", "occupied", "not now", "accepted"]);
+    const isHeld = (e: Evidence) => kinds.has(e.answer?.verdict.kind) && e.waiverNonceUse === undefined;
+    expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
+  });
+
+  it("sets nothing aside while the node is unwell, or while nobody needs the nonce", () => {
+    const needless = (e: Evidence) => e.answer && !(e.answer.isNodeWell && e.answer.isNonceNeeded);
+    expect(those((e, d) => needless(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
+  });
+});
+
+function big(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+describe("a decision", () => {
+  const signed: Evidence = { state: "signed", openWrappers: 0 };
+  const answer = (kind: SendVerdictKind, flags: Partial<SendAnswer> = {}): SendAnswer => ({
+    verdict: KINDS[kind],
+    isFirst: true,
+    isNodeWell: true,
+    isNonceNeeded: true,
+    ...flags,
+  });
+
+  it("names the rule of a clear refusal", () => {
+    expect(decide({ ...signed, answer: answer("refused") })).toEqual({
+      move: "fail",
+      clause: "L6",
+      failure: { reason: "NODE_REFUSED", message: "the chain's node refuses it: words of a node" },
+    });
+  });
+
+  it("names the transaction that used the sender's nonce, and its block", () => {
+    const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
+    const message = `nonce 4 is already used: by transaction 0x${"07".repeat(32)} in block 12`;
+    expect(decision).toEqual({ move: "fail", clause: "L2", failure: { reason: "NONCE_TOO_LOW", message } });
+  });
+
+  it("says of an overdue submission what a node last said of it", () => {
+    const expired = (expiry: Expiry | undefined) =>
+      decide({ state: "queued", openWrappers: 0, ...(expiry && { expiry }) });
+    expect(expired(EXPIRIES[1])).toMatchObject({ failure: { reason: "NOT_BROADCAST" } });
+    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { message: "oversized data" } });
+    expect(expired(EXPIRIES[3])).toMatchObject({ failure: { reason: "NONCE_GAP" } });
+    expect(expired(EXPIRIES[4])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
+  });
+});

@@ -1,0 +1,147 @@
+import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
+import type { NonceUse } from "../chain/nonceProof.js";
+import type { Failure } from "../model/submission.js";
+
+/*
+ * The law of a lane (D28): which evidence lets a submission end or move. Everything a node says is evidence; absence (no
+ * receipt, an unknown hash, a nonce without its block, time that passed) proves nothing. The clauses, in the order in which they
+ * are asked:
+ *
+ *   L1  A receipt of the InnerTx: it is included. Only a block that is gone contradicts that.
+ *   L2  A final block shows the sender's nonce used by another transaction: it has failed; the InnerTx can never run.
+ *   L3  A final block shows the InnerTx or its wrapper: it waits for the receipt, however long.
+ *   L4  A final block shows the waiver's nonce used by another transaction: its wrapper is dead, and it is queued again.
+ *   L5  A node took the wrapper: it is broadcast.
+ *   L6  A node refused the wrapper by a rule of the closed list, on its first and only send, and no earlier wrapper of
+ *       the submission may still land: it has failed, by the name of the rule.
+ *   L7  A node surely did not take the wrapper now and may do so later: it is queued again, for a while.
+ *   L8  Any other answer is unclear: the same bytes again. It is set aside, which means queued again with its wrapper
+ *       remembered as open, as soon as others need its nonce and the node takes theirs.
+ *   L9  It is queued, no wrapper of it may still land, and its time is over: it has failed.
+ *   L10 Otherwise it stays as it is.
+ *
+ * A wrapper is open from its first send until a node's answer to that send, the only one ever made, shows that it was not
+ * taken, or until a final block shows its nonce used by another transaction (`store/withdrawn.ts`).
+ */
+
+/** An answer to the send of a submission's present wrapper. */
+export interface SendAnswer {
+  readonly verdict: SendVerdict;
+  /**
+   * The answer to the first send of these bytes, by the process that signed them and under the same lease: nobody else can have
+   * sent them before.
+   */
+  readonly isFirst: boolean;
+  /** The node gave another wrapper of the same exchange a clear answer: what is unclear concerns this one. */
+  readonly isNodeWell: boolean;
+  /** Another submission waits for this nonce: one that is queued, or one above it in the lane. */
+  readonly isNonceNeeded: boolean;
+}
+
+/** Which time of a queued submission is over. */
+export type Expiry =
+  /** It waited longer than `maxQueueMs`; `lastRefusal` is what a node said of its last wrapper, if it refused it. */
+  | { readonly kind: "overdue"; readonly maxQueueMs: number; readonly lastRefusal: Failure | undefined }
+  /** Its sender's earlier nonce did not come in time, and nobody has it (D20). */
+  | { readonly kind: "nonce gap"; readonly message: string }
+  /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
+  | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
+
+/** What is known of a submission at one moment. What is undefined is not known. */
+export interface Evidence {
+  readonly state: "queued" | "signed" | "broadcast";
+  /** Its earlier wrappers that may still land; the present one is not among them. */
+  readonly openWrappers: number;
+  /** The InnerTx has a receipt. */
+  readonly hasReceipt?: boolean;
+  /** The use of the sender's nonce in a final block, and whether it is this InnerTx. */
+  readonly senderNonceUse?: NonceUse & { readonly isOurs: boolean };
+  /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
+  readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
+  readonly answer?: SendAnswer;
+  readonly expiry?: Expiry;
+}
+
+/** What becomes of a submission. `clause` says by which part of the law. */
+export type Decision =
+  | { readonly move: "include"; readonly clause: "L1" }
+  | { readonly move: "broadcast"; readonly clause: "L5" }
+  | { readonly move: "fail"; readonly clause: "L2" | "L6" | "L9"; readonly failure: Failure }
+  /** Back to `queued`. With `isOpen` its wrapper may still land, and is remembered so. */
+  | { readonly move: "requeue"; readonly clause: "L4" | "L7" | "L8"; readonly isOpen: boolean }
+  /** The same bytes are to be sent again. */
+  | { readonly move: "resend"; readonly clause: "L8" }
+  | { readonly move: "stay"; readonly clause: "L3" | "L10" };
+
+/** Answers after which the node does not have the wrapper, if it was the first send of these bytes. */
+const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
+  "nonce gap",
+  "inner too early",
+  "inner too late",
+  "waiver unusable",
+]);
+
+/**
+ * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`, where
+ * the nonce is not free, and `not now`, which holds for all wrappers.
+ */
+const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous"]);
+
+/** Decides what becomes of a submission. Pure: the same evidence has the same decision. */
+export function decide(evidence: Evidence): Decision {
+  const { state, senderNonceUse, waiverNonceUse, answer } = evidence;
+  if (evidence.hasReceipt === true) return { move: "include", clause: "L1" };
+  if (senderNonceUse?.isOurs === false) return fail("L2", usedByAnother(senderNonceUse));
+  if (senderNonceUse?.isOurs === true || waiverNonceUse?.isOurs === true)
+    return { move: "stay", clause: "L3" };
+  if (state === "queued") return decideQueued(evidence);
+  if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
+  return answer === undefined ? { move: "stay", clause: "L10" } : decideAnswer(evidence, answer);
+}
+
+function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {
+  const { verdict, isFirst, isNodeWell, isNonceNeeded } = answer;
+  if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
+  const isOnlySend = isFirst && state === "signed";
+  if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
+    const message = `the chain's node refuses it: ${verdict.said}`;
+    return fail("L6", { reason: verdict.reason, message });
+  }
+  if (isOnlySend && (NOT_TAKEN.has(verdict.kind) || verdict.kind === "refused"))
+    return { move: "requeue", clause: "L7", isOpen: false };
+  if (state === "signed" && NOT_TAKEN.has(verdict.kind))
+    return { move: "requeue", clause: "L7", isOpen: true };
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell && isNonceNeeded)
+    return { move: "requeue", clause: "L8", isOpen: true };
+  return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L10" };
+}
+
+function decideQueued({ openWrappers, expiry }: Evidence): Decision {
+  if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L10" };
+  switch (expiry.kind) {
+    case "overdue":
+      return fail("L9", expiry.lastRefusal ?? waitedTooLong(expiry.maxQueueMs));
+    case "nonce gap":
+      return fail("L9", { reason: "NONCE_GAP", message: expiry.message });
+    case "nonce past":
+      return fail("L9", {
+        reason: "NONCE_TOO_LOW",
+        message: `nonce ${expiry.senderNonce} is already used: the sender's next is ${expiry.next}`,
+      });
+  }
+}
+
+function fail(clause: "L2" | "L6" | "L9", failure: Failure): Decision {
+  return { move: "fail", clause, failure };
+}
+
+function usedByAnother({ transaction, blockNumber }: NonceUse): Failure {
+  const { hash, nonce } = transaction;
+  const message = `nonce ${nonce} is already used: by transaction ${bytesToHex(hash)} in block ${blockNumber}`;
+  return { reason: "NONCE_TOO_LOW", message };
+}
+
+function waitedTooLong(maxQueueMs: number): Failure {
+  const message = `it waited for a broadcast longer than ${maxQueueMs} ms and was given up`;
+  return { reason: "NOT_BROADCAST", message };
+}
