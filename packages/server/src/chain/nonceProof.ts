@@ -13,8 +13,6 @@ export interface NonceQuestion {
   /** 20 bytes. */
   readonly account: Uint8Array;
   readonly nonce: bigint;
-  /** The nonce was not used below this height; a guess that is too high is found out, and corrected. */
-  readonly fromBlock: bigint;
 }
 
 /**
@@ -35,7 +33,9 @@ export interface NonceProofOptions {
   readonly reorgDepth: number;
 }
 
-/** Blocks that a search without account states reads in one call of {@link NonceProofs.find}. */
+/** A search without account states goes back so many blocks from where it began. */
+const MAX_SCANNED_BLOCKS = 10_000n;
+/** Blocks that such a search reads in one call of {@link NonceProofs.find}. */
 const SCANNED_BLOCKS = 100n;
 /** Blocks in one request: their transactions come whole. */
 const BLOCKS_A_REQUEST = 10n;
@@ -43,14 +43,14 @@ const BLOCKS_A_REQUEST = 10n;
 const REMEMBERED_SCANS = 10_000;
 
 export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): NonceProofs {
-  const scannedTo = new Map<string, bigint>();
+  const scans = new Map<string, Scan>();
   return {
     async find(question) {
       const final = (await chain.blockNumber()) - BigInt(reorgDepth);
       if (final < 0n) return undefined;
       const height = await bisect(chain, question, final);
       if (height === "unused") return undefined;
-      if (height === "no state") return scan(chain, question, final, scannedTo);
+      if (height === "no state") return scan(chain, question, final, scans);
       const [use] = await usesIn(chain, question, [height]);
       return use === "not used here" ? undefined : use;
     },
@@ -63,7 +63,7 @@ export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): Non
  */
 async function bisect(
   chain: NonceProofOptions["chain"],
-  { account, nonce, fromBlock }: NonceQuestion,
+  { account, nonce }: NonceQuestion,
   final: bigint,
 ): Promise<bigint | "unused" | "no state"> {
   const [last] = await chain.noncesAt(account, [final]);
@@ -71,7 +71,7 @@ async function bisect(
   if (last <= nonce) return "unused";
   let used = final;
   // -1 stands for the moment before the genesis.
-  let unused = max(min(fromBlock, final) - 1n, -1n);
+  let unused = final - 1n;
   for (let step = 1n; unused >= 0n; step *= 2n) {
     const [before] = await chain.noncesAt(account, [unused]);
     if (before === undefined) return "no state";
@@ -89,36 +89,45 @@ async function bisect(
   return used;
 }
 
-/** Reads one block after the other, some in each call, and remembers how far it came. */
+/** The blocks that a search has read: all from `bottom` on below `top`. It began below `origin`. */
+interface Scan {
+  readonly origin: bigint;
+  readonly top: bigint;
+  readonly bottom: bigint;
+}
+
+/** Reads block after block, the new ones first and then from the newest down, some in each call. */
 async function scan(
   chain: NonceProofOptions["chain"],
   question: NonceQuestion,
   final: bigint,
-  scannedTo: Map<string, bigint>,
+  scans: Map<string, Scan>,
 ): Promise<NonceUse | undefined> {
   const name = `${bytesToHex(question.account)} ${question.nonce}`;
-  const first = scannedTo.get(name) ?? max(question.fromBlock, 0n);
-  const end = min(final + 1n, first + SCANNED_BLOCKS);
-  for (let from = first; from < end; from += BLOCKS_A_REQUEST) {
-    const heights = range(from, min(end, from + BLOCKS_A_REQUEST));
-    const uses = await usesIn(chain, question, heights);
-    for (const [i, use] of uses.entries()) {
-      if (use === undefined) return undefined;
-      if (use !== "not used here") {
-        scannedTo.delete(name);
-        return use;
-      }
-      remember(scannedTo, name, from + BigInt(i) + 1n);
+  let read: Scan = scans.get(name) ?? { origin: final + 1n, top: final + 1n, bottom: final + 1n };
+  for (let left = SCANNED_BLOCKS; left > 0n; left -= BLOCKS_A_REQUEST) {
+    const isNew = read.top <= final;
+    const end = isNew ? min(read.top + BLOCKS_A_REQUEST, final + 1n) : read.bottom;
+    const start = isNew ? read.top : max(end - BLOCKS_A_REQUEST, read.origin - MAX_SCANNED_BLOCKS, 0n);
+    if (start >= end) break;
+    const uses = await usesIn(chain, question, range(start, end));
+    if (uses.includes(undefined)) break;
+    const found = uses.find((use) => use !== "not used here");
+    if (found !== undefined) {
+      scans.delete(name);
+      return found;
     }
+    read = isNew ? { ...read, top: end } : { ...read, bottom: start };
   }
+  remember(scans, name, read);
   return undefined;
 }
 
-function remember(scannedTo: Map<string, bigint>, name: string, next: bigint): void {
-  scannedTo.delete(name);
-  scannedTo.set(name, next);
-  const [oldest] = scannedTo.keys();
-  if (scannedTo.size > REMEMBERED_SCANS && oldest !== undefined) scannedTo.delete(oldest);
+function remember(scans: Map<string, Scan>, name: string, read: Scan): void {
+  scans.delete(name);
+  scans.set(name, read);
+  const [oldest] = scans.keys();
+  if (scans.size > REMEMBERED_SCANS && oldest !== undefined) scans.delete(oldest);
 }
 
 /** What each block says; undefined for a block that the node does not have. */
@@ -146,6 +155,6 @@ function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
+function max(first: bigint, ...others: readonly bigint[]): bigint {
+  return others.reduce((a, b) => (a > b ? a : b), first);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
+import { createNonceProofs } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
@@ -117,6 +118,7 @@ async function repairLane(
     log: createLog("silent"),
     options: { reorgDepth: 0 },
     confirmations: createConfirmations(),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
     onLaneStopped: () => {},
   };
   const candidates = findings.map(({ candidate }) => candidate);

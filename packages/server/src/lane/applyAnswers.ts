@@ -2,12 +2,15 @@ import { bytesEqual, type SendVerdict, type SendVerdictKind } from "@gas-waiver/
 import type { Failure } from "../model/submission.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
-import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
-import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import { countOpenWrappers, findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
+import type { Store } from "../store/store.js";
+import { type RequeueOptions, saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { LaneContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
+import { decide } from "./law.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import type { SenderGaps } from "./senderGaps.js";
+import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
 export class NotBroadcastError extends Error {
@@ -18,53 +21,113 @@ export class NotBroadcastError extends Error {
 export interface AnsweredBroadcast {
   readonly submission: InFlightSubmission;
   readonly verdict: SendVerdict;
+  /** It is the answer to the first send of these bytes. */
+  readonly isFirst: boolean;
+}
+
+/** What a lane remembers from one exchange to the next. */
+export interface BroadcastMemory {
+  readonly senderGaps: SenderGaps;
+  readonly probe: SetAsideProbe;
 }
 
 /** Pauses before what the node does not take yet is assigned again. */
-const REQUEUE_MS = {
+const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "nonce gap": 50,
   "inner too early": 250,
   "inner too late": 250,
   "waiver unusable": 1_000,
-} as const;
+};
 const NONCE_OCCUPIED_MS = 250;
-const REQUEUED_KINDS = ["nonce gap", "inner too early", "inner too late", "waiver unusable"] as const;
+/** Verdicts after which the chain or the node must be asked for the wrapper itself before anything is decided. */
+const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["nonce too low", "disputed"]);
 
 /**
- * Moves every submission by what the node's answer to its wrapper means.
+ * Moves every submission by what the node's answer to its wrapper means, as `law.ts` decides.
  * @throws {@link NotBroadcastError} if a signed wrapper may not be with the node afterwards.
  */
 export async function applyAnswers(
   held: HeldLane,
   answered: readonly AnsweredBroadcast[],
-  senderGaps: SenderGaps,
+  memory: BroadcastMemory,
   breaker: Pick<LaneBreaker, "succeed" | "fail">,
   context: LaneContext,
 ): Promise<void> {
   const { store, metrics, broadcastBuffer } = context;
   for (const { verdict } of answered) metrics.sent(verdict.kind);
-  const byKind = (kind: SendVerdictKind) => answered.filter(({ verdict }) => verdict.kind === kind);
-  const submissionsOf = (kind: SendVerdictKind) => byKind(kind).map(({ submission }) => submission);
-  const { blocked, undecided } = await senderGaps.classify(answered);
+  const submissionsOf = (kind: SendVerdictKind) =>
+    answered.filter(({ verdict }) => verdict.kind === kind).map(({ submission }) => submission);
+  const { blocked, undecided } = await memory.senderGaps.classify(answered);
   const runnable = submissionsOf("accepted").filter(({ id }) => !blocked.has(id) && !undecided.has(id));
   broadcastBuffer.add(held, runnable);
-  await saveRequeued(store, held, [...blocked], REQUEUE_MS["inner too early"]);
-  await failRefused(held, byKind("refused"), context);
-  for (const kind of REQUEUED_KINDS) {
-    const ids = submissionsOf(kind).map(({ id }) => id);
-    await saveRequeued(store, held, ids, REQUEUE_MS[kind]);
-  }
-  const tooLow = submissionsOf("nonce too low");
-  await reconcile(held, tooLow, context);
-  const known = await addKnown(held, tooLow, context);
+  await saveRequeued(store, held, [...blocked], { afterMs: 250, isOpen: true });
+  const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
+  const asked = unclear.map(({ submission }) => submission);
+  await reconcile(held, asked, context);
+  const known = await addKnown(held, asked, context);
   const withdrawn = await requeueBlockedByWithdrawn(held, submissionsOf("occupied"), context);
-  await moveBreaker(answered, breaker);
-  const remaining = answered.filter(
-    ({ submission, verdict }) =>
-      undecided.has(submission.id) ||
-      (mustSendAgain(submission, verdict) && !known.has(submission.id) && !withdrawn.has(submission.id)),
+  const rest = answered.filter(
+    ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !withdrawn.has(id),
   );
+  const resend = await applyDecisions(held, rest, answered, memory.probe, context);
+  await moveBreaker(answered, breaker);
+  const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
   await rejectRemaining(remaining, breaker);
+}
+
+/** A refusal of bytes that were sent before may come after they were taken. */
+function isUnclear({ kind }: SendVerdict, isFirst: boolean): boolean {
+  return UNCLEAR.has(kind) || (kind === "refused" && !isFirst);
+}
+
+/** Applies the law to each answer that is no acceptance. @returns the ids of those whose bytes must go out again. */
+async function applyDecisions(
+  held: HeldLane,
+  rest: readonly AnsweredBroadcast[],
+  answered: readonly AnsweredBroadcast[],
+  probe: SetAsideProbe,
+  context: LaneContext,
+): Promise<ReadonlySet<string>> {
+  const { store, log } = context;
+  const verdicts = answered.map(({ verdict }) => verdict.kind);
+  if (verdicts.includes("accepted")) probe.onAccepted();
+  if (rest.length === 0) return new Set();
+  const open = await openWrappersOf(rest, store);
+  const failed: (Failure & { readonly id: string })[] = [];
+  const requeued = new Map<string, RequeueOptions & { ids: string[] }>();
+  const resend = new Set<string>();
+  for (const { submission, verdict, isFirst } of rest) {
+    const { id, state, signings } = submission;
+    const isNodeWell = probe.isNodeWell(id, verdicts);
+    const answer = { verdict, isFirst, isNodeWell };
+    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
+    if (decision.move === "fail") failed.push({ id, ...decision.failure });
+    else if (decision.move === "resend") resend.add(id);
+    else if (decision.move === "requeue") {
+      const { isOpen } = decision;
+      const isSetAside = decision.clause === "L8" || verdict.kind === "refused";
+      const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[verdict.kind] ?? 0);
+      if (isSetAside) log.warn({ id, said: messageOf({ verdict }), afterMs }, "a submission is set aside");
+      const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, ids: [] };
+      requeued.set(`${afterMs} ${isOpen}`, group);
+      group.ids.push(id);
+      if (decision.clause === "L8") probe.onSetAside(id);
+    }
+  }
+  await failSubmissions(held, failed, context);
+  for (const { ids, ...options } of requeued.values()) await saveRequeued(store, held, ids, options);
+  return resend;
+}
+
+/** Only a first refusal rests on it that no other wrapper of the submission is open. */
+async function openWrappersOf(
+  rest: readonly AnsweredBroadcast[],
+  store: Store,
+): Promise<ReadonlyMap<string, number>> {
+  const ids = rest
+    .filter(({ submission, verdict }) => verdict.kind === "refused" && submission.signings > 1)
+    .map(({ submission }) => submission.id);
+  return countOpenWrappers(store, ids);
 }
 
 /**
@@ -106,27 +169,8 @@ async function requeueBlockedByWithdrawn(
       return other !== undefined && !bytesEqual(other, wrapperHash);
     })
     .map(({ id }) => id);
-  await saveRequeued(store, held, ids, NONCE_OCCUPIED_MS);
+  await saveRequeued(store, held, ids, { afterMs: NONCE_OCCUPIED_MS, isOpen: true });
   return new Set(ids);
-}
-
-/**
- * Fails what the node refuses for good, once the chain was asked. The node may have taken the wrapper before and the
- * answer was lost: a rule that has changed since then undoes no block, and what waits in the pool may still run.
- */
-async function failRefused(
-  held: HeldLane,
-  refused: readonly AnsweredBroadcast[],
-  context: LaneContext,
-): Promise<void> {
-  const submissions = refused.map(({ submission }) => submission);
-  await reconcile(held, submissions, context);
-  const known = await addKnown(held, submissions, context);
-  const failures = refused.flatMap(({ submission: { id }, verdict }): (Failure & { id: string })[] => {
-    if (verdict.kind !== "refused" || known.has(id)) return [];
-    return [{ id, reason: verdict.reason, message: `the chain's node refuses it: ${verdict.said}` }];
-  });
-  await failSubmissions(held, failures, context);
 }
 
 async function moveBreaker(
@@ -137,12 +181,6 @@ async function moveBreaker(
   if (unusable) {
     await breaker.fail("at once", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
   } else if (answered.some(({ verdict }) => verdict.kind === "accepted")) await breaker.succeed();
-}
-
-/** Whether the same bytes must go out again. The watcher sends again what was broadcast before. */
-function mustSendAgain(submission: InFlightSubmission, { kind }: SendVerdict): boolean {
-  const undecidedKinds = ["occupied", "not now", "disputed", "ambiguous", "nonce too low"];
-  return submission.state === "signed" && undecidedKinds.includes(kind);
 }
 
 async function rejectRemaining(
@@ -158,6 +196,6 @@ async function rejectRemaining(
   throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);
 }
 
-function messageOf({ verdict }: AnsweredBroadcast): string {
+function messageOf({ verdict }: Pick<AnsweredBroadcast, "verdict">): string {
   return "said" in verdict ? verdict.said : "";
 }

@@ -8,9 +8,11 @@ import {
   type QueuedSubmission,
   readLaneSnapshot,
 } from "../store/lanes/laneSnapshot.js";
+import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { postponeQueued } from "../store/transitions/postponeQueued.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import type { LaneContext } from "./context.js";
+import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { type Placed, placeAbove, placeInGaps } from "./placement.js";
 import { planSender, type SenderPlan } from "./plan.js";
@@ -127,12 +129,17 @@ function planAllReady(
   return plans.every(isAllReady) ? plans : undefined;
 }
 
-/** The ready submissions that come first in the turns of the API keys. */
+/**
+ * The ready submissions that come first in the turns of the API keys. Senders with a submission that was signed before
+ * come last: if a node refuses it again, nobody is above it.
+ */
 function nextReady(plans: readonly SenderPlan[], room: number): QueuedSubmission[] {
-  return plans
-    .flatMap((plan) => plan.ready)
-    .sort((a, b) => a.position - b.position)
-    .slice(0, room);
+  const isAgain = ({ ready }: SenderPlan) => ready.some(({ signings }) => signings > 0);
+  const inTurn = (some: readonly SenderPlan[]) =>
+    some.flatMap((plan) => plan.ready).sort((a, b) => a.position - b.position);
+  const again = plans.filter(isAgain);
+  const first = again.length === 0 ? plans : plans.filter((plan) => !isAgain(plan));
+  return [...inTurn(first), ...inTurn(again)].slice(0, room);
 }
 
 /** Reconciles late submissions with the chain, fails those that waited too long, and postpones the others. */
@@ -143,11 +150,26 @@ async function handleNotReady(
 ): Promise<void> {
   const late = plans.flatMap((plan) => plan.late);
   await reconcile(held, late, context);
-  const failed = plans.flatMap((plan) => plan.failed);
-  await failSubmissions(held, failed, context);
+  await failUnsent(held, plans, context);
   // A late one whose outcome is not confirmed yet stays queued.
   const waiting = plans.flatMap((plan) => [...plan.early, ...plan.late].map(({ id }) => id));
   await postponeQueued(context.store, held, waiting, EARLY_MS);
+}
+
+/** Fails what waited too long for its turn, unless one of its wrappers may still land (L9). */
+async function failUnsent(held: HeldLane, plans: readonly SenderPlan[], context: LaneContext): Promise<void> {
+  const failed = plans.flatMap((plan) => plan.failed);
+  if (failed.length === 0) return;
+  const open = await countOpenWrappers(
+    context.store,
+    failed.map(({ id }) => id),
+  );
+  const decided = failed.flatMap(({ id, message }) => {
+    const expiry = { kind: "nonce gap", message } as const;
+    const decision = decide({ state: "queued", openWrappers: open.get(id) ?? 0, expiry });
+    return decision.move === "fail" ? [{ id, ...decision.failure }] : [];
+  });
+  await failSubmissions(held, decided, context);
 }
 
 type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };

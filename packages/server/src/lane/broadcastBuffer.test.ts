@@ -152,7 +152,7 @@ describe("buffered broadcasts", () => {
   it("do not apply to a wrapper that was signed anew meanwhile and is not sent yet", async () => {
     const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
-    await saveRequeued(store, lane, [id], 0);
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     const anew = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
     const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
       saveSigned(store, lane, [anew], wrappers),

@@ -11,15 +11,17 @@ export interface Candidate {
   readonly signings: number;
   /** Undefined for a queued submission. */
   readonly waiverNonce?: bigint;
+  /** 32 bytes; undefined likewise. */
+  readonly wrapperHash?: Uint8Array;
 }
 
 /**
- * The chain's verdict on a candidate:
+ * A node's verdict on a candidate, at one moment. Only `included` decides; `nonceUsed` and `replaced` rest on nonces, and
+ * are reasons to look for the proof in a block (D28):
  *
  * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
- * - `nonceUsed`: the sender has used the nonce for another transaction, so the InnerTx can never run. `next` is the
- *   sender's next nonce.
- * - `replaced`: the waiver's nonce was used for another wrapper. The InnerTx can still run.
+ * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
+ * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
  * - `open`: nothing yet.
  */
 export type ChainOutcome =

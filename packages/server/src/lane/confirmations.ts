@@ -1,8 +1,8 @@
 import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
 
 /**
- * Some nodes know a new nonce before the receipt that goes with it. So an outcome that contradicts a wrapper of ours
- * counts only after the chain has said the same for {@link CONFIRM_MS}.
+ * Some nodes know a new nonce before the receipt that goes with it. So the proof of an outcome that contradicts a wrapper
+ * of ours, which costs several calls, is looked for only after the node has said the same for {@link CONFIRM_MS}.
  */
 export interface Confirmations {
   /**

@@ -1,5 +1,6 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
+import type { NonceProofs } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
@@ -33,6 +34,7 @@ export interface LaneDependencies {
 export interface LaneContext extends LaneDependencies {
   readonly account: WaiverAccount;
   readonly confirmations: Confirmations;
+  readonly nonceProofs: NonceProofs;
   /** Is called when the lane has stopped itself, so that its next step knows. */
   readonly onLaneStopped: () => void;
 }

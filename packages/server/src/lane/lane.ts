@@ -1,4 +1,5 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import { createNonceProofs } from "../chain/nonceProof.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createBroadcaster } from "./broadcaster.js";
@@ -41,7 +42,8 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
     stepTimer.wake();
   };
   const confirmations = createConfirmations();
-  const context: LaneContext = { ...dependencies, log, account, confirmations, onLaneStopped };
+  const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
+  const context: LaneContext = { ...dependencies, log, account, confirmations, nonceProofs, onLaneStopped };
   const breaker = createLaneBreaker(waiver, context);
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);

@@ -42,9 +42,7 @@ const EXPIRIES: (Expiry | undefined)[] = [
 function* answers(): Generator<SendAnswer | undefined> {
   yield undefined;
   for (const verdict of Object.values(KINDS))
-    for (const isFirst of BOOLEANS)
-      for (const isNodeWell of BOOLEANS)
-        for (const isNonceNeeded of BOOLEANS) yield { verdict, isFirst, isNodeWell, isNonceNeeded };
+    for (const isFirst of BOOLEANS) for (const isNodeWell of BOOLEANS) yield { verdict, isFirst, isNodeWell };
 }
 
 /** Every combination of evidence that there is. */
@@ -114,7 +112,7 @@ describe("the law, over every combination of evidence", () => {
   it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
     const isShut = (d: Decision) => d.move === "requeue" && !d.isOpen;
     const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
-    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst;
+    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst === true;
     expect(those((e, d) => isShut(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
   });
 
@@ -124,8 +122,8 @@ describe("the law, over every combination of evidence", () => {
     expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
   });
 
-  it("sets nothing aside while the node is unwell, or while nobody needs the nonce", () => {
-    const needless = (e: Evidence) => e.answer && !(e.answer.isNodeWell && e.answer.isNonceNeeded);
+  it("sets nothing aside while the node seems unwell", () => {
+    const needless = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
     expect(those((e, d) => needless(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
   });
 });
@@ -140,7 +138,6 @@ describe("a decision", () => {
     verdict: KINDS[kind],
     isFirst: true,
     isNodeWell: true,
-    isNonceNeeded: true,
     ...flags,
   });
 

@@ -15,8 +15,9 @@ import type { Failure } from "../model/submission.js";
  *   L6  A node refused the wrapper by a rule of the closed list, on its first and only send, and no earlier wrapper of
  *       the submission may still land: it has failed, by the name of the rule.
  *   L7  A node surely did not take the wrapper now and may do so later: it is queued again, for a while.
- *   L8  Any other answer is unclear: the same bytes again. It is set aside, which means queued again with its wrapper
- *       remembered as open, as soon as others need its nonce and the node takes theirs.
+ *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
+ *       concern this wrapper alone, its submission is set aside: queued again, for a pause that grows, with its wrapper
+ *       remembered as open. The next one gets its nonce; if there is none, it comes again with the same bytes.
  *   L9  It is queued, no wrapper of it may still land, and its time is over: it has failed.
  *   L10 Otherwise it stays as it is.
  *
@@ -32,10 +33,8 @@ export interface SendAnswer {
    * sent them before.
    */
   readonly isFirst: boolean;
-  /** The node gave another wrapper of the same exchange a clear answer: what is unclear concerns this one. */
+  /** The node seems to work: what is unclear concerns this wrapper alone (`setAside.ts`). */
   readonly isNodeWell: boolean;
-  /** Another submission waits for this nonce: one that is queued, or one above it in the lane. */
-  readonly isNonceNeeded: boolean;
 }
 
 /** Which time of a queued submission is over. */
@@ -100,7 +99,7 @@ export function decide(evidence: Evidence): Decision {
 }
 
 function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {
-  const { verdict, isFirst, isNodeWell, isNonceNeeded } = answer;
+  const { verdict, isFirst, isNodeWell } = answer;
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
   const isOnlySend = isFirst && state === "signed";
   if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
@@ -111,8 +110,7 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
     return { move: "requeue", clause: "L7", isOpen: false };
   if (state === "signed" && NOT_TAKEN.has(verdict.kind))
     return { move: "requeue", clause: "L7", isOpen: true };
-  if (SET_ASIDE.has(verdict.kind) && isNodeWell && isNonceNeeded)
-    return { move: "requeue", clause: "L8", isOpen: true };
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell) return { move: "requeue", clause: "L8", isOpen: true };
   return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L10" };
 }
 

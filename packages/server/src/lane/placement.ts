@@ -51,7 +51,10 @@ export async function placeInGaps(
   // Read after the taken nonces: what a block takes in between counts twice, never not at all.
   const first = await findFirstFreeNonce(store, held, chainNonce);
   const { fitting, others } = splitByGap(ready, first, taken);
-  const requeued = await saveRequeued(store, held, toRequeue(first, taken, fitting.length), 0);
+  const requeued = await saveRequeued(store, held, toRequeue(first, taken, fitting.length), {
+    afterMs: 0,
+    isOpen: true,
+  });
   if (requeued.length > 0) return undefined;
   const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
   return place([...fitting, ...others], nonces);

@@ -3,6 +3,7 @@ import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/supp
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
+import type { NonceUse } from "../chain/nonceProof.js";
 import type { SubmissionUpdate } from "../results/results.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/inFlight.js";
@@ -58,12 +59,15 @@ describe("a submission, by what the chain says of it,", () => {
   let nowMs: number;
   let nodeSnapshot: NodeSnapshot;
   let told: SubmissionUpdate[];
+  /** Which transaction used a nonce, by final blocks. */
+  let blockUses: Map<bigint, NonceUse>;
   let context: ReconcileContext;
   useTestStore("perTest", async (opened) => {
     store = opened;
     lane = await laneIn(store);
     nowMs = 0;
     told = [];
+    blockUses = new Map();
     const chain: Pick<NodeClient, "snapshot" | "receipts"> = {
       snapshot: async () => nodeSnapshot,
       receipts: async (hashes) => hashes.map(() => undefined),
@@ -75,6 +79,7 @@ describe("a submission, by what the chain says of it,", () => {
       log: silent,
       options: { reorgDepth: 0 },
       confirmations: createConfirmations(() => nowMs),
+      nonceProofs: { find: async ({ nonce }) => blockUses.get(nonce) },
       onLaneStopped: () => {},
     };
   });
@@ -88,6 +93,11 @@ describe("a submission, by what the chain says of it,", () => {
   /** Sets the chain's next nonces of waiver and sender, and the InnerTx's receipt. */
   const says = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
+  };
+  /** A final block shows a transaction under this nonce: another one than any of ours, or the one with this hash. */
+  const blockShows = (nonce: bigint, hash = bytes(32, 99)) => {
+    const transaction = { hash, from: bytes(20, 1), nonce, to: undefined, input: new Uint8Array() };
+    blockUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7) });
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
@@ -122,17 +132,42 @@ describe("a submission, by what the chain says of it,", () => {
     expect(told).toEqual([{ state: "included", reverted: true }]);
   });
 
-  it("fails with NONCE_TOO_LOW if its sender used the nonce for something else, once that is confirmed", async () => {
+  it("fails with NONCE_TOO_LOW if a final block shows its sender's nonce used by something else", async () => {
     const candidate = await broadcast();
     says(5n, 3n);
     await reconcile(lane, [candidate], context);
     expect(told).toEqual([]);
     nowMs += CONFIRM_MS;
+    blockShows(candidate.senderNonce);
     await reconcile(lane, [candidate], context);
     expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
-  it("needs no confirmation if it was never signed", async () => {
+  it("waits for ever where only nonces contradict it, and no block shows who used them", async () => {
+    const candidate = await broadcast();
+    says(5n, 3n);
+    for (let i = 0; i < 10; i++) {
+      await reconcile(lane, [candidate], context);
+      nowMs += 100 * CONFIRM_MS;
+    }
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
+    expect(told).toEqual([]);
+  });
+
+  it("waits for its receipt where a block shows the InnerTx itself", async () => {
+    const candidate = await broadcast();
+    says(5n, 3n);
+    blockShows(candidate.senderNonce, Uint8Array.from(candidate.innerHash));
+    await reconcile(lane, [candidate], context);
+    nowMs += CONFIRM_MS;
+    await reconcile(lane, [candidate], context);
+    expect(told).toEqual([]);
+    says(5n, 3n, receipt);
+    await reconcile(lane, [candidate], context);
+    expect(told).toEqual([{ state: "included", reverted: false }]);
+  });
+
+  it("needs no proof if it was never signed", async () => {
     const id = await submissionIn("queued", store, lane, applicantOf(1));
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("it is not there");
@@ -146,6 +181,8 @@ describe("a submission, by what the chain says of it,", () => {
       (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
     const candidate = await broadcast();
     says(5n, 0n);
+    blockShows(4n);
+    blockShows(5n);
     await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);

@@ -1,18 +1,19 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/nodeClient.js";
+import type { NonceProofs, NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Failure } from "../model/submission.js";
 import type { Results } from "../results/results.js";
-import { countForeignUses } from "../store/lanes/countForeignUses.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { setLaneState } from "../store/lanes/setLaneState.js";
-import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
+import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { saveFailed } from "../store/transitions/saveFailed.js";
 import { saveIncluded } from "../store/transitions/saveIncluded.js";
-import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
+import { type Decision, decide, type Evidence } from "./law.js";
+import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
 
 /** The parts of a lane that reconciling needs. */
 export interface ReconcileContext {
@@ -23,6 +24,7 @@ export interface ReconcileContext {
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly confirmations: Confirmations;
+  readonly nonceProofs: NonceProofs;
   /** Is called when the lane was stopped here. */
   readonly onLaneStopped: () => void;
 }
@@ -32,9 +34,17 @@ interface Judged {
   readonly outcome: ChainOutcome;
 }
 
+interface Decided extends Judged {
+  readonly evidence: Evidence;
+  readonly decision: Decision;
+}
+
+/** Proofs that one call looks for; each costs several calls to the node. Others come with the next call. */
+const MAX_PROOFS = 20;
+
 /**
- * Brings the store to what the chain says of the candidates: first the included ones, then those whose sender's nonce
- * was used, then those whose waiver nonce was used. The last two count once they are confirmed.
+ * Brings the store to what the chain says of the candidates. Receipts decide at once. What a node's nonces contradict is
+ * looked up in the blocks, and `law.ts` decides.
  */
 export async function reconcile(
   held: HeldLane,
@@ -47,17 +57,73 @@ export async function reconcile(
     (candidate, i): Judged => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
   );
   await includeExecuted(held, judged, context);
-  const confirmed = judged.filter(({ candidate, outcome }) => {
+  const contradicted = judged.filter(({ candidate, outcome }) => {
     const isConfirmed = context.confirmations.isConfirmed(candidate, outcome.kind);
-    return isConfirmed || candidate.signings === 0;
+    return isConfirmed || (candidate.signings === 0 && outcome.kind === "nonceUsed");
   });
-  await failSubmissions(held, confirmed.flatMap(failureByUsedNonce), context);
-  const replaced = confirmed.filter(({ outcome }) => outcome.kind === "replaced");
-  await requeueReplaced(
-    held,
-    replaced.map(({ candidate }) => candidate),
-    context,
+  const decided = await decideContradicted(held, contradicted, context);
+  const failed = decided.flatMap(({ candidate: { id }, decision }) =>
+    decision.move === "fail" ? [{ id, ...decision.failure }] : [],
   );
+  await failSubmissions(held, failed, context);
+  await requeueReplaced(held, decided.flatMap(replacedOf), context);
+}
+
+async function decideContradicted(
+  held: HeldLane,
+  contradicted: readonly Judged[],
+  context: ReconcileContext,
+): Promise<Decided[]> {
+  const signed = contradicted.filter(({ candidate }) => candidate.signings > 0);
+  const open = await countOpenWrappers(
+    context.store,
+    signed.map(({ candidate }) => candidate.id),
+  );
+  const decided: Decided[] = [];
+  let proofs = 0;
+  for (const { candidate, outcome } of contradicted) {
+    if (candidate.signings > 0 && ++proofs > MAX_PROOFS) continue;
+    const evidence = await evidenceOf(held, { candidate, outcome }, open.get(candidate.id) ?? 0, context);
+    const decision = decide(evidence);
+    decided.push({ candidate, outcome, evidence, decision });
+    if (decision.move === "stay") {
+      const { id } = candidate;
+      const { clause } = decision;
+      context.log.warn({ id, outcome: outcome.kind, clause }, "nonces contradict a submission, no block yet");
+    }
+  }
+  return decided;
+}
+
+async function evidenceOf(
+  held: HeldLane,
+  { candidate, outcome }: Judged,
+  openWrappers: number,
+  { nonceProofs }: ReconcileContext,
+): Promise<Evidence> {
+  const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash } = candidate;
+  const state = waiverNonce === undefined ? "queued" : "broadcast";
+  if (outcome.kind === "nonceUsed" && signings === 0)
+    return { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } };
+  if (outcome.kind === "nonceUsed") {
+    const senderNonceUse = await nonceProofs.find({ account: sender, nonce: senderNonce });
+    if (senderNonceUse) return { state, openWrappers, senderNonceUse: withOwner(senderNonceUse, innerHash) };
+  }
+  if (waiverNonce === undefined || wrapperHash === undefined) return { state, openWrappers };
+  const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce });
+  if (waiverNonceUse === undefined) return { state, openWrappers };
+  return { state, openWrappers, waiverNonceUse: withOwner(waiverNonceUse, wrapperHash) };
+}
+
+function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOurs: boolean } {
+  return { ...use, isOurs: bytesEqual(use.transaction.hash, hash) };
+}
+
+function replacedOf({ candidate, evidence, decision }: Decided): Replaced[] {
+  const { id, waiverNonce } = candidate;
+  const use = evidence.waiverNonceUse;
+  if (decision.move !== "requeue" || waiverNonce === undefined || use === undefined) return [];
+  return [{ id, waiverNonce, usedBy: use.transaction.hash }];
 }
 
 async function includeExecuted(
@@ -77,12 +143,6 @@ async function includeExecuted(
   }));
 }
 
-function failureByUsedNonce({ candidate, outcome }: Judged): (Failure & { readonly id: string })[] {
-  if (outcome.kind !== "nonceUsed") return [];
-  const message = `nonce ${candidate.senderNonce} is already used: the sender's next is ${outcome.next}`;
-  return [{ id: candidate.id, reason: "NONCE_TOO_LOW", message }];
-}
-
 /** Ends submissions as failed, and notifies their result lines. */
 export async function failSubmissions(
   held: HeldLane,
@@ -94,48 +154,4 @@ export async function failSubmissions(
     const { reason = "NODE_REFUSED", message = "" } = byId.get(id) ?? {};
     return { state: "failed", reason, message };
   });
-}
-
-/** At this many uses of the key by something else the lane stops. */
-const MAX_FOREIGN_USES = 2;
-/** A replaced submission waits until a lane that is stopped for it knows so. Then another lane may take it. */
-const REPLACED_DELAY_MS = 1_500;
-
-/** Queues replaced submissions, which get other nonces, and finds out whose wrappers used the old ones. */
-async function requeueReplaced(
-  held: HeldLane,
-  replaced: readonly Candidate[],
-  context: ReconcileContext,
-): Promise<void> {
-  if (replaced.length === 0) return;
-  const { store, chain, log } = context;
-  const nonces = replaced.flatMap(({ waiverNonce }) => waiverNonce ?? []);
-  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
-  const receipts = await chain.receipts(withdrawn.map(({ wrapperHash }) => wrapperHash));
-  const ours = new Set(withdrawn.filter((_, i) => receipts[i]).map(({ waiverNonce }) => waiverNonce));
-  const ids = replaced.map(({ id }) => id);
-  const requeued = await saveRequeued(store, held, ids, REPLACED_DELAY_MS);
-  if (requeued.length === 0) return;
-  if (ours.size > 0) {
-    const landed = [...ours].map(String);
-    log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
-  }
-  const foreign = nonces.filter((nonce) => !ours.has(nonce));
-  if (foreign.length > 0) await countForeign(held, foreign, context);
-}
-
-/** Counts and reports the nonces that something else has used, and stops the lane at the limit. */
-async function countForeign(
-  held: HeldLane,
-  used: readonly bigint[],
-  { store, log, onLaneStopped }: ReconcileContext,
-): Promise<void> {
-  const nonces = used.map(String);
-  const uses = await countForeignUses(store, held.chain, held.waiver, 1);
-  log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
-  if (uses < MAX_FOREIGN_USES) return;
-  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
-  await setLaneState(store, held.chain, held.waiver, "stopped", reason);
-  onLaneStopped();
-  log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }

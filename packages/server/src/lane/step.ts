@@ -112,7 +112,7 @@ async function assignAndBroadcast(
   const { breaker, broadcaster } = context;
   const { signed, stepAgain } = await assignNext(state, held, context);
   await state.broadcasting;
-  const broadcasting = broadcaster.send(held, signed);
+  const broadcasting = broadcaster.send(held, signed, { isFirst: true });
   // The next step, or the rest, begins at once. A failure ends the rest, and the step after it meets the failure.
   broadcasting.catch(() => context.wake());
   if (signed.length === 0 || breaker.state !== "closed") await broadcasting;

@@ -1,6 +1,12 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findUnfinished } from "../store/lanes/unfinished.js";
-import { forgetWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
+import {
+  closeWithdrawnWrappers,
+  findOpenWrappersBelow,
+  forgetWithdrawnWrappers,
+  type WithdrawnWrapper,
+} from "../store/lanes/withdrawnWrappers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "./chainOutcomes.js";
 import type { LaneContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
@@ -38,6 +44,7 @@ export async function examine(
 /** Reconciles the whole lane with the chain, at the start and now and then: finds what was missed on the way. */
 export async function sweep(held: HeldLane, context: LaneContext): Promise<Finding[]> {
   const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+  await closeDeadWrappers(held, chainNonce, context);
   await forgetWithdrawnWrappers(context.store, held, chainNonce);
   const findings = await examine(held, context);
   if (findings.length === 0) return findings;
@@ -50,4 +57,24 @@ export async function sweep(held: HeldLane, context: LaneContext): Promise<Findi
     context,
   );
   return findings;
+}
+
+/** Wrappers whose nonces are looked up in one sweep. */
+const MAX_PROOFS = 50;
+
+/**
+ * Closes the withdrawn wrappers whose nonces other transactions have used, by the proof of a final block (D28). One that landed
+ * itself stays open until its submission is included.
+ */
+export async function closeDeadWrappers(
+  held: HeldLane,
+  chainNonce: bigint,
+  { store, nonceProofs }: Pick<LaneContext, "store" | "nonceProofs">,
+): Promise<void> {
+  const dead: WithdrawnWrapper[] = [];
+  for (const wrapper of await findOpenWrappersBelow(store, held, chainNonce, MAX_PROOFS)) {
+    const use = await nonceProofs.find({ account: held.waiver, nonce: wrapper.waiverNonce });
+    if (use && !bytesEqual(use.transaction.hash, wrapper.wrapperHash)) dead.push(wrapper);
+  }
+  await closeWithdrawnWrappers(store, held, dead);
 }

@@ -108,7 +108,7 @@ async function requeueStuck(
   const ids = new Set(
     dropped.flatMap((first) => all.filter((other) => isSenderBehind(first, other)).map(({ id }) => id)),
   );
-  const requeued = await saveRequeued(store, held, [...ids], 0);
+  const requeued = await saveRequeued(store, held, [...ids], { afterMs: 0, isOpen: true });
   if (requeued.length > 0) {
     log.info({ ids: requeued.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
   }
@@ -126,7 +126,7 @@ async function rebroadcast(
   broadcaster: Broadcaster,
 ): Promise<void> {
   try {
-    await broadcaster.send(held, stale);
+    await broadcaster.send(held, stale, { isFirst: false });
   } catch (error) {
     // A later poll sends again the wrappers that the node does not take now.
     if (!(error instanceof NotBroadcastError)) throw error;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { expect } from "vitest";
 import { createNodeClient } from "../../src/chain/nodeClient.js";
+import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc.js";
 import { NotBroadcastError } from "../../src/lane/applyAnswers.js";
 import { assign } from "../../src/lane/assign.js";
@@ -139,11 +140,15 @@ export class LaneModel {
     }
   }
 
-  /** Ends all accidents and lets time pass. Resolves to true if every submission reaches a final state. */
+  /**
+   * Ends all accidents and lets time pass. Resolves to true if every submission reaches a final state. While some are
+   * open, another user goes on submitting: what no node takes ends when others use the nonces of its wrappers.
+   */
   async heal(): Promise<boolean> {
     this.chain.revoked.clear();
     await this.happen({ kind: "takeOver", owner: 0 });
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 90; i++) {
+      if (i < 60 && i % 3 === 1) await this.happen({ kind: "accept", user: 4, how: "next" });
       await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
       await this.happen({ kind: "send", owner: 0, answers: ["good"] });
       await this.happen({ kind: "store", owner: 0 });
@@ -199,6 +204,7 @@ export class LaneModel {
       chainRef: this.#chainRef,
       replica: randomUUID(),
       confirmations: createConfirmations(() => this.#nowMs),
+      nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
       onLaneStopped: () => {},
     };
     const broadcaster = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
@@ -277,7 +283,7 @@ export class LaneModel {
         if (worker.mustResend) {
           await context.broadcastBuffer.flush();
           const left = await findInFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
-          await broadcaster.send(held, left);
+          await broadcaster.send(held, left, { isFirst: false });
           worker.mustResend = false;
         }
         const { signed } = await assign(held, { limit: 4 }, context);
@@ -285,7 +291,7 @@ export class LaneModel {
       } else if (event.kind === "store") await context.broadcastBuffer.flush();
       else if (event.kind === "poll") await watcher.poll(held);
       else if (event.kind === "sweep") await sweep(held, context);
-      else await broadcaster.send(held, worker.outbox.shift() ?? []);
+      else await broadcaster.send(held, worker.outbox.shift() ?? [], { isFirst: true });
     } finally {
       this.#answers = ["good"];
       this.#dies = false;

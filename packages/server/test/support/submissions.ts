@@ -54,7 +54,7 @@ const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await mov
 
 /** Every transition that a lane can make, keyed by the state that it leads to. */
 export const STEPS: Readonly<Record<SubmissionState, Step>> = {
-  queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], 0)),
+  queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true })),
   signed: (store, lane, id, waiverNonce = 0n) =>
     idsOf(
       saveSigned(store, lane, [

@@ -67,7 +67,7 @@ export async function findInFlight(
 }
 
 /** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
-export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "wrapperHash">;
+export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw">;
 
 /** Finds what the lane has signed or broadcast under waiver nonces below this one, the lowest first. */
 export async function findCandidatesBelow(
@@ -76,9 +76,9 @@ export async function findCandidatesBelow(
   waiverNonce: bigint,
   limit: number,
 ): Promise<SettlementCandidate[]> {
-  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw" | "wrapper_hash">>(
+  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw">>(
     prepared(
-      `select id, signings, waiver_nonce, inner_hash, sender, sender_nonce from unfinished
+      `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce from unfinished
        where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $3
          and state in ('signed', 'broadcast')
        order by waiver_nonce limit $4`,
@@ -89,6 +89,7 @@ export async function findCandidatesBelow(
     id: row.id,
     signings: row.signings,
     waiverNonce: BigInt(row.waiver_nonce),
+    wrapperHash: row.wrapper_hash,
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),

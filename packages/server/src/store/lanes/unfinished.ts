@@ -11,6 +11,7 @@ export interface UnfinishedSubmission {
   readonly senderNonce: bigint;
   readonly signings: number;
   readonly waiverNonce?: bigint;
+  readonly wrapperHash?: Uint8Array;
 }
 
 interface ActiveRow {
@@ -21,6 +22,7 @@ interface ActiveRow {
   sender_nonce: string;
   signings: number;
   waiver_nonce: string | null;
+  wrapper_hash: Buffer | null;
 }
 
 /** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
@@ -31,7 +33,7 @@ export async function findUnfinished(
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
   const { rows } = await pool.query<ActiveRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce from unfinished
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
@@ -44,6 +46,7 @@ export async function findUnfinished(
     senderNonce: BigInt(row.sender_nonce),
     signings: row.signings,
     ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
+    ...(row.wrapper_hash !== null && { wrapperHash: row.wrapper_hash }),
   }));
 }
 

@@ -26,8 +26,54 @@ export async function findWithdrawnWrappers(
   }));
 }
 
+/** Counts the withdrawn wrappers of these submissions that may still land, by the id of the submission. */
+export async function countOpenWrappers(
+  { pool }: Store,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await pool.query<{ open_for: string; count: number }>(
+    "select open_for, count(*)::int as count from withdrawn where open_for = any($1::uuid[]) group by open_for",
+    [ids],
+  );
+  return new Map(rows.map(({ open_for, count }) => [open_for, count]));
+}
+
+/** Finds open wrappers of the lane under nonces that the chain has passed, from the lowest nonce on. */
+export async function findOpenWrappersBelow(
+  { pool }: Store,
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  waiverNonce: bigint,
+  limit: number,
+): Promise<WithdrawnWrapper[]> {
+  const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
+    `select waiver_nonce, wrapper_hash from withdrawn
+     where chain = $1 and waiver = $2 and waiver_nonce < $3 and open_for is not null
+     order by waiver_nonce limit $4`,
+    [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
+  );
+  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
+    waiverNonce: BigInt(waiver_nonce),
+    wrapperHash,
+  }));
+}
+
+/** Closes withdrawn wrappers that can never land: other transactions have used their nonces. */
+export async function closeWithdrawnWrappers(
+  { pool }: Store,
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  wrappers: readonly WithdrawnWrapper[],
+): Promise<void> {
+  if (wrappers.length === 0) return;
+  await pool.query(
+    `update withdrawn set open_for = null
+     where chain = $1 and waiver = $2 and wrapper_hash = any($3::bytea[])`,
+    [lane.chain, toBuffer(lane.waiver), wrappers.map(({ wrapperHash }) => toBuffer(wrapperHash))],
+  );
+}
+
 /**
- * Deletes withdrawn wrappers whose nonce the chain has used and no signed or broadcast submission of the lane can meet
+ * Deletes withdrawn wrappers that are not open, whose nonce the chain has used, and which no signed or broadcast submission of the lane can meet
  * any more.
  * @param chainNonce the waiver's next nonce.
  */
@@ -39,7 +85,8 @@ export async function forgetWithdrawnWrappers(
   await pool.query(
     `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < least($3, (
        select min(waiver_nonce) from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')))`,
+       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')))
+     and not exists (select from unfinished u where u.id = open_for)`,
     [lane.chain, toBuffer(lane.waiver), chainNonce.toString()],
   );
 }

@@ -10,7 +10,10 @@ export interface OverdueSubmission {
   readonly recent: boolean;
 }
 
-/** Finds the submissions that have been queued for longer than `maxQueueMs`, the oldest first, at most `limit`. */
+/**
+ * Finds the submissions that have been queued for longer than `maxQueueMs` and of which no wrapper may still land (D28), the
+ * oldest first, at most `limit`.
+ */
 export async function findOverdueQueued(
   { pool }: Store,
   chain: number,
@@ -18,7 +21,8 @@ export async function findOverdueQueued(
 ): Promise<OverdueSubmission[]> {
   const { rows } = await pool.query<{ id: string; inner_hash: Buffer; recent: boolean }>(
     `select id, inner_hash, accepted_at >= $3 as recent from unfinished
-     where chain = $1 and waiver_nonce is null and state = 'queued' and accepted_at < now() - $2::float8 * interval '1 millisecond'
+     where chain = $1 and waiver_nonce is null and state = 'queued'
+       and not exists (select from withdrawn w where w.open_for = unfinished.id) and accepted_at < now() - $2::float8 * interval '1 millisecond'
      order by accepted_at limit $4`,
     [chain, maxQueueMs, since, limit],
   );
@@ -26,8 +30,8 @@ export async function findOverdueQueued(
 }
 
 /**
- * queued → failed: gives up submissions that were never broadcast, with the reason `NOT_BROADCAST`.
- * @returns those that were still queued.
+ * queued → failed: gives up submissions of which no wrapper may still land, with the reason `NOT_BROADCAST`.
+ * @returns those that were still so.
  */
 export async function expireQueued(
   { pool }: Store,
@@ -40,7 +44,8 @@ export async function expireQueued(
 }
 
 const EXPIRED = `with given as (select $2::float8 as max_queue_ms)${finishStatement(
-  "using given where s.id = any($1::uuid[]) and s.state = 'queued' returning s.*, given.max_queue_ms",
+  `using given where s.id = any($1::uuid[]) and s.state = 'queued'
+   and not exists (select from withdrawn w where w.open_for = s.id) returning s.*, given.max_queue_ms`,
   {
     ...FAILED_COLUMNS,
     error_reason: "'NOT_BROADCAST'",

@@ -1,0 +1,67 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { Logger } from "../model/log.js";
+import { countForeignUses } from "../store/lanes/countForeignUses.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { setLaneState } from "../store/lanes/setLaneState.js";
+import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
+import type { Store } from "../store/store.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
+
+/** A submission whose wrapper is dead: a final block shows another transaction under its nonce. */
+export interface Replaced {
+  readonly id: string;
+  readonly waiverNonce: bigint;
+  /** The hash of that transaction. */
+  readonly usedBy: Uint8Array;
+}
+
+interface ReplacedContext {
+  readonly store: Store;
+  /** Names the waiver in each record. */
+  readonly log: Logger;
+  /** Is called when the lane was stopped here. */
+  readonly onLaneStopped: () => void;
+}
+
+/** At this many uses of the key by something else the lane stops. */
+const MAX_FOREIGN_USES = 2;
+/** A replaced submission waits until a lane that is stopped for it knows so. Then another lane may take it. */
+const REPLACED_DELAY_MS = 1_500;
+
+/** Queues replaced submissions, which get other nonces, and finds out whose transactions used the old ones. */
+export async function requeueReplaced(
+  held: HeldLane,
+  replaced: readonly Replaced[],
+  context: ReplacedContext,
+): Promise<void> {
+  if (replaced.length === 0) return;
+  const { store, log } = context;
+  const nonces = replaced.map(({ waiverNonce }) => waiverNonce);
+  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
+  const isOurs = ({ usedBy }: Replaced) =>
+    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy));
+  const ids = replaced.map(({ id }) => id);
+  const requeued = await saveRequeued(store, held, ids, { afterMs: REPLACED_DELAY_MS, isOpen: false });
+  if (requeued.length === 0) return;
+  const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
+  if (landed.length > 0)
+    log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
+  const foreign = replaced.filter((one) => !isOurs(one)).map(({ waiverNonce }) => waiverNonce);
+  if (foreign.length > 0) await countForeign(held, foreign, context);
+}
+
+/** Counts and reports the nonces that something else has used, and stops the lane at the limit. */
+async function countForeign(
+  held: HeldLane,
+  used: readonly bigint[],
+  { store, log, onLaneStopped }: ReplacedContext,
+): Promise<void> {
+  const nonces = used.map(String);
+  const uses = await countForeignUses(store, held.chain, held.waiver, 1);
+  log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  if (uses < MAX_FOREIGN_USES) return;
+  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
+  await setLaneState(store, held.chain, held.waiver, "stopped", reason);
+  onLaneStopped();
+  log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
+}

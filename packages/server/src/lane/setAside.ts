@@ -1,0 +1,55 @@
+import type { SendVerdictKind } from "@gas-waiver/protocol";
+
+/**
+ * Tells an unwell node from a wrapper that no node takes (D28). A node that gives any other wrapper of the same exchange a
+ * clear answer is well. Where all its answers are unclear, one submission is set aside, to let another try. If that one gets no
+ * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
+ */
+export interface SetAsideProbe {
+  /** Whether the unclear answer to this submission concerns it alone. @param verdicts of the whole exchange. */
+  isNodeWell(id: string, verdicts: readonly SendVerdictKind[]): boolean;
+  onSetAside(id: string): void;
+  onAccepted(): void;
+}
+
+const PROBE_MS = 1_000;
+
+/** Verdicts that show a node at work, whatever they say of the wrapper. */
+const CLEAR: ReadonlySet<SendVerdictKind> = new Set([
+  "accepted",
+  "nonce too low",
+  "nonce gap",
+  "occupied",
+  "waiver unusable",
+  "refused",
+  "inner too early",
+  "inner too late",
+]);
+/** Verdicts without a JSON-RPC answer, or of a node that refuses everything for now: nothing can be told from these. */
+const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
+
+/** @param now a monotonic clock in ms. */
+export function createSetAsideProbe(now: () => number = () => performance.now()): SetAsideProbe {
+  let last: { readonly id: string; readonly at: number } | undefined;
+  return {
+    isNodeWell(id, verdicts) {
+      if (verdicts.some((kind) => CLEAR.has(kind))) return true;
+      if (verdicts.every((kind) => SILENT.has(kind))) return false;
+      return last === undefined || last.id === id || now() - last.at >= PROBE_MS;
+    },
+    onSetAside(id) {
+      last = { id, at: now() };
+    },
+    onAccepted() {
+      last = undefined;
+    },
+  };
+}
+
+const MIN_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 30_000;
+
+/** How long a submission that was set aside waits, in ms: longer with each wrapper that was signed for it. */
+export function setAsidePauseMs(signings: number): number {
+  return Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(Math.max(0, signings - 1), 10));
+}
