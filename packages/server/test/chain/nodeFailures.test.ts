@@ -88,19 +88,54 @@ describe("an ambiguous answer to a broadcast", () => {
 });
 
 describe("a node that answers an unknown error", () => {
-  it("fails the submission after it has repeated the error a few times; the next submission works", async () => {
-    const service = await services.start();
-    const strange = { code: -32_603, message: "the moon is full" };
+  const strange = { code: -32_603, message: "the moon is full" };
+  /** The node answers the error to the wrappers of user 1 alone. */
+  const onlyToUser1 = (raw: string) => (raw.includes(innerOf(1).slice(2)) ? strange : undefined);
+
+  it("fails nothing (D28): the same bytes go out again, and run once the node works", async () => {
+    const service = await services.start({ requestTimeoutMs: 400 });
     service.node.onSends({ kind: "error", of: () => strange });
-    const [line] = await service.submit([innerOf(1)]);
-    expect(outcomeOf(line)).toBe("BROADCAST_FAILED/NODE_REFUSED");
-    expect(line).toMatchObject({ error: { message: expect.stringContaining("the moon is full") } });
-    expect(new Set(service.node.sent).size).toBe(1);
+    const lines = await service.submit([innerOf(1), innerOf(2)]);
+    expect(lines.map(outcomeOf)).not.toContain("BROADCAST_FAILED/NODE_REFUSED");
+    await service.node.until(({ sent }) => sent.length >= 6);
     service.node.script = undefined;
-    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
-    const [again] = await service.submit([innerOf(1)]);
-    expect(outcomeOf(again)).toBe("success");
-    expect(again?.id).not.toBe(line?.id);
+    await service.until("select from submissions having count(*) filter (where state = 'included') = 2");
+    expect(service.node.chain.executed).toHaveLength(2);
+  });
+
+  it("to one wrapper alone sets that one aside: others run at once, and it runs when the node takes it", async () => {
+    const service = await services.start({ requestTimeoutMs: 3_000 });
+    service.node.onSends({ kind: "error", of: onlyToUser1 });
+    const stuck = service.submit([innerOf(1)]);
+    const others = await service.submit([2, 3, 4, 5].map((user) => innerOf(user)));
+    expect(others.map(outcomeOf)).toEqual(Array(4).fill("success"));
+    expect((await service.submit([innerOf(6)])).map(outcomeOf)).toEqual(["success"]);
+    await stuck;
+    service.node.script = undefined;
+    await service.until("select from submissions having bool_and(state = 'included')");
+    expect(service.node.chain.executed).toHaveLength(6);
+  });
+
+  it("to one wrapper for ever ends it after maxQueueMs, once other transactions have used its nonces", async () => {
+    const service = await services.start({
+      maxQueueMs: 1_000,
+      sweepIntervalMs: 200,
+      requestTimeoutMs: 20_000,
+    });
+    service.node.onSends({ kind: "error", of: onlyToUser1 });
+    const poisoned = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length >= 2);
+    expect((await service.submit([innerOf(2, 0)])).map(outcomeOf)).toEqual(["success"]);
+    for (
+      let nonce = 1;
+      (await service.query("select from submissions where state = 'failed'")).length === 0;
+      nonce++
+    ) {
+      if (nonce > 200) throw new Error("the poisoned submission does not end");
+      await service.submit([innerOf(2, nonce)], { query: "?wait=included" });
+    }
+    expect((await poisoned).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
+    expect(service.node.chain.executed).not.toContain(hashOf(innerOf(1)));
   });
 
   it("but has taken the wrapper, gives a success", async () => {
