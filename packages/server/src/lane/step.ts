@@ -2,7 +2,7 @@ import { MAX_BATCH_CALLS } from "../chain/rpc.js";
 import { CustodyError } from "../signing/accountSigner.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
-import { setLaneState } from "../store/lanes/setLaneState.js";
+import { retireDrained } from "../store/lanes/setLaneState.js";
 import { findUnfinalized } from "../store/lanes/unfinalized.js";
 import { hasUnfinished } from "../store/lanes/unfinished.js";
 import { type Assigned, assign } from "./assign.js";
@@ -124,6 +124,5 @@ async function assignAndBroadcast(
 async function retireIfDone(held: HeldLane, { store, log, options }: LaneContext): Promise<void> {
   if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
   if (await hasUnfinished(store, held)) return;
-  await setLaneState(store, held.chain, held.waiver, "retired", "drained");
-  log.info("the lane is drained and retired");
+  if (await retireDrained(store, held)) log.info("the lane is drained and retired");
 }

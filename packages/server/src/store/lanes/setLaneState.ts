@@ -1,6 +1,20 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
+import type { HeldLane } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
+
+/** draining → retired: for a drained lane, unless somebody has opened it meanwhile. @returns false in that case. */
+export async function retireDrained(
+  { pool }: Store,
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update lanes set state = 'retired', reason = 'drained', broken_until = '-infinity'
+     where chain = $1 and waiver = $2 and state = 'draining'`,
+    [chain, toBuffer(waiver)],
+  );
+  return rowCount === 1;
+}
 
 /**
  * Sets the state of a lane, and closes its breaker. A lane that is opened has no foreign uses any more.
