@@ -1,4 +1,4 @@
-// The states of the chain in which the vectors apply.
+// The chain's state that the vectors assume: accounts, contracts and the registry's policies.
 import { TestToken } from "@gas-waiver/devnet";
 import { AbiCoder, getCreateAddress, keccak256, toBeHex } from "ethers";
 import { addressOf } from "./transaction.js";
@@ -28,7 +28,7 @@ export const USER = 0;
 export const OTHER_USER = 1;
 export const WAIVER = 10;
 export const OTHER_WAIVER = 11;
-export const NO_WAIVER = 12;
+export const UNREGISTERED_ACCOUNT = 12;
 export const DEPLOYER = 13;
 export const VALIDATOR = 20;
 
@@ -40,8 +40,8 @@ export const TRANSFER = "0xa9059cbb";
 export const TRANSFER_FROM = "0x23b872dd";
 export const APPROVE = "0x095ea7b3";
 
-/** Small contracts, each with one effect, and the gas of their execution, counted by hand. */
-const SMALL = [
+/** Small contracts with one effect each: name, runtime bytecode, and the gas of the execution, counted by hand. */
+const SMALL_CONTRACTS = [
   // Logs tx.origin, msg.sender, msg.value and the gas price. LOG0 of 128 bytes: 375 + 8 · 128; memory: 12.
   ["witness", "0x325f523360205234604052" + "3a606052" + "60805fa000", 1_447n],
   ["reverts", "0x5f5ffd", 4n],
@@ -56,11 +56,11 @@ const SMALL = [
   // SELFDESTRUCT 5,000 in favour of the caller.
   ["self-destructs", "0x33ff", 5_002n],
 ] as const;
-export type SmallContract = (typeof SMALL)[number][0];
+export type SmallContract = (typeof SMALL_CONTRACTS)[number][0];
 
 /** The small contracts at the addresses where account 13 creates them in this order, from nonce 0. */
-export const small = Object.fromEntries(
-  SMALL.map(([name, , gas], nonce) => [
+export const smallContracts = Object.fromEntries(
+  SMALL_CONTRACTS.map(([name, , gas], nonce) => [
     name,
     { address: getCreateAddress({ from: addressOf(DEPLOYER), nonce }).toLowerCase(), gas },
   ]),
@@ -78,22 +78,25 @@ function token(): Contract {
   return { name: "test token", code: TestToken.runtimeBytecode, storage };
 }
 
-/** The contracts of every case, by address. */
+/** The contracts that every case finds on the chain, by address. */
 export const contracts: Readonly<Record<string, Contract>> = {
   [TOKEN]: token(),
   ...Object.fromEntries(
-    SMALL.map(([name, code]) => [small[name].address, { name, code, storage: {} } satisfies Contract]),
+    SMALL_CONTRACTS.map(([name, code]) => [
+      smallContracts[name].address,
+      { name, code, storage: {} } satisfies Contract,
+    ]),
   ),
 };
 
 const tokenPolicy = [{ address: TOKEN, selectors: [TRANSFER, TRANSFER_FROM, APPROVE] }];
 
-/** The registry of the devnet's genesis, with another policy for the waiver of the cases if one is given. */
+/** The registry of the devnet's genesis, with `policy` for `WAIVER`. */
 export function registry(policy: readonly AllowedTargetJson[] = tokenPolicy, more: Registry = {}): Registry {
   return { [addressOf(WAIVER)]: policy, [addressOf(OTHER_WAIVER)]: tokenPolicy, ...more };
 }
 
-/** The next nonces. They differ, so that a test notices if one is used for the other. */
+/** The next nonces of user and waiver. They differ, so that a test notices if one is used for the other. */
 export const USER_NONCE = 2n;
 export const WAIVER_NONCE = 3n;
 

@@ -12,14 +12,14 @@ import {
 } from "../case.js";
 import {
   accounts,
-  NO_WAIVER,
   OTHER_USER,
   OTHER_WAIVER,
   type Registry,
   registry,
   type SmallContract,
-  small,
+  smallContracts,
   TOKEN,
+  UNREGISTERED_ACCOUNT,
   USER,
   WAIVER,
 } from "../state.js";
@@ -45,11 +45,11 @@ function witnessLog(sender: string, value = 0n): Log {
     ["address", "address", "uint256", "uint256"],
     [sender, sender, value, 0n],
   );
-  return { address: small.witness.address, topics: [], data };
+  return { address: smallContracts.witness.address, topics: [], data };
 }
 
 function calling(name: string, contract: SmallContract, inner: Changes = {}, more: Partial<Situation> = {}) {
-  const to = small[contract].address;
+  const to = smallContracts[contract].address;
   return { name, clause: "D9, D10", registry: open, inner: { to, data: "0x", ...inner }, ...more };
 }
 
@@ -89,10 +89,10 @@ function transfers(): VectorCase[] {
     transfer(
       "wrapper of a waiver that was just registered",
       {},
-      { signer: NO_WAIVER, nonce: 0n },
+      { signer: UNREGISTERED_ACCOUNT, nonce: 0n },
       {
         registry: registry(undefined, {
-          [addressOf(NO_WAIVER)]: [{ address: TOKEN, selectors: ["0xa9059cbb"] }],
+          [addressOf(UNREGISTERED_ACCOUNT)]: [{ address: TOKEN, selectors: ["0xa9059cbb"] }],
         }),
       },
     ),
@@ -115,7 +115,7 @@ function transfers(): VectorCase[] {
 }
 
 function asTheUser(): VectorCase[] {
-  const gas = { execution: small.witness.gas };
+  const gas = { execution: smallContracts.witness.gas };
   const seen = (signer: number, value = 0n) => ({ ...gas, logs: [witnessLog(addressOf(signer), value)] });
   return [
     included(calling("tx.origin and msg.sender are the user, the price is 0", "witness"), seen(USER)),
@@ -130,7 +130,7 @@ function asTheUser(): VectorCase[] {
           accounts: accounts({ [USER]: 10n, [WAIVER]: 5n }),
         },
       ),
-      { ...seen(USER, 10n), paid: small.witness.address },
+      { ...seen(USER, 10n), paid: smallContracts.witness.address },
     ),
     included(
       calling("waiver's own inner, with the nonce after its wrapper's", "witness", {
@@ -149,12 +149,12 @@ function asTheUser(): VectorCase[] {
 function failures(): VectorCase[] {
   const funded = { accounts: accounts({ [USER]: 10n }) };
   const limit = { gasLimit: 50_000n };
-  const intrinsic = gasOf(innerTx({ to: small.witness.address, data: "0x" }).fields);
+  const intrinsic = gasOf(innerTx({ to: smallContracts.witness.address, data: "0x" }).fields);
   return [
-    included(calling("inner that reverts", "reverts"), { status: 0, execution: small.reverts.gas }),
+    included(calling("inner that reverts", "reverts"), { status: 0, execution: smallContracts.reverts.gas }),
     included(calling("inner that reverts with value, which stays", "reverts", { value: 10n }, funded), {
       status: 0,
-      execution: small.reverts.gas,
+      execution: smallContracts.reverts.gas,
     }),
     included(calling("inner that meets an invalid instruction", "invalid instruction", limit), {
       status: 0,
@@ -173,26 +173,26 @@ function failures(): VectorCase[] {
     ),
     included(
       calling("inner one gas short of its execution", "witness", {
-        gasLimit: intrinsic + small.witness.gas - 1n,
+        gasLimit: intrinsic + smallContracts.witness.gas - 1n,
       }),
-      { status: 0, gasUsed: intrinsic + small.witness.gas - 1n },
+      { status: 0, gasUsed: intrinsic + smallContracts.witness.gas - 1n },
     ),
     included(
       calling("inner with exactly the gas of its execution", "witness", {
-        gasLimit: intrinsic + small.witness.gas,
+        gasLimit: intrinsic + smallContracts.witness.gas,
       }),
-      { execution: small.witness.gas, logs: [witnessLog(addressOf(USER))] },
+      { execution: smallContracts.witness.gas, logs: [witnessLog(addressOf(USER))] },
     ),
   ];
 }
 
 function effects(): VectorCase[] {
   const key = `0x${"00".repeat(32)}`;
-  const reads = small["reads storage"];
+  const reads = smallContracts["reads storage"];
   const accessList = [{ address: reads.address, storageKeys: [key] }];
   return [
     included(calling("inner that writes storage", "writes storage"), {
-      execution: small["writes storage"].gas,
+      execution: smallContracts["writes storage"].gas,
     }),
     included(calling("inner that reads cold storage", "reads storage"), { execution: reads.gas }),
     included(
@@ -219,12 +219,12 @@ function effects(): VectorCase[] {
     ),
     withAccount(
       included(calling("inner that creates a contract in its call", "creates a contract"), {
-        execution: small["creates a contract"].gas,
+        execution: smallContracts["creates a contract"].gas,
       }),
-      getCreateAddress({ from: small["creates a contract"].address, nonce: 1 }).toLowerCase(),
+      getCreateAddress({ from: smallContracts["creates a contract"].address, nonce: 1 }).toLowerCase(),
     ),
     included(calling("inner to a contract that self-destructs (EIP-6780: it stays)", "self-destructs"), {
-      execution: small["self-destructs"].gas,
+      execution: smallContracts["self-destructs"].gas,
     }),
   ];
 }

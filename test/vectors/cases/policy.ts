@@ -1,12 +1,20 @@
 // AllowedTarget (D4): calls that a waiver's policy permits, and calls that it does not.
 import { type Changes, included, refusedByBoth, type VectorCase } from "../case.js";
-import { type AllowedTargetJson, APPROVE, OTHER_USER, registry, small, TOKEN, TRANSFER } from "../state.js";
+import {
+  type AllowedTargetJson,
+  APPROVE,
+  OTHER_USER,
+  registry,
+  smallContracts,
+  TOKEN,
+  TRANSFER,
+} from "../state.js";
 import { addressOf } from "../transaction.js";
 
 const clause = "D7 9, D4";
 const ANY = "*";
-const witness = small.witness.address;
-const reverts = small.reverts.address;
+const witness = smallContracts.witness.address;
+const reverts = smallContracts.reverts.address;
 const plain = addressOf(OTHER_USER);
 
 type Told = [name: string, policy: readonly AllowedTargetJson[] | undefined, inner: Changes];
@@ -140,7 +148,7 @@ const judgedByPolicyAlone = (): VectorCase[] => [
       registry: registry([{ address: reverts }]),
       inner: { to: reverts, data: "0x" },
     },
-    { status: 0, execution: small.reverts.gas },
+    { status: 0, execution: smallContracts.reverts.gas },
   ),
 ];
 

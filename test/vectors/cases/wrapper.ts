@@ -1,6 +1,6 @@
 // Rules on the wrapper: it decodes, and a registered waiver has signed it for this chain, at price 0 and without value.
 import { innerTx, refused, type VectorCase, wrapperTx } from "../case.js";
-import { NO_WAIVER, OTHER_WAIVER, registry, USER, VALIDATOR } from "../state.js";
+import { OTHER_WAIVER, registry, UNREGISTERED_ACCOUNT, USER, VALIDATOR } from "../state.js";
 import { addressOf, CURVE_ORDER, type Edit, highS, integer, otherParity, set } from "../transaction.js";
 
 const NONCE_OF_THE_LAST = 2n ** 64n - 1n;
@@ -118,7 +118,7 @@ function signatures(): VectorCase[] {
 
 function registration(): VectorCase[] {
   const cases: [string, Omit<Parameters<typeof refused>[0], "name" | "clause">][] = [
-    ["wrapper of an account that is no waiver", { wrapper: { signer: NO_WAIVER } }],
+    ["wrapper of an account that is no waiver", { wrapper: { signer: UNREGISTERED_ACCOUNT } }],
     ["wrapper that the user signed alone", { wrapper: { signer: USER } }],
     ["wrapper of a validator that is no waiver", { wrapper: { signer: VALIDATOR } }],
     ["wrapper with the other parity, which is somebody's", { wrapper: { edit: otherParity } }],
@@ -175,7 +175,7 @@ export const wrapperCases = (): VectorCase[] => [
       name: "wrapper of another waiver, around a wrapper",
       clause: "D7 3",
       data: nested,
-      wrapper: { signer: NO_WAIVER },
+      wrapper: { signer: UNREGISTERED_ACCOUNT },
     },
     "waiver registered",
     "WAIVER_NOT_REGISTERED",

@@ -10,7 +10,7 @@ export class ChainReader {
     this.#node = new JsonRpcClient(rpcUrl, signal);
   }
 
-  /** In wei. */
+  /** The balance in wei. */
   balanceOf(address: Hex): Promise<bigint> {
     return this.#node.quantity("eth_getBalance", [address, "latest"]);
   }
@@ -19,8 +19,8 @@ export class ChainReader {
     return this.#node.quantity("eth_getTransactionCount", [address, "latest"]);
   }
 
-  /** In the token's smallest unit. */
-  async tokensOf(token: Hex, owner: Hex): Promise<bigint> {
+  /** The balance in the token's smallest unit. */
+  async tokenBalanceOf(token: Hex, owner: Hex): Promise<bigint> {
     const data = encodeCall("balanceOf(address)", hexToBytes(owner));
     return BigInt(await this.#node.call(hexToBytes(token), data));
   }
@@ -31,7 +31,7 @@ export class ChainReader {
     return receipt;
   }
 
-  /** The receipt of the wrapper that carried an InnerTx: it stands directly before it in the block. */
+  /** The receipt of the wrapper that carried an InnerTx. A wrapper stands directly before its InnerTx in the block. */
   async wrapperOf({ blockNumber, transactionIndex, transactionHash }: Receipt): Promise<Receipt> {
     const params = [blockNumber, false];
     const { transactions } = await this.#node.request<{ transactions: Hex[] }>(
@@ -45,7 +45,7 @@ export class ChainReader {
   }
 }
 
-/** The demonstration did not end as it should. The message says what happened instead. */
+/** The demonstration had another outcome than expected. The message says which. */
 export class DemoFailedError extends CommandFailedError {
   override readonly name = "DemoFailedError";
 }

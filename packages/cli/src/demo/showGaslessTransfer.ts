@@ -60,8 +60,8 @@ export async function showGaslessTransfer({
 async function holdingsOf(chain: ChainReader, user: Hex, friend: Hex) {
   const [native, userTokens, friendTokens] = await Promise.all([
     chain.balanceOf(user),
-    chain.tokensOf(TEST_TOKEN_ADDRESS, user),
-    chain.tokensOf(TEST_TOKEN_ADDRESS, friend),
+    chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, user),
+    chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, friend),
   ]);
   return { native, user: userTokens, friend: friendTokens };
 }

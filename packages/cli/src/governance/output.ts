@@ -1,6 +1,6 @@
 // The output of the governance commands, as lines for a person and as JSON for a program.
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
-import { countOf, neededOf, type Proposal } from "./proposal.js";
+import { countVotes, type Proposal, requiredYesVotes } from "./proposal.js";
 import type { Waiver } from "./registry.js";
 
 export interface Overview {
@@ -31,9 +31,9 @@ export function proposalJson(proposal: Proposal) {
     expiresAt: expiresAt.toISOString(),
     ...(targets && { targets: allowedTargetsToJson(targets) }),
     votes: votes.map(({ validator, choice }) => ({ validator: checksumAddress(validator), vote: choice })),
-    yes: countOf(proposal, "yes"),
-    no: countOf(proposal, "no"),
-    needed: neededOf(proposal),
+    yes: countVotes(proposal, "yes"),
+    no: countVotes(proposal, "no"),
+    needed: requiredYesVotes(proposal),
   };
 }
 
@@ -49,7 +49,7 @@ export function overviewLines({ waivers, validators, proposals }: Overview): str
     ...validators.map((address) => `  ${checksumAddress(address)}`),
     "",
     proposals.length === 0 ? "No open proposals." : "Open proposals:",
-    ...proposals.map((proposal) => `  ${headline(proposal)}; ${standing(proposal)}`),
+    ...proposals.map((proposal) => `  ${headline(proposal)}; ${tally(proposal)}`),
   ];
 }
 
@@ -63,7 +63,7 @@ export function proposalLines(proposal: Proposal): string[] {
     ...(targets ? ["  targets", ...targetLines(targets, "    ")] : []),
     "  votes",
     ...votes.map(({ validator, choice }) => `    ${checksumAddress(validator)}  ${choice}`),
-    ...(status === "open" ? [`  ${standing(proposal)}`] : []),
+    ...(status === "open" ? [`  ${tally(proposal)}`] : []),
   ];
 }
 
@@ -71,25 +71,25 @@ function headline({ id, kind, subject }: Proposal): string {
   return `proposal ${id}: ${kind} ${checksumAddress(subject)}`;
 }
 
-/** The count of votes for an open proposal, and the number of missing ones. */
-export function standing(proposal: Proposal): string {
-  const yes = countOf(proposal, "yes");
-  const needed = neededOf(proposal);
+/** The yes votes of an open proposal, and how many more it needs. */
+export function tally(proposal: Proposal): string {
+  const yes = countVotes(proposal, "yes");
+  const needed = requiredYesVotes(proposal);
   const total = proposal.votes.length;
   const missing = needed - yes;
   if (missing <= 0) return `${yes} of ${total} validators are for it, which carries it at the next vote`;
   return `${yes} of ${total} validators are for it, ${missing} more must be`;
 }
 
-/** The lines for a person stop after this many targets. The JSON has them all. */
-const MOST_TARGETS = 20;
+/** The most targets that are printed for a person. The JSON has all of them. */
+const MAX_PRINTED_TARGETS = 20;
 
 function targetLines(targets: readonly AllowedTarget[], indent: string): string[] {
   if (targets.length === 0) return [`${indent}may send nothing: its list of targets is empty`];
-  const lines = targets.slice(0, MOST_TARGETS).map(({ address, selectors }) => {
+  const lines = targets.slice(0, MAX_PRINTED_TARGETS).map(({ address, selectors }) => {
     const where = address === "*" ? "any contract".padEnd(42) : checksumAddress(address);
     return `${indent}${where}  ${selectors?.map(bytesToHex).join(" ") ?? "any calldata"}`;
   });
-  const more = targets.length - MOST_TARGETS;
+  const more = targets.length - MAX_PRINTED_TARGETS;
   return more > 0 ? [...lines, `${indent}and ${more} more; --json has them all`] : lines;
 }

@@ -36,8 +36,8 @@ export interface Proposal {
   readonly votes: readonly { readonly validator: Uint8Array; readonly choice: Choice }[];
 }
 
-export const countOf = ({ votes }: Proposal, choice: Choice): number =>
+export const countVotes = ({ votes }: Proposal, choice: Choice): number =>
   votes.filter((vote) => vote.choice === choice).length;
 
 /** The least number of yes votes that is more than two thirds of the validators. */
-export const neededOf = ({ votes }: Proposal): number => Math.floor((votes.length * 2) / 3) + 1;
+export const requiredYesVotes = ({ votes }: Proposal): number => Math.floor((votes.length * 2) / 3) + 1;

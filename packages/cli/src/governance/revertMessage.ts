@@ -10,9 +10,9 @@ import {
 import { STATUSES } from "./proposal.js";
 
 const address = (data: ResultReader) => checksumAddress(data.address());
-const when = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
+const isoTime = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
 
-/** A sentence for each error of the registry, by its signature. Each reads the error's arguments. */
+/** Formats each error of the registry as a sentence, keyed by the error's signature. Reads the error's ABI-encoded arguments. */
 const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "NotValidator(address)": (data) => `${address(data)} is not a validator`,
   "AlreadyValidator(address)": (data) => `${address(data)} is a validator already`,
@@ -27,7 +27,7 @@ const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "ProposalClosed(uint256,uint8)": (data) =>
     `proposal ${data.uint()} is closed: it was ${STATUSES[Number(data.uint())] ?? "closed"}`,
   "ProposalPastExpiry(uint256,uint64)": (data) =>
-    `proposal ${data.uint()} has expired: it could be voted on until ${when(data.uint())}`,
+    `proposal ${data.uint()} has expired: it could be voted on until ${isoTime(data.uint())}`,
   "AlreadyVoted(uint256,address)": (data) => {
     const id = data.uint();
     return `${address(data)} has cast this very vote on proposal ${id} already`;
@@ -40,7 +40,7 @@ const BY_SELECTOR = new Map<Hex, (data: ResultReader) => string>(
   Object.entries(MESSAGES).map(([signature, message]) => [selectorOfSignature(signature), message]),
 );
 
-/** The revert data of the registry as a sentence. */
+/** Formats the registry's revert data as a sentence. */
 export function revertMessage(data: Hex): string {
   const bytes = hexToBytes(data);
   const message = BY_SELECTOR.get(bytesToHex(bytes.subarray(0, 4)));

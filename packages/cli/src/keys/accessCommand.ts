@@ -1,6 +1,6 @@
 import type { KeyAdmin } from "@gas-waiver/server";
 import { type Command, defineCommand } from "../command.js";
-import { ONE_STORE, STORE_SETTINGS } from "../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
 import { printRecord } from "./keyOutput.js";
 import { commandLineUser, KEY_SETTING, withKeys } from "./keySettings.js";
 
@@ -9,7 +9,7 @@ export function accessCommand(action: "disable" | "enable" | "revoke", descripti
   return defineCommand({
     description: `${description}\n\nExample:\n  gas-waiver keys ${action} --key 0123456789abcdef`,
     settings: { key: KEY_SETTING, ...STORE_SETTINGS },
-    rules: { alternatives: ONE_STORE },
+    rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {
       const act = (keys: KeyAdmin) => keys[action](commandLineUser(), values.key);
       printRecord(await withKeys(values, act), values.json, print);

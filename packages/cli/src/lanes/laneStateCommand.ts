@@ -3,7 +3,7 @@ import type { LaneState } from "@gas-waiver/server";
 import { type Command, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { address } from "../settings/parsers.js";
-import { ONE_STORE, STORE_SETTINGS } from "../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
 import { withLanes } from "./withLanes.js";
 
 const WAIVER_SETTING = {
@@ -19,7 +19,7 @@ export function laneStateCommand(state: LaneState, description: string, done: st
   return defineCommand({
     description,
     settings: { waiver: WAIVER_SETTING, ...STORE_SETTINGS },
-    rules: { alternatives: ONE_STORE },
+    rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {
       const waiver = bytesToHex(values.waiver);
       const known = await withLanes(values, (admin) => admin.set(values.waiver, state, "by the operator"));

@@ -1,6 +1,6 @@
 import { allowedTargets, fileOf, policySource, url, urls, wholeNumber } from "../settings/parsers.js";
 
-/** The chain that the service serves, and what it may send there. */
+/** The settings of the chain: its nodes, and the allowed targets. */
 export const CHAIN_SETTINGS = {
   rpcUrl: {
     flag: "rpc-url",
@@ -30,8 +30,8 @@ export const CHAIN_SETTINGS = {
     flag: "allowed-targets",
     env: "GAS_WAIVER_ALLOWED_TARGETS",
     placeholder: "FILE",
-    help: 'JSON file of what the service may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
-    defaultText: "what the chain's registry permits the waivers",
+    help: 'JSON file of the targets that the service may call: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
+    defaultText: "what the chain's registry permits to the waivers",
     parse: fileOf(allowedTargets),
   },
   policySource: {

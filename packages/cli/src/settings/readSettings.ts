@@ -13,7 +13,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings of a command from its arguments and the environment.
- * @throws {@link UsageError} with all problems.
+ * @throws {@link UsageError} with all problems, not only the first.
  */
 export function readSettings<const S extends Settings>(
   settings: S,
@@ -72,13 +72,13 @@ function readFlags(settings: Settings, argv: readonly string[]): Flags {
       problems.push(`--${token.name} is given more than once`);
     } else {
       const text = textOf(token.name, token.value, setting, problems);
-      given.set(key, { name: `--${token.name}`, text: joined(given.get(key)?.text, text) });
+      given.set(key, { name: `--${token.name}`, text: joinRepeated(given.get(key)?.text, text) });
     }
   }
   return { given, problems };
 }
 
-function joined(before: Source["text"] | undefined, text: Source["text"]): Source["text"] {
+function joinRepeated(before: Source["text"] | undefined, text: Source["text"]): Source["text"] {
   if (before === undefined || text === UNREADABLE) return text;
   return before === UNREADABLE ? UNREADABLE : `${before},${text}`;
 }

@@ -15,7 +15,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { oneOf, text, wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 
-/** The chain's settings of every command that starts one. */
+/** The settings of the local chain, for every command that starts it. */
 export const CHAIN_SETTINGS = {
   blockTimeMs: {
     flag: "block-time",
@@ -27,7 +27,7 @@ export const CHAIN_SETTINGS = {
   stateDir: {
     flag: "state-dir",
     placeholder: "FOLDER",
-    help: "Folder that keeps the chain, over restarts and crashes.",
+    help: "Folder that keeps the chain across restarts and crashes.",
     defaultText: "in memory",
     parse: text,
   },
@@ -45,7 +45,7 @@ export interface DevnetOpening {
   readonly port: number;
   /** If false, the chain makes no block until `devnet_resumeMining`. */
   readonly mining?: boolean;
-  /** Receives the chain, to close it when the command ends. */
+  /** Closes the chain when the command ends. */
   readonly closeStack: CloseStack;
   readonly print: (line: string) => void;
 }
@@ -53,7 +53,7 @@ export interface DevnetOpening {
 /**
  * Starts the chain, listens on its port, and prints a summary of both.
  * @throws {@link UsageError} for wrong faults, {@link CommandFailedError} for an unusable state folder, or the system's
- * error for a port that cannot be had.
+ * error for a port that cannot be opened.
  */
 export async function openDevnet(options: DevnetOptions, opening: DevnetOpening): Promise<ListeningAt> {
   const { host, port, mining = true, closeStack, print } = opening;

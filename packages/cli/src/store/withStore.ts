@@ -3,7 +3,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { switchedOn, text, url } from "../settings/parsers.js";
 import type { Alternatives } from "../settings/setting.js";
 
-/** The settings of commands that work on a service's store from outside: its place, and the output's format. */
+/** The settings of commands that work on a service's store from outside: its location, and the output's format. */
 export const STORE_SETTINGS = {
   dataDir: {
     flag: "data-dir",
@@ -22,7 +22,7 @@ export const STORE_SETTINGS = {
   json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
 
-export const ONE_STORE: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
+export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
   { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
@@ -32,7 +32,7 @@ export interface StoreValues {
 }
 
 /**
- * Opens an administration of the store, uses it and closes it.
+ * Opens the store for administration, calls `use`, and closes it.
  * @throws {@link CommandFailedError} if the store cannot be opened.
  */
 export async function withStore<A extends { close(): Promise<void> }, T>(

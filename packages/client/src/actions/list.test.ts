@@ -10,41 +10,41 @@ const record = (n: number): SubmissionRecord => ({
 const page = (records: readonly number[], next?: string) =>
   Response.json({ submissions: records.map(record), ...(next !== undefined && { next }) });
 
-/** Creates a service that gives these answers in turn. Returns it with the queries that it gets. */
+/** Creates a client of a service that gives these answers in turn. `requestedUrls` are the URLs that it requested. */
 function serviceOf(...answers: (Response | Error)[]) {
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   const fetch: typeof globalThis.fetch = async (url) => {
-    asked.push(String(url));
+    requestedUrls.push(String(url));
     const answer = answers.shift();
     if (answer instanceof Response) return answer;
-    throw answer ?? new Error("nobody answers");
+    throw answer ?? new Error("the test has no further answer");
   };
-  return { asked, client: createWaiverClient({ url: "http://service", apiKey: "gw_test", fetch }) };
+  return { requestedUrls, client: createWaiverClient({ url: "http://service", apiKey: "gw_test", fetch }) };
 }
 
-const AT_ONCE = { attempts: 3, minDelayMs: 0 };
+const RETRY_AT_ONCE = { attempts: 3, minDelayMs: 0 };
 
 describe("list", () => {
-  it("yields the records of all pages, those behind an empty page included", async () => {
-    const { asked, client } = serviceOf(page([3, 2], "b"), page([], "c"), page([1]));
+  it("yields the records of all pages, also of those after an empty page", async () => {
+    const { requestedUrls, client } = serviceOf(page([3, 2], "b"), page([], "c"), page([1]));
     const filter = { states: ["queued", "failed"], from: new Date("2030-01-01") } as const;
     const ids: string[] = [];
     for await (const { id } of client.list({ ...filter, pageSize: 2 })) ids.push(id);
     expect(ids).toEqual([3, 2, 1].map((n) => record(n).id));
     const parameters = "state=queued%2Cfailed&from=2030-01-01T00%3A00%3A00.000Z&limit=2";
-    expect(asked.map((url) => new URL(url).searchParams.get("cursor"))).toEqual([null, "b", "c"]);
-    expect(asked[0]).toBe(`http://service/v1/submissions?${parameters}`);
+    expect(requestedUrls.map((url) => new URL(url).searchParams.get("cursor"))).toEqual([null, "b", "c"]);
+    expect(requestedUrls[0]).toBe(`http://service/v1/submissions?${parameters}`);
   });
 
   it("reads no page before the iteration reaches it", async () => {
-    const { asked, client } = serviceOf(page([3, 2], "b"));
+    const { requestedUrls, client } = serviceOf(page([3, 2], "b"));
     for await (const { id } of client.list()) if (id === record(2).id) break;
-    expect(asked).toHaveLength(1);
+    expect(requestedUrls).toHaveLength(1);
   });
 
-  it("survives a moment in which the service is away", async () => {
+  it("tries again if the service cannot be reached", async () => {
     const { client } = serviceOf(new TypeError("fetch failed"), page([1], "b"));
-    expect(await client.listPage({ cursor: "a", retry: AT_ONCE })).toEqual({
+    expect(await client.listPage({ cursor: "a", retry: RETRY_AT_ONCE })).toEqual({
       submissions: [record(1)],
       next: "b",
     });

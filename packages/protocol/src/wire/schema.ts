@@ -25,7 +25,7 @@ type Type = "object" | "array" | "string" | "integer" | "number" | "boolean" | "
 /** A schema that the descriptions name, with values of it and the codec that it must agree with. */
 export interface NamedSchema {
   readonly schema: Schema;
-  /** Together they show every member. */
+  /** Values of the schema that together contain each of its members. */
   readonly examples: readonly unknown[];
   /**
    * Reads a value of the schema. A test holds the result type and the accepted values to the schema.
@@ -36,12 +36,12 @@ export interface NamedSchema {
   write?(example: never): string;
 }
 
-/** As {@link define}, for a schema. The result keeps the literal types that `json-schema-to-ts` reads. */
+/** Defines a schema so that bundlers can drop it, as `define` does. The result keeps the literal types that `json-schema-to-ts` reads. */
 export function defineSchema<const S extends Schema>(make: () => S): S {
   return make();
 }
 
-/** As {@link define}, for the named schemas of one module. */
+/** Defines the named schemas of one module so that bundlers can drop them, as `define` does. */
 export function defineNamedSchemas<const S extends Readonly<Record<string, NamedSchema>>>(make: () => S): S {
   return make();
 }

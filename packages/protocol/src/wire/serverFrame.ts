@@ -21,7 +21,10 @@ import { defineNamedSchemas, defineSchema } from "./schema.js";
 import { SUBMISSION_ID } from "./values.js";
 import { WireError } from "./wireError.js";
 
-/** A frame of the service (D23). The `index` of a line is the position in the request's `transactions` or `watch`. */
+/**
+ * A WebSocket frame that the service sends (D23). The `index` of a line is the position in the request's `transactions`
+ * or `watch`.
+ */
 export type ServerFrame =
   | { readonly kind: "line"; readonly request: RequestId; readonly line: ResultLine }
   | { readonly kind: "done"; readonly request: RequestId }
@@ -29,7 +32,7 @@ export type ServerFrame =
   | { readonly kind: "error"; readonly request: RequestId | null; readonly error: ErrorBody };
 
 /**
- * Writes a result line as a frame: the line's members behind `request`.
+ * Writes a result line as a frame: `request`, followed by the line's members.
  * @example
  * ```ts
  * encodeLineFrame(1, line); // {"request":1,"index":0,"id":"…","success":true,"txHash":"0x…"}
@@ -63,7 +66,7 @@ export function encodeErrorFrame(request: RequestId | null, error: ProtocolError
 }
 
 /**
- * Reads a frame of the service.
+ * Reads a WebSocket frame that the service sent.
  * @throws {@link WireError} if the text is not such a frame.
  * @example
  * ```ts
@@ -97,7 +100,8 @@ const REQUEST = /* @__PURE__ */ defineSchema(() => ({
 }));
 
 export const LINE_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  description: "Service to client: a result line, behind the id of its request (D23).",
+  description:
+    "Service to client: the id of a request, followed by the members of one of its result lines (D23).",
   oneOf: [
     {
       type: "object",

@@ -9,7 +9,7 @@ import { WireError } from "./wireError.js";
 export const SUBMISSION_STATES = ["queued", "signed", "broadcast", "included", "failed"] as const;
 export type SubmissionStateName = (typeof SUBMISSION_STATES)[number];
 
-/** The knowledge about the chain's side (D17). `unknown`: the bytes were sent, and no clear answer came back. */
+/** Whether the submission reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back. */
 export const CERTAINTIES = ["not_broadcast", "broadcast", "unknown"] as const;
 export type Certainty = (typeof CERTAINTIES)[number];
 
@@ -31,26 +31,26 @@ export interface SubmissionRecord {
   /** The method that the InnerTx calls. Absent if its calldata is shorter than 4 bytes. */
   readonly selector?: string;
   readonly acceptedAt: string;
-  /** Present from the state `signed` on, as are the next two. */
+  /** Present from the state `signed` on, as are `waiver` and `waiverNonce`. */
   readonly wrapperHash?: string;
   readonly waiver?: string;
   readonly waiverNonce?: string;
-  /** Present in the state `included`, as are the next three. */
+  /** Present in the state `included`, as are `blockHash`, `gasUsed` and `reverted`. */
   readonly blockNumber?: string;
   readonly blockHash?: string;
-  /** The InnerTx's gas. */
+  /** The gas that the InnerTx used. */
   readonly gasUsed?: string;
   /** True if the InnerTx is in the block and failed there. */
   readonly reverted?: boolean;
   /** Present in the state `failed`, and in `included` if the InnerTx reverted. */
   readonly error?: ErrorBody;
-  /** The last signing of a wrapper. Absent again after a return to `queued`, as is the next one. */
+  /** The time of the last signing. Absent again after a return to `queued`, as is `broadcastAt`. */
   readonly signedAt?: string;
-  /** The last acceptance of the wrapper by a node. */
+  /** The time at which a node last accepted the wrapper. */
   readonly broadcastAt?: string;
-  /** The moment at which the service found the InnerTx in its block. */
+  /** The time at which the service found the InnerTx in its block. */
   readonly includedAt?: string;
-  /** The moment from which the block is final. */
+  /** The time from which the block is final. */
   readonly finalAt?: string;
   readonly failedAt?: string;
 }
@@ -104,7 +104,7 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
       type: "string",
       enum: CERTAINTIES,
       description:
-        "The knowledge about the chain's side (D17). `unknown`: the bytes were sent, and no clear answer came back.",
+        "Whether the submission reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back.",
     },
     txHash: TX_HASH,
     sender: { ...ADDRESS, description: "The user who signed the InnerTx." },
@@ -121,12 +121,12 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
     waiverNonce: { ...DECIMAL, description: "The wrapper's nonce." },
     blockNumber: { ...DECIMAL, description: "The block of the InnerTx, when `included`." },
     blockHash: HASH,
-    gasUsed: { ...DECIMAL, description: "The InnerTx's gas." },
+    gasUsed: { ...DECIMAL, description: "The gas that the InnerTx used." },
     reverted: { type: "boolean", description: "True if the InnerTx is in the block and failed there." },
     // Present in the state `failed`, and in `included` if the InnerTx reverted.
     error: ERROR_SCHEMA,
-    signedAt: { ...TIME, description: "When a wrapper was signed, the last time." },
-    broadcastAt: { ...TIME, description: "When a node accepted the wrapper, the last time." },
+    signedAt: { ...TIME, description: "When a wrapper was last signed." },
+    broadcastAt: { ...TIME, description: "When a node last accepted the wrapper." },
     includedAt: { ...TIME, description: "When the service found the InnerTx in its block." },
     finalAt: { ...TIME, description: "When the block became final." },
     failedAt: { ...TIME, description: "When the submission failed for good." },

@@ -14,7 +14,7 @@ afterEach(async () => {
   await Promise.all(spares.splice(0).map((node) => node.close()));
 });
 
-/** A service on two nodes of one chain: the first is preferred. */
+/** Starts a service with two nodes of one chain, the first of which it prefers. */
 async function onTwoNodes(
   rpcTimeoutMs = 20_000,
 ): Promise<{ service: TestService; first: ScriptedNode; spare: ScriptedNode }> {
@@ -25,17 +25,17 @@ async function onTwoNodes(
   await before.server.close();
   const rpcUrl = [first.url, spare.url];
   const changes = { rpcUrl, rpcTimeoutMs, requestTimeoutMs: 20_000 };
-  return { service: services.own(await before.again(changes)), first, spare };
+  return { service: services.closeAfterTest(await before.startReplica(changes)), first, spare };
 }
 
 describe("two nodes", () => {
-  it("are used in their order: the second gets no calls while the first answers", async () => {
+  it("are used in order: the second gets no transactions while the first answers", async () => {
     const { service, spare } = await onTwoNodes();
     await service.submit(batch(10), INCLUDED);
     expect(spare.sent).toEqual([]);
   });
 
-  it("replace each other: the second while the first is away, and the first again when it is back", async () => {
+  it("replace each other: the second while the first is down, and the first when it is back", async () => {
     const { service, first, spare } = await onTwoNodes();
     await service.submit(batch(5), INCLUDED);
     await first.close();
@@ -55,12 +55,12 @@ describe("two nodes", () => {
     ["answered only half of it", { kind: "partial", answered: 5 }],
     ["was rate limited", { kind: "answer", status: 429, body: "Too Many Requests" }],
   ] as const)(
-    "a batch that the first %s, and then was gone: each runs once, by the same bytes",
+    "execute each transaction of a batch once, with the same bytes, if the first %s and then failed",
     async (_, how) => {
       const { service, first, spare } = await onTwoNodes(200);
       first.script = ({ raws }) => {
         if (raws.length === 0) return undefined;
-        // From now on nothing but bad answers comes from it.
+        // From now on the first node answers every request with 503.
         first.script = () => ({ kind: "answer", status: 503, body: "" });
         return how;
       };

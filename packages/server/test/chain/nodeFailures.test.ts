@@ -14,7 +14,7 @@ describe("a node that is away", () => {
     expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
     await service.node.open();
     await service.node.until(({ chain }) => chain.executed.length === 1);
-    const patient = services.own(await service.again({ requestTimeoutMs: 20_000 }));
+    const patient = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 20_000 }));
     const [again] = await patient.submit([innerOf(1)], { query: "?wait=included" });
     expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
@@ -71,7 +71,7 @@ describe("an ambiguous answer to a broadcast", () => {
     const patient = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length > 0);
     // The same again, by one that gives up soon: it is signed by now.
-    const hasty = services.own(await service.again({ requestTimeoutMs: 50 }));
+    const hasty = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 50 }));
     expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/OUTCOME_UNKNOWN"]);
     service.node.script = undefined;
     expect((await patient).map(outcomeOf)).toEqual(["success"]);
@@ -175,7 +175,7 @@ describe("a node that names the rule in its refusal", () => {
     const patient = service.submit([innerOf(1)]);
     await service.until("select from lanes where broken_until > now()");
     // The same again, by one that gives up soon: it has been refused and taken back by now.
-    const hasty = services.own(await service.again({ requestTimeoutMs: 50 }));
+    const hasty = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 50 }));
     expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
     service.node.chain.revoked.clear();
     expect((await patient).map(outcomeOf)).toEqual(["success"]);

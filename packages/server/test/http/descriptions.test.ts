@@ -260,7 +260,7 @@ describe("a service whose node is away", () => {
     const first = await services.start({ policySource: "registry" }, { prepare });
     await first.server.close();
     await first.node.close();
-    await expectEach(CHAIN_AWAY, services.own(await first.again()));
+    await expectEach(CHAIN_AWAY, services.closeAfterTest(await first.startReplica()));
   });
 });
 

@@ -64,7 +64,7 @@ describe("a request that is repeated under its key", () => {
     const first = await service.submit(batch, included("a"));
     expect(first.map(outcomeOf)).toEqual(["success", "VALIDATION_FAILED/TARGET_NOT_ALLOWED"]);
     const other = { allowedTargets: [{ address: new Uint8Array(20).fill(7) }], maxBatchSize: 2 };
-    const changed = services.own(await service.again(other));
+    const changed = services.closeAfterTest(await service.startReplica(other));
     expect(await changed.submit(batch, included("a"))).toEqual(first);
   });
 
@@ -154,7 +154,7 @@ describe("an idempotency key", () => {
 describe("concurrent requests under one key", () => {
   it("are one request, on two replicas, and each gets every line", async () => {
     const service = await services.start();
-    const other = services.own(await service.again());
+    const other = services.closeAfterTest(await service.startReplica());
     const batch = Array.from({ length: 60 }, (_, i) => (i % 10 === 3 ? `0x${i}` : innerOf(1 + i)));
     const ask = (i: number) => (i % 2 === 0 ? service : other).submit(batch, included("a"));
     const [first = [], ...others] = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i)));
@@ -167,7 +167,7 @@ describe("concurrent requests under one key", () => {
 
   it("with different transactions: one is accepted, the others are refused", async () => {
     const service = await services.start();
-    const other = services.own(await service.again());
+    const other = services.closeAfterTest(await service.startReplica());
     const ask = (i: number) => {
       const body = JSON.stringify({ transactions: [innerOf(1 + i), innerOf(21 + i)] });
       return (i % 2 === 0 ? service : other).post(body, included("a"));

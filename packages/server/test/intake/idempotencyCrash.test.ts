@@ -32,7 +32,7 @@ describe("a service that is killed after all decisions, before any line", () => 
     service.node.script = undefined;
     const [{ ids } = { ids: [] }] = await service.query<{ ids: string[] }>("select ids from keyed_requests");
 
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     const lines = await next.submit([innerOf(1), "0x", innerOf(1, 1)], REPLAY);
     expect(lines.map(outcomeOf)).toEqual(["success", "PARSE_ERROR/EMPTY_TRANSACTION", "success"]);
     expect(lines.map(({ id }) => id)).toEqual(ids);
@@ -65,7 +65,7 @@ describe("a service that is killed between two slices of a request", () => {
     await holder.end();
     expect(await service.rows()).toHaveLength(23);
 
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     const lines = await next.submit(batch, REPLAY);
     expect(lines.map(({ id }) => id)).toEqual(ids);
     expect(lines.filter(({ success }) => success)).toHaveLength(38);

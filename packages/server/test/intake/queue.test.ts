@@ -41,7 +41,7 @@ describe("a submission that waits longer than maxQueueMs for its broadcast", () 
     const service = await services.start();
     const [warm] = await service.submit([innerOf(1)], { query: INCLUDED });
     expect(outcomeOf(warm)).toBe("success");
-    const strict = services.own(await service.again({ maxQueueMs: 1 }));
+    const strict = services.closeAfterTest(await service.startReplica({ maxQueueMs: 1 }));
     await service.node.close();
     const [line] = await strict.submit([innerOf(2)]);
     expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");
@@ -63,7 +63,7 @@ describe("a submission that waits longer than maxQueueMs for its broadcast", () 
   it("gets its line on another replica as well", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], { query: INCLUDED });
-    const strict = services.own(await service.again({ maxQueueMs: 1 }));
+    const strict = services.closeAfterTest(await service.startReplica({ maxQueueMs: 1 }));
     await service.node.close();
     const [line] = await service.submit([innerOf(2)]);
     expect(outcomeOf(line)).toBe("TIMEOUT/NOT_BROADCAST");

@@ -140,7 +140,7 @@ describe("a key of the store", () => {
 describe("two replicas", () => {
   it("share one rate", async () => {
     const { service: first, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 40 } });
-    const second = services.own(await first.again());
+    const second = services.closeAfterTest(await first.startReplica());
     const post = (service: TestService, count: number) =>
       service.post(bodyOf(...Array(count).fill("0x")), bearing(key));
     const since = performance.now();
@@ -164,7 +164,7 @@ describe("a key that is revoked", () => {
   it("is refused after the notification, without polling", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { service: first, admin, key, id } = await withKey({});
-    const second = services.own(await first.again());
+    const second = services.closeAfterTest(await first.startReplica());
     const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
     await admin.revoke("tests", id);
     expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
@@ -172,7 +172,7 @@ describe("a key that is revoked", () => {
 
   it("is refused on all replicas within 5 s; WebSockets are closed, streams end after a whole line", async () => {
     const { service: first, admin, key, id } = await withKey({}, { automine: false });
-    const second = services.own(await first.again());
+    const second = services.closeAfterTest(await first.startReplica());
     const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
     const streams = await Promise.all(
       [first, second].map((service, i) =>

@@ -81,7 +81,7 @@ describe("a waiver's key that something else uses", () => {
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
     await admin.set(hexToBytes(WAIVER), "open");
     await admin.close();
-    services.own(await service.again());
+    services.closeAfterTest(await service.startReplica());
     await service.until("select from submissions having bool_and(state = 'included')");
     expect(await service.query(uses(0))).toHaveLength(1);
     expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
@@ -108,7 +108,9 @@ describe("two services with the same key and different stores", () => {
     const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     const { node } = first;
     const databaseUrl = await services.postgres.createDatabase();
-    const second = services.own(await first.elsewhere(databaseUrl, { requestTimeoutMs: 500 }));
+    const second = services.closeAfterTest(
+      await first.startOnOtherStore(databaseUrl, { requestTimeoutMs: 500 }),
+    );
     for (const user of [1, 2]) {
       const mine = first.submit([innerOf(user)], INCLUDED);
       await node.until(({ chain }) => chain.waiting.length === 1);

@@ -34,7 +34,7 @@ describe("two waivers", () => {
   it("share the work, and each lane's nonces have no gap", async () => {
     const first = await twoLanes();
     // The second service finds both lanes owned when it starts.
-    const service = services.own(await first.again());
+    const service = services.closeAfterTest(await first.startReplica());
     await service.submit([innerOf(500)], INCLUDED);
     const lines = await service.submit(
       users(60).map((user) => innerOf(user)),
@@ -109,8 +109,8 @@ describe("a lane whose account no replica has", () => {
     expect(lines.map(outcomeOf)).toEqual(Array(6).fill("TIMEOUT/NOT_BROADCAST"));
     await service.server.close();
     await service.node.open();
-    const next = services.own(
-      await service.again({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 20_000 }),
+    const next = services.closeAfterTest(
+      await service.startReplica({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 20_000 }),
     );
     await next.node.until(({ chain }) => chain.waiting.length === 6);
     expect(new Set(waiversOf(next.node.sent))).toEqual(new Set([SECOND_WAIVER]));

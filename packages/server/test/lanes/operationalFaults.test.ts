@@ -26,7 +26,7 @@ describe("two services with the same key and different databases", () => {
     const { node } = winner;
     const databaseUrl = await services.postgres.createDatabase();
     const changes = { requestTimeoutMs: 100 };
-    const loser = services.own(await TestService.start({ node, databaseUrl, changes }));
+    const loser = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes }));
     await loser.until("select from lanes where owner is not null");
     for (const conflict of [1, 2]) {
       // The loser does not know that the winner's wrapper has the nonce, and signs another one under it.
@@ -94,7 +94,7 @@ describe("a clock that jumps by an hour", () => {
     await service.query("update lanes set owner = $1, lease_until = now() + interval '1 hour'", [
       randomUUID(),
     ]);
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     const lines = await next.submit([innerOf(2)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success"]);
   });
@@ -106,7 +106,7 @@ describe("a clock that jumps by an hour", () => {
     await service.server.close();
     await service.query("update unfinished set look_at = now() + interval '1 hour'");
     await service.node.open();
-    const next = services.own(await service.again({ requestTimeoutMs: 20_000 }));
+    const next = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 20_000 }));
     const lines = await next.submit([innerOf(1)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success"]);
   });
@@ -114,7 +114,7 @@ describe("a clock that jumps by an hour", () => {
   it("of the database, forwards, lets another replica take the lane; the former owner is fenced, and nothing runs twice", async () => {
     const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     await first.submit([innerOf(1)]);
-    const second = services.own(await first.again());
+    const second = services.closeAfterTest(await first.startReplica());
     await first.query("update lanes set lease_until = lease_until - interval '1 hour'");
     const lines = Promise.all([first.submit([innerOf(2)]), second.submit([innerOf(3)])]);
     expect((await lines).flat().map(outcomeOf)).toEqual(["success", "success"]);

@@ -140,7 +140,7 @@ describe("a user's later nonce that a queueing pool took although the earlier on
       create function keep_step() returns trigger language plpgsql as $$
         begin insert into steps values (new.state); return new; end $$;
       create trigger keep_step after update on unfinished for each row execute function keep_step()`);
-    const next = services.own(await service.again({ resendAfterMs: 50 }));
+    const next = services.closeAfterTest(await service.startReplica({ resendAfterMs: 50 }));
     await next.until("select from unfinished where state = 'queued'");
     expect(await next.query("select from steps where state = 'broadcast'")).toEqual([]);
     const lines = next.stream([later], "?wait=included");

@@ -25,7 +25,7 @@ const leaseOf = async (service: TestService) =>
 async function two(changes = {}): Promise<[TestService, TestService]> {
   const first = await services.start(changes);
   await first.submit([innerOf(1)], INCLUDED);
-  return [first, services.own(await first.again())];
+  return [first, services.closeAfterTest(await first.startReplica())];
 }
 
 describe("a submission that one replica accepts and another executes", () => {
@@ -34,7 +34,7 @@ describe("a submission that one replica accepts and another executes", () => {
     await first.submit([innerOf(1)], INCLUDED);
     // The second replica does not poll.
     vi.useFakeTimers({ toFake: ["setInterval"] });
-    const second = services.own(await first.again());
+    const second = services.closeAfterTest(await first.startReplica());
     const before = await leaseOf(first);
     const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
     expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
@@ -56,9 +56,9 @@ describe("a submission that one replica accepts and another executes", () => {
       `create function public.pg_notify(text, text) returns void language sql as 'select';
        alter database ${name} set search_path = public, pg_catalog`,
     );
-    const first = services.own(await service.again());
+    const first = services.closeAfterTest(await service.startReplica());
     await first.submit([innerOf(1)], INCLUDED);
-    const second = services.own(await service.again());
+    const second = services.closeAfterTest(await service.startReplica());
     const before = await leaseOf(first);
     const lines = await second.submit([innerOf(2), innerOf(3)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
@@ -78,8 +78,8 @@ describe("a submission that one replica accepts and another executes", () => {
     await service.server.close();
     // A replica reads the state with the lease, so here with its first.
     await service.query("update lanes set state = 'stopped'");
-    const first = services.own(await service.again());
-    const second = services.own(await first.again({ waivers: accountsOf(SECOND_KEY) }));
+    const first = services.closeAfterTest(await service.startReplica());
+    const second = services.closeAfterTest(await first.startReplica({ waivers: accountsOf(SECOND_KEY) }));
     await second.until("select from lanes having count(owner) = 2");
     const lines = await first.submit([innerOf(2), innerOf(3)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
@@ -124,7 +124,7 @@ describe("an owner that stalls", () => {
       stalled.signal("SIGSTOP");
       const since = performance.now();
       // The longest lease, so that the lane does not change its owner again in this test.
-      const next = services.own(await service.again({ leaseMs: 4_000 }));
+      const next = services.closeAfterTest(await service.startReplica({ leaseMs: 4_000 }));
       expect((await next.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
       expect(performance.now() - since).toBeLessThan(5_000);
       expect(Number((await leaseOf(service)).epoch)).toBe(Number(before.epoch) + 1);

@@ -56,8 +56,8 @@ describe("a pool that evicts wrappers", () => {
 describe("new blocks over WebSocket", () => {
   it("are handled at once, long before the next poll", async () => {
     const service = await services.start({}, { automine: false });
-    const follower = services.own(
-      await service.again({ rpcWsUrl: service.node.wsUrl, pollIntervalMs: 600_000 }),
+    const follower = services.closeAfterTest(
+      await service.startReplica({ rpcWsUrl: service.node.wsUrl, pollIntervalMs: 600_000 }),
     );
     await service.server.close();
     await service.node.until(({ heads }) => heads.subscribers === 1);

@@ -28,8 +28,8 @@ describe("a full queue", () => {
 
     await service.node.open();
     await service.node.until(({ chain }) => chain.executed.length === 4);
-    const patient = await service.again({ requestTimeoutMs: 20_000 });
-    services.own(patient);
+    const patient = await service.startReplica({ requestTimeoutMs: 20_000 });
+    services.closeAfterTest(patient);
     expect((await patient.submit([innerOf(2), innerOf(3)])).map(outcomeOf)).toEqual(["success", "success"]);
   });
 });

@@ -36,7 +36,7 @@ describe("a service whose database is away when its lanes start", () => {
       if nextval('writes') = 2 then raise exception using errcode = 'admin_shutdown'; end if;
       return new; end $$`);
     await first.query("create trigger fail before insert on lanes for each row execute function fail()");
-    const next = services.own(await first.again());
+    const next = services.closeAfterTest(await first.startReplica());
     expect((await next.submit([innerOf(1)], { query: "?wait=included" })).map(outcomeOf)).toEqual([
       "success",
     ]);
@@ -62,7 +62,7 @@ describe("a service that is closed", () => {
 
     service.node.script = undefined;
     service.node.automine = true;
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     expect(next.server.earlierSubmissions).toBe(1);
     await service.node.until(({ chain }) => chain.executed.length === 1);
     const [again] = await next.submit([innerOf(1)], { query: "?wait=included" });
@@ -122,7 +122,7 @@ describe("a service that is killed", () => {
     await answer;
 
     node.script = undefined;
-    const service = services.own(await TestService.start({ node, databaseUrl, changes: {} }));
+    const service = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes: {} }));
     expect(service.server.earlierSubmissions).toBe(3);
     await node.until(({ chain }) => chain.executed.length === 3);
     expect(new Set(node.sent).size).toBe(3);

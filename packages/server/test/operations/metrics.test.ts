@@ -62,7 +62,7 @@ describe("the metrics", () => {
     await service.submit([1, 2, 3].map((user) => innerOf(user)));
     await service.query("update unfinished set accepted_at = now() - interval '1 minute'");
     // A service that starts on this store.
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     await next.submit([innerOf(4)]);
     // The answer comes after a refresh of the lanes.
     await next.call("GET", "/v1/ready", undefined, GOOD_HEADERS);

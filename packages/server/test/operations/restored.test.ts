@@ -38,7 +38,7 @@ describe("a store restored from an old backup", () => {
     async (state) => {
       const service = await restored(state);
       const sent = service.node.sent.length;
-      const next = services.own(await service.again());
+      const next = services.closeAfterTest(await service.startReplica());
       await next.until(allIncluded);
       expect((await next.submit(batch, INCLUDED)).map(outcomeOf)).toEqual(Array(4).fill("success"));
       expect((await next.submit([innerOf(9)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
@@ -53,7 +53,9 @@ describe("a store restored from an old backup", () => {
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
     // The node is away at the start, so the service cannot know yet.
     await service.node.close();
-    const next = services.own(await service.again({ maxQueueMs: 60_000, requestTimeoutMs: 1_500 }));
+    const next = services.closeAfterTest(
+      await service.startReplica({ maxQueueMs: 60_000, requestTimeoutMs: 1_500 }),
+    );
     expect((await next.submit([innerOf(9)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
     expect(await next.query("select from submissions where state = 'failed'")).toEqual([]);
     await service.node.open();
@@ -66,7 +68,7 @@ describe("a store restored from an old backup", () => {
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
     service.node.chain.reorg(service.node.chain.height);
     await service.query("update lanes set state = 'stopped'");
-    const next = services.own(await service.again({ maxQueueMs: 60_000 }));
+    const next = services.closeAfterTest(await service.startReplica({ maxQueueMs: 60_000 }));
     await next.until(
       "select from submissions having bool_and(state = 'failed' and error_reason = 'NOT_BROADCAST')",
     );
@@ -79,7 +81,7 @@ describe("a store restored from an old backup", () => {
     const service = await restored("queued");
     const rival = innerOf(5, 0, { gasLimit: 90_000n });
     service.node.chain.setNonce(userAddress(5), 1n);
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     const [line] = await next.submit([rival]);
     expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_TOO_LOW");
     await next.until("select from submissions having count(*) filter (where state = 'included') = 4");

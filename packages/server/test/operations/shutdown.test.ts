@@ -33,7 +33,7 @@ describe("a service that is closed", () => {
     expect(rows.filter(({ state }) => state === "signed")).toEqual([]);
     expect(rows.filter(({ state }) => state === "queued")).toHaveLength(300 - done);
 
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     await next.node.until(({ chain }) => chain.executed.length === 300);
     expect(new Set(next.node.chain.executed).size).toBe(300);
     expect(new Set(next.node.sent).size).toBe(300);
@@ -97,7 +97,7 @@ describe("a service that is closed", () => {
     const service = await services.start();
     await service.server.close();
     await service.node.close();
-    const next = await service.again({ shutdownMs: 600_000 });
+    const next = await service.startReplica({ shutdownMs: 600_000 });
     const keys = next.server.setWaivers(accountsOf(new Uint8Array(32).fill(9)));
     await next.server.close();
     await keys;
@@ -108,7 +108,7 @@ describe("a service that is closed", () => {
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.close();
     expect(await service.query("select from lanes where owner is not null")).toEqual([]);
-    const next = services.own(await service.again());
+    const next = services.closeAfterTest(await service.startReplica());
     expect((await next.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
     expect(next.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
   });

@@ -222,7 +222,7 @@ describe("a service that starts without the registry", () => {
     await first.submit([transferOf(1)]);
     await first.server.close();
     await first.node.close();
-    const service = services.own(await first.again());
+    const service = services.closeAfterTest(await first.startReplica());
     const reply = await service.post(JSON.stringify({ transactions: [transferOf(2)] }));
     expect(reply.status).toBe(503);
     expect(reply.headers["retry-after"]).toBe("1");
@@ -240,7 +240,7 @@ describe("a service that starts without the registry", () => {
     await first.submit([transferOf(1)]);
     await first.server.close();
     await first.node.close();
-    const service = services.own(await first.again({ requestTimeoutMs: 50 }));
+    const service = services.closeAfterTest(await first.startReplica({ requestTimeoutMs: 50 }));
     expect(await outcomes(service, transferOf(2), innerOf(3, 0, { data: hexToBytes("0x01020304") }))).toEqual(
       ["TIMEOUT/NOT_BROADCAST", "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"],
     );

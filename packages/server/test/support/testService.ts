@@ -90,13 +90,13 @@ export class TestService {
   }
 
   /** Starts another service on the same store and node, instead of this one or beside it. */
-  again(changes: Partial<ServerOptions> = {}): Promise<TestService> {
+  startReplica(changes: Partial<ServerOptions> = {}): Promise<TestService> {
     const { node, databaseUrl } = this;
     return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
   }
 
   /** Starts another service on the same node, with a store of its own. */
-  elsewhere(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
+  startOnOtherStore(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
     return TestService.start({ node: this.node, databaseUrl, changes: { ...this.#changes, ...changes } });
   }
 
@@ -212,7 +212,7 @@ export function testServices() {
       return database();
     },
     /** Closes the service after the test. */
-    own<T extends TestService>(service: T): T {
+    closeAfterTest<T extends TestService>(service: T): T {
       owned.push(service.server);
       return service;
     },

@@ -22,8 +22,11 @@ function file(name: string, content: string): string {
 }
 const policy = [{ address: TEST_TOKEN_ADDRESS.toLowerCase(), selectors: ["0xa9059cbb"] }, { address: "*" }];
 const targets = file("targets.json", JSON.stringify(policy));
-const nothing = file("nothing.json", "[]");
-const useless = file("useless.json", JSON.stringify([{ address: "*" }, { address: "*", selectors: [] }]));
+const noTargets = file("nothing.json", "[]");
+const targetWithoutSelectors = file(
+  "useless.json",
+  JSON.stringify([{ address: "*" }, { address: "*", selectors: [] }]),
+);
 
 describe("gas-waiver governance", () => {
   let devnet: Devnet;
@@ -36,7 +39,10 @@ describe("gas-waiver governance", () => {
   });
   afterEach(() => devnet.close());
 
-  async function call(argv: readonly string[], env: Record<string, string> = { GAS_WAIVER_RPC_URL: url }) {
+  async function runGovernance(
+    argv: readonly string[],
+    env: Record<string, string> = { GAS_WAIVER_RPC_URL: url },
+  ) {
     const out: string[] = [];
     const err: string[] = [];
     const status = await run(["governance", ...argv], {
@@ -49,7 +55,7 @@ describe("gas-waiver governance", () => {
   }
 
   async function json(...argv: string[]) {
-    const { status, out, err } = await call([...argv, "--json"]);
+    const { status, out, err } = await runGovernance([...argv, "--json"]);
     expect({ status, err }).toEqual({ status: 0, err: "" });
     return JSON.parse(out);
   }
@@ -58,7 +64,7 @@ describe("gas-waiver governance", () => {
   const vote = (id: number, by: number, choice = "--yes") =>
     json("vote", "--proposal", String(id), choice, "--dev-validator", String(by));
 
-  async function carry(...argv: string[]) {
+  async function proposeAndCarry(...argv: string[]) {
     const { id } = await propose(...argv);
     for (const by of [0, 1, 2]) await vote(id, by);
     return json("show", "--proposal", String(id));
@@ -75,7 +81,7 @@ describe("gas-waiver governance", () => {
     ]);
     expect(validators).toEqual([0, 1, 2, 3].map(validator));
     expect(proposals).toEqual([]);
-    const { out } = await call(["list"]);
+    const { out } = await runGovernance(["list"]);
     expect(out).toContain(`  ${WAIVER}\n    ${TEST_TOKEN_ADDRESS}  0xa9059cbb 0x23b872dd 0x095ea7b3`);
     expect(out).toContain("No open proposals.");
   });
@@ -98,7 +104,7 @@ describe("gas-waiver governance", () => {
     expect(await vote(1, 3, "--no")).toMatchObject({ yes: 0, no: 1, status: "open" });
     expect(await vote(1, 3)).toMatchObject({ yes: 1, no: 0 });
     expect(await vote(1, 1)).toMatchObject({ yes: 2, status: "open" });
-    expect((await call(["list"])).out).toContain(
+    expect((await runGovernance(["list"])).out).toContain(
       `proposal 1: register waiver ${NEWCOMER}; 2 of 4 validators are for it, 1 more must be`,
     );
     expect(await vote(1, 2)).toMatchObject({ yes: 3, status: "carried" });
@@ -108,11 +114,16 @@ describe("gas-waiver governance", () => {
   });
 
   it("updates and revokes a waiver, and adds and removes a validator", async () => {
-    expect(await carry("--update", WAIVER, "--targets", nothing)).toMatchObject({ status: "carried" });
-    expect((await call(["list"])).out).toContain(`${WAIVER}\n    may send nothing`);
-    expect(await carry("--revoke", WAIVER)).toMatchObject({ kind: "revoke waiver", status: "carried" });
+    expect(await proposeAndCarry("--update", WAIVER, "--targets", noTargets)).toMatchObject({
+      status: "carried",
+    });
+    expect((await runGovernance(["list"])).out).toContain(`${WAIVER}\n    may send nothing`);
+    expect(await proposeAndCarry("--revoke", WAIVER)).toMatchObject({
+      kind: "revoke waiver",
+      status: "carried",
+    });
     expect((await json("list")).waivers).toHaveLength(1);
-    expect(await carry("--add-validator", NEWCOMER)).toMatchObject({ kind: "add validator" });
+    expect(await proposeAndCarry("--add-validator", NEWCOMER)).toMatchObject({ kind: "add validator" });
     expect((await json("list")).validators).toContain(NEWCOMER);
     const { id } = await propose("--remove-validator", NEWCOMER);
     for (const by of [0, 1, 2, 3]) await vote(id, by);
@@ -122,10 +133,17 @@ describe("gas-waiver governance", () => {
   it("reads the key from a file that a flag or a variable names, and never prints it", async () => {
     const key = file("validator.key", `${devnetAccount(21).privateKey}\n`);
     const env = { GAS_WAIVER_RPC_URL: url, GAS_WAIVER_VALIDATOR_KEY_FILE: key };
-    const { out } = await call(["propose", "--revoke", WAIVER], env);
+    const { out } = await runGovernance(["propose", "--revoke", WAIVER], env);
     expect(out).toContain(`proposer  ${validator(1)}`);
     const both = file("both.key", `${devnetAccount(20).privateKey},${devnetAccount(21).privateKey}`);
-    const { status, err } = await call(["vote", "--proposal", "1", "--yes", "--validator-key-file", both]);
+    const { status, err } = await runGovernance([
+      "vote",
+      "--proposal",
+      "1",
+      "--yes",
+      "--validator-key-file",
+      both,
+    ]);
     expect(status).toBe(2);
     expect(err).toContain("holds more than one private key");
     expect(err).not.toContain(devnetAccount(20).privateKey.slice(2, 20));
@@ -148,14 +166,14 @@ describe("gas-waiver governance", () => {
       [["propose", "--add-validator", validator(1), ...by], "is a validator already"],
     ];
     for (const [argv, says] of refusals) {
-      const { status, out, err } = await call(argv);
+      const { status, out, err } = await runGovernance(argv);
       expect({ status, out }).toEqual({ status: 1, out: "" });
       expect(err).toMatch(/^gas-waiver: [^\n]*$/);
       expect(err).toContain(says);
     }
     nowMs += WEEK_MS + 1_000;
     await devnet.mine();
-    const late = await call(["vote", "--proposal", "1", "--yes", "--dev-validator", "1"]);
+    const late = await runGovernance(["vote", "--proposal", "1", "--yes", "--dev-validator", "1"]);
     expect(late.err).toContain("proposal 1 has expired: it could be voted on until 2023-11-21T");
     expect((await json("show", "--proposal", "1")).status).toBe("expired");
   });
@@ -163,7 +181,7 @@ describe("gas-waiver governance", () => {
   it("lists all problems of the arguments at once", async () => {
     const missing = join(folder, "missing.json");
     const argv = ["propose", "--register", "0x12", "--revoke", WAIVER, "--targets", missing, "--x"];
-    const { status, err } = await call([...argv, "--dev-validator", "4"]);
+    const { status, err } = await runGovernance([...argv, "--dev-validator", "4"]);
     expect(status).toBe(2);
     expect(err.split("\n")).toEqual([
       "gas-waiver governance propose cannot start with these settings:",
@@ -180,7 +198,7 @@ describe("gas-waiver governance", () => {
     [["propose", "--register", NEWCOMER, "--dev-validator", "0"], "--register needs --targets FILE"],
     [["propose", "--revoke", WAIVER, "--targets", targets, "--dev-validator", "0"], "--targets belongs to"],
     [
-      ["propose", "--update", WAIVER, "--targets", useless, "--dev-validator", "0"],
+      ["propose", "--update", WAIVER, "--targets", targetWithoutSelectors, "--dev-validator", "0"],
       "entry 1 has an empty list",
     ],
     [["propose", "--dev-validator", "0"], "what is proposed is missing"],
@@ -188,7 +206,7 @@ describe("gas-waiver governance", () => {
     [["vote", "--proposal", "1", "--yes", "--no", "--dev-validator", "0"], "--yes and --no are both given"],
     [["vote", "--proposal", "1", "--yes"], "give --validator-key-file FILE or GAS_WAIVER_VALIDATOR_KEY_FILE"],
   ])("refuses %j", async (argv, says) => {
-    const { status, err } = await call(argv);
+    const { status, err } = await runGovernance(argv);
     expect(status).toBe(2);
     expect(err).toContain(says);
   });
@@ -196,7 +214,7 @@ describe("gas-waiver governance", () => {
   it.each([["--help"], ["list", "--help"], ["show", "-h"], ["propose", "--help"], ["vote", "--help"]])(
     "prints help for %j %j",
     async (...argv) => {
-      const { status, out } = await call(argv);
+      const { status, out } = await runGovernance(argv);
       expect(status).toBe(0);
       expect(out).toMatch(/^Usage: gas-waiver governance/);
       expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
@@ -205,7 +223,7 @@ describe("gas-waiver governance", () => {
 
   it("lists its commands if none or an unknown one is given", async () => {
     for (const argv of [[], ["veto"]]) {
-      const { status, err } = await call(argv);
+      const { status, err } = await runGovernance(argv);
       expect(status).toBe(2);
       expect(err).toMatch(/list .*\n.*show .*\n.*propose .*\n.*vote /);
     }

@@ -5,7 +5,7 @@ import { CHAIN_SETTINGS } from "../../governance/settings.js";
 import { JsonRpcClient } from "../../jsonRpcClient.js";
 
 export const list = defineCommand({
-  description: "It reads the chain's WaiverRegistry and needs no key.",
+  description: "The command reads the chain's WaiverRegistry and needs no key.",
   settings: CHAIN_SETTINGS,
   rules: {},
   async run({ rpcUrl, json }, { print, signal }) {

@@ -2,7 +2,7 @@ import { defineCommand } from "../../command.js";
 import { auditLines } from "../../keys/keyOutput.js";
 import { KEY_SETTING, withKeys } from "../../keys/keySettings.js";
 import { wholeNumber } from "../../settings/parsers.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const audit = defineCommand({
   description:
@@ -21,7 +21,7 @@ export const audit = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const { key: keyId, limit } = values;
     const entries = await withKeys(values, (keys) => keys.audit({ keyId, limit }));

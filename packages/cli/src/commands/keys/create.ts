@@ -2,12 +2,12 @@ import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
 import { commandLineUser, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
 import { text } from "../../settings/parsers.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const create = defineCommand({
   description:
-    "It prints the key once; the store keeps only its hash. The service's own limits hold for the flags that\n" +
-    "are not given.\n\n" +
+    "The command prints the key once; the store keeps only its hash. The service's own limits hold for the flags\n" +
+    "that are not given.\n\n" +
     "Examples:\n" +
     "  gas-waiver keys create --label 'Shop, production' --rate 50 --daily-gas 5000000000\n" +
     "  gas-waiver keys create --label partner --expires 30d --allowed-targets partner.json --json",
@@ -23,7 +23,7 @@ export const create = defineCommand({
     ...TERM_SETTINGS,
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const issued = await withKeys(values, async (keys) => {
       const input = {

@@ -2,20 +2,20 @@ import type { KeyRecord, OpenKeyAdmin } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { keyLines } from "../../keys/keyOutput.js";
 import { withKeys } from "../../keys/keySettings.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
-/** Keys in one query. */
+/** The number of keys that one query reads. */
 const PAGE_SIZE = 500;
 
 export const list = defineCommand({
   description:
-    "It includes revoked and expired keys, in the order of their creation. It cannot show secrets, because the\n" +
-    "store does not have them.\n\n" +
+    "The list includes revoked and expired keys, in the order of their creation. It cannot show secrets, because\n" +
+    "the store does not have them.\n\n" +
     "Examples:\n" +
     "  gas-waiver keys list\n" +
     "  gas-waiver keys list --json | jq '.[] | select(.state == \"active\") | .label'",
   settings: STORE_SETTINGS,
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const records = await withKeys(values, allKeys);
     if (values.json) print(JSON.stringify(records));

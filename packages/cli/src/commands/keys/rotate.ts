@@ -3,12 +3,12 @@ import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
 import { commandLineUser, KEY_SETTING, withKeys } from "../../keys/keySettings.js";
 import { duration } from "../../settings/parsers.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const rotate = defineCommand({
   description:
-    "It prints the new key once. The old secret stays valid until the overlap is over; then its connections\n" +
-    "close. A second rotation within the overlap ends the oldest secret at once.\n\n" +
+    "The command prints the new key once. The old secret stays valid until the overlap is over; then its\n" +
+    "connections close. A second rotation within the overlap ends the oldest secret at once.\n\n" +
     "Examples:\n" +
     "  gas-waiver keys rotate --key 0123456789abcdef\n" +
     "  gas-waiver keys rotate --key 0123456789abcdef --overlap 0      # the old secret is stolen: end it now",
@@ -23,7 +23,7 @@ export const rotate = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const { key, overlap = DEFAULT_OVERLAP_MS } = values;
     const issued = await withKeys(values, (keys) => keys.rotate(commandLineUser(), key, overlap));

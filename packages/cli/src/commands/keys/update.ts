@@ -8,17 +8,17 @@ import {
   TERM_SETTINGS,
   withKeys,
 } from "../../keys/keySettings.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const update = defineCommand({
   description:
-    "It changes only the terms whose flags are given; `none` removes one. All replicas apply the change within a\n" +
-    "second, to open connections as well.\n\n" +
+    "The command changes only the limits and settings whose flags are given; `none` removes one. All replicas apply\n" +
+    "the change within a second, to open connections as well.\n\n" +
     "Examples:\n" +
     "  gas-waiver keys update --key 0123456789abcdef --rate 200 --rate-burst 400\n" +
     "  gas-waiver keys update --key 0123456789abcdef --daily-gas none --expires 2030-01-31T00:00:00Z",
   settings: { key: KEY_SETTING, label: LABEL_SETTING, ...TERM_SETTINGS, ...STORE_SETTINGS },
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const record = await withKeys(values, async (keys) =>
       keys.update(commandLineUser(), values.key, await keyInput(values, keys)),

@@ -4,12 +4,12 @@ import { findingsJson, OUTCOMES } from "../../lanes/findingsOutput.js";
 import { laneLines } from "../../lanes/laneOutput.js";
 import { withLanes } from "../../lanes/withLanes.js";
 import { switchedOn, url } from "../../settings/parsers.js";
-import { ONE_STORE, STORE_SETTINGS } from "../../store/withStore.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const doctor = defineCommand({
   description:
-    "It prints each difference, and how the service will resolve it at its next sweep. It changes nothing, unless\n" +
-    "--repair is given: then it resolves the differences itself, in lanes that no service works.",
+    "The command prints each difference, and how the service will resolve it at its next sweep. With --repair, the\n" +
+    "command resolves the differences itself, in lanes that no service works. Otherwise it changes nothing.",
   settings: {
     rpcUrl: {
       flag: "rpc-url",
@@ -26,7 +26,7 @@ export const doctor = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: ONE_STORE },
+  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, context) {
     const found = await withLanes(values, (admin) =>
       admin.examine(values.rpcUrl, { repair: values.repair === true }),

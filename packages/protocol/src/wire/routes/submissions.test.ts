@@ -35,7 +35,7 @@ describe("the query parameters of a list", () => {
     ]);
   });
 
-  it("accept hex in either case, days, and moments of any zone", () => {
+  it("accept hex in either case, dates, and times of any zone", () => {
     expect(parseSubmissionsQuery({ sender: sender.toUpperCase().replace("X", "x") }).sender).toBe(sender);
     expect(parseSubmissionsQuery({ from: "2030-01-31" }).from).toEqual(new Date("2030-01-31T00:00:00Z"));
     expect(parseSubmissionsQuery({ to: "2030-01-31T12:00+02:00" }).to).toEqual(new Date("2030-01-31T10:00Z"));
