@@ -138,7 +138,7 @@ function declarationsOf(file: string): Declaration[] {
   return source.body.flatMap((node) => {
     if (node.type === "ExportNamedDeclaration" && node.declaration) return declarationIn(source, node);
     const from: string = (node.type.startsWith("Export") && node.source?.value) || "";
-    if (!from.startsWith(".//")) return [];
+    if (!from.startsWith("./")) return [];
     const other = join(dirname(file), from.replace(/\.js$/, ".ts"));
     if (node.type === "ExportAllDeclaration") return declarationsOf(other);
     const wanted = node.specifiers.map((specifier: Node) => specifier.local.name as string);

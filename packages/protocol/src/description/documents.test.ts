@@ -14,7 +14,7 @@ const openApi = openApiOf({ version: "1.2.3" });
 const asyncApi = asyncApiOf({ version: "1.2.3" });
 const resolve = createRequire(import.meta.url).resolve;
 
-/** Expects every reference in the document to resolve. */
+/** Expects every reference in a description to resolve. */
 function expectReferencesToLead(document: unknown): void {
   for (const [, path = ""] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     let at: unknown = document;

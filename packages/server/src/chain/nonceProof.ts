@@ -130,7 +130,7 @@ function remember(scans: Map<string, Scan>, name: string, read: Scan): void {
   if (scans.size > REMEMBERED_SCANS && oldest !== undefined) scans.delete(oldest);
 }
 
-/** What each block says; undefined for a block that the node does not have. */
+/** Reads the use of the nonce from each block; undefined for a block that the node does not have. */
 async function usesIn(
   chain: NonceProofOptions["chain"],
   { account, nonce }: NonceQuestion,

@@ -25,7 +25,7 @@ export interface AnsweredBroadcast {
   readonly isFirst: boolean;
 }
 
-/** What a lane remembers from one exchange to the next. */
+/** The memory of a lane from one exchange with the node to the next. */
 export interface BroadcastMemory {
   readonly senderGaps: SenderGaps;
   readonly probe: SetAsideProbe;

@@ -46,7 +46,7 @@ export type Expiry =
   /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
 
-/** What is known of a submission at one moment. What is undefined is not known. */
+/** The evidence about a submission at one moment. An undefined member is not known. */
 export interface Evidence {
   readonly state: "queued" | "signed" | "broadcast";
   /** Its earlier wrappers that may still land; the present one is not among them. */
@@ -61,7 +61,7 @@ export interface Evidence {
   readonly expiry?: Expiry;
 }
 
-/** What becomes of a submission. `clause` says by which part of the law. */
+/** The next move of a submission, and the clause of the law that decides it. */
 export type Decision =
   | { readonly move: "include"; readonly clause: "L1" }
   | { readonly move: "broadcast"; readonly clause: "L5" }

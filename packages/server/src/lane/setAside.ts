@@ -49,7 +49,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
 const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 
-/** How long a submission that was set aside waits, in ms: longer with each wrapper that was signed for it. */
+/** Returns the pause of a submission that is set aside, in ms. It grows with each wrapper that was signed for it. */
 export function setAsidePauseMs(signings: number): number {
   return Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(Math.max(0, signings - 1), 10));
 }
