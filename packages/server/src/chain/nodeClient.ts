@@ -1,40 +1,30 @@
-import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { chunk } from "../util/chunk.js";
 import {
+  type BlockWithTransactions,
+  blockOf,
+  hash32,
+  type InclusionReceipt,
+  quantity,
+  receiptOf,
+} from "./nodeAnswers.js";
+import {
+  BatchTooLargeError,
   isObject,
+  isUnanswered,
   MAX_BATCH_CALLS,
+  notSent,
   type Rpc,
   type RpcCall,
   RpcError,
   type RpcOutcome,
-  RpcUnavailableError,
 } from "./rpc.js";
 
-export interface InclusionReceipt {
-  readonly blockNumber: bigint;
-  readonly blockHash: Uint8Array;
-  readonly gasUsed: bigint;
-  readonly succeeded: boolean;
-}
+export type { BlockTransaction, BlockWithTransactions, InclusionReceipt } from "./nodeAnswers.js";
 
 export interface Account {
   readonly nonce: bigint;
   readonly balance: bigint;
-}
-
-/** A transaction of a block, as far as it tells who used which nonce. */
-export interface BlockTransaction {
-  readonly hash: Uint8Array;
-  readonly from: Uint8Array;
-  readonly nonce: bigint;
-  /** Undefined for a contract creation. */
-  readonly to: Uint8Array | undefined;
-  readonly input: Uint8Array;
-}
-
-export interface BlockWithTransactions {
-  readonly hash: Uint8Array;
-  readonly transactions: readonly BlockTransaction[];
 }
 
 /** The state of accounts and transactions by one node at one moment. */
@@ -50,7 +40,7 @@ export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
 
 /**
  * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call but
- * `call` and `sendRawTransactions` rejects with the node's error, or with {@link RpcUnavailableError} without an answer.
+ * `call` and `sendRawTransactions` rejects with the node's error, or with an RpcUnavailableError without an answer.
  */
 export interface NodeClient {
   /** Reads the chain's id and genesis, which tell it from another chain with the same id. */
@@ -77,7 +67,7 @@ export interface NodeClient {
   /**
    * Reads from one node the nonces, then the receipts, then the first address's nonce again. A receipt that is missing
    * although the nonce before it had moved on is not just late. A receipt that is there although the nonce after it has
-   * not moved on came by another wrapper. Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together,
+   * not moved on came by another wrapper. The addresses after the first belong to the hashes at their places. Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together,
    * because two requests are answered at two moments.
    */
   snapshot(
@@ -87,8 +77,8 @@ export interface NodeClient {
   /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
-   * Sends signed bytes in order, a hundred in one request, and returns the outcome of each. Nothing is sent after a
-   * request that may not have arrived. Never rejects, and never repeats a request.
+   * Sends signed bytes in order, at most a hundred in one request, and returns the outcome of each. Nothing is sent after
+   * a request that may not have arrived. Never rejects, and repeats only what the node refused unseen, for its size.
    */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }
@@ -168,16 +158,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async receipts(hashes) {
       return (await results(hashes.map(receiptCall))).map(receiptOf);
     },
-    async snapshot(addresses, hashes) {
-      // One node answers a batch, in its order.
-      const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
-      const answers = await results(calls);
-      return {
-        nonces: answers.slice(0, addresses.length).map(quantity),
-        receipts: answers.slice(addresses.length, -1).map(receiptOf),
-        nonceAfter: quantity(answers.at(-1)),
-      };
-    },
+    snapshot: (addresses, hashes) => readSnapshot(rpc, addresses, hashes),
     async knowsTransactions(hashes) {
       const method = "eth_getTransactionByHash";
       const answers = await results(hashes.map((hash) => ({ method, params: [bytesToHex(hash)] })));
@@ -191,66 +172,53 @@ async function sendInOrder(rpc: Rpc, raws: readonly Uint8Array[]): Promise<RpcOu
   const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
   const outcomes: RpcOutcome[] = [];
   for (const part of chunk(calls, MAX_BATCH_CALLS)) {
-    const last = outcomes.at(-1);
-    const lost = last && "error" in last && last.error instanceof RpcUnavailableError;
-    outcomes.push(...(lost ? part.map(() => notSent(last.error)) : await rpc.send(part)));
+    const lost = outcomes.find(isUnanswered);
+    outcomes.push(...(lost ? part.map(() => notSent(lost.error)) : await rpc.send(part)));
   }
   return outcomes;
 }
 
-/** The outcome of what was held back, because a request before it may not have arrived. */
-function notSent({ message }: Error): RpcOutcome {
-  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
-}
-
-function receiptOf(value: unknown): InclusionReceipt | undefined {
-  if (value === null) return undefined;
-  if (!isObject(value)) throw malformed("a receipt", value);
+/**
+ * Reads a snapshot in one request. If no node takes that many calls, each half of the hashes is read with the nonces
+ * around it. Then a nonce before the receipts is the lowest that was read, and the nonce after them the highest.
+ */
+async function readSnapshot(
+  rpc: Rpc,
+  addresses: readonly [Uint8Array, ...Uint8Array[]],
+  hashes: readonly Uint8Array[],
+): Promise<NodeSnapshot> {
+  const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
+  const outcomes = await rpc.read(calls, { together: true });
+  const [first] = outcomes;
+  const isTooLarge = isUnanswered(first) && first.error instanceof BatchTooLargeError;
+  if (isTooLarge && hashes.length > 1) return readHalves(rpc, addresses, hashes);
+  // A node that does not take even these few is asked for them in order.
+  const answers = (isTooLarge ? await rpc.read(calls) : outcomes).map(resultOf);
   return {
-    blockNumber: quantity(value.blockNumber),
-    blockHash: hash32(value.blockHash),
-    gasUsed: quantity(value.gasUsed),
-    succeeded: quantity(value.status) === 1n,
+    nonces: answers.slice(0, addresses.length).map(quantity),
+    receipts: answers.slice(addresses.length, -1).map(receiptOf),
+    nonceAfter: quantity(answers.at(-1)),
   };
 }
 
-function blockOf(value: unknown): BlockWithTransactions | undefined {
-  if (value === null) return undefined;
-  if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
-  return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
-}
-
-function blockTransactionOf(value: unknown): BlockTransaction {
-  if (!isObject(value)) throw malformed("a transaction", value);
+async function readHalves(
+  rpc: Rpc,
+  [waiver, ...senders]: readonly [Uint8Array, ...Uint8Array[]],
+  hashes: readonly Uint8Array[],
+): Promise<NodeSnapshot> {
+  const middle = Math.ceil(hashes.length / 2);
+  // The caller compares each receipt with the waiver's nonce and with that of the sender at its place.
+  const before = await readSnapshot(rpc, [waiver, ...senders.slice(0, middle)], hashes.slice(0, middle));
+  const after = await readSnapshot(rpc, [waiver, ...senders.slice(middle)], hashes.slice(middle));
+  const [next = 0n, ...nonces] = before.nonces;
+  const [nextLater = 0n, ...noncesLater] = after.nonces;
   return {
-    hash: hash32(value.hash),
-    from: bytes(value.from, "an address"),
-    nonce: quantity(value.nonce),
-    to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
-    input: bytes(value.input, "calldata"),
+    nonces: [next < nextLater ? next : nextLater, ...nonces, ...noncesLater],
+    receipts: [...before.receipts, ...after.receipts],
+    nonceAfter: before.nonceAfter > after.nonceAfter ? before.nonceAfter : after.nonceAfter,
   };
 }
 
 function toQuantity(value: bigint): Hex {
   return `0x${value.toString(16)}`;
-}
-
-function quantity(value: unknown): bigint {
-  if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
-  return BigInt(value);
-}
-
-function hash32(value: unknown): Uint8Array {
-  if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
-  return hexToBytes(value as Hex);
-}
-
-function bytes(value: unknown, what: string): Uint8Array {
-  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(what, value);
-  return hexToBytes(value as Hex);
-}
-
-function malformed(what: string, value: unknown): RpcUnavailableError {
-  const shown = JSON.stringify(value)?.slice(0, 80);
-  return new RpcUnavailableError(`the node answered ${shown} where ${what} was expected`, "unknown");
 }

@@ -1,54 +1,40 @@
-import http, { type ClientRequest } from "node:http";
-import https from "node:https";
-import { urlToHttpOptions } from "node:url";
-import { wasNeverSent } from "@gas-waiver/protocol";
+import { answerOfFailure, type BatchAnswer, isCutShort, readBatchAnswer } from "./batchAnswer.js";
+import { type BatchPart, EndpointLimits } from "./endpointLimits.js";
+import { createPoster, type Poster } from "./httpPoster.js";
+import {
+  BatchTooLargeError,
+  isUnanswered,
+  type RpcCall,
+  RpcError,
+  type RpcOutcome,
+  RpcUnavailableError,
+} from "./rpcOutcome.js";
 
-/** Calls in one batch. Erigon and Bor refuse more by default. */
-export const MAX_BATCH_CALLS = 100;
+export {
+  BatchTooLargeError,
+  isObject,
+  isUnanswered,
+  MAX_BATCH_CALLS,
+  type RpcCall,
+  RpcError,
+  type RpcOutcome,
+  RpcUnavailableError,
+} from "./rpcOutcome.js";
 
-/** One call of a JSON-RPC batch. */
-export interface RpcCall {
-  readonly method: string;
-  readonly params: readonly unknown[];
-}
-
-/** The node answered a call with a JSON-RPC error. */
-export class RpcError extends Error {
-  override readonly name = "RpcError";
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor(code: number, message: string, data?: unknown) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
-
-/**
- * No usable answer came. `sent` tells whether the node may have seen the request: `no` if it surely has not
- * (connection refused, rate limited), `unknown` otherwise (time-out, reset, 5xx, garbage).
- */
-export class RpcUnavailableError extends Error {
-  override readonly name = "RpcUnavailableError";
-  readonly sent: "no" | "unknown";
-
-  constructor(message: string, sent: "no" | "unknown", options?: ErrorOptions) {
-    super(message, options);
-    this.sent = sent;
-  }
-}
-
-/** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
-export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError | RpcUnavailableError };
-
-/** JSON-RPC to one of the chain's nodes, whichever is healthy. */
+/** JSON-RPC to one of the chain's nodes, whichever is healthy. Requests keep within what each node takes. */
 export interface Rpc {
-  /** Calls the first healthy node, and the next ones while no answer comes. For calls that change nothing. */
-  read(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
   /**
-   * Sends to one node, and to the next only if the first surely has not seen the request. Otherwise the caller must find
-   * out whether it arrived. A node that failed rests for a while.
+   * Calls the first healthy node, and the next ones while no answer comes. For calls that change nothing. More calls than
+   * the node takes at once go in several requests, one after the other.
+   * @param options `together`: all calls go in one request. If the node does not take that many, each outcome is a
+   *   {@link BatchTooLargeError}.
+   */
+  read(calls: readonly RpcCall[], options?: { readonly together?: boolean }): Promise<RpcOutcome[]>;
+  /**
+   * Sends in order to one node, and to the next only if the first surely has not seen the request. Otherwise the caller
+   * must find out whether it arrived. Calls that the node surely has not looked at, because it found the request too large,
+   * are sent again in smaller requests. Nothing is sent after a request that may not have arrived. A node that failed rests
+   * for a while.
    */
   send(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
   /** Tells of each node whether it answered its last request. */
@@ -65,19 +51,29 @@ export interface RpcOptions {
 
 const REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
-const MAX_MESSAGE_CHARACTERS = 500;
+/** JSON-RPC: the request is not valid. */
+const INVALID_REQUEST = -32_600;
 
 interface Endpoint {
   readonly poster: Poster;
+  readonly limits: EndpointLimits;
   failures: number;
   /** The end of the endpoint's rest by the monotonic clock, in ms. */
   restsUntil: number;
+}
+
+/** Calls as JSON, each serialized once. A call's id is its place. */
+interface SerializedCalls {
+  readonly texts: readonly string[];
+  /** The bytes of each call in a request. JSON of hex and method names is ASCII. */
+  readonly sizes: readonly number[];
 }
 
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const endpoints: Endpoint[] = options.rpcUrls.map((url) => ({
     poster: createPoster(url, options),
+    limits: new EndpointLimits(),
     failures: 0,
     restsUntil: 0,
   }));
@@ -87,185 +83,132 @@ export function createRpc(options: RpcOptions): Rpc {
     const resting = endpoints.filter(({ restsUntil }) => restsUntil > now);
     return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
-  const post = async (endpoint: Endpoint, calls: readonly RpcCall[]) => {
-    const outcomes = await postBatch(endpoint.poster, calls);
-    const failure = failureOf(outcomes);
-    endpoint.failures = failure ? endpoint.failures + 1 : 0;
-    const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** (endpoint.failures - 1));
-    endpoint.restsUntil = failure ? performance.now() + restMs : 0;
-    return { outcomes, failure };
-  };
-  const tryEach = async (calls: readonly RpcCall[], mayGoOn: (failure: RpcUnavailableError) => boolean) => {
-    let outcomes: RpcOutcome[] = [];
-    if (calls.length === 0) return outcomes;
+  const ask: Ask = async (calls, first, { mayGoOn, together = false }) => {
+    let asked: BatchAnswer | undefined;
     for (const endpoint of inOrder()) {
-      const answer = await post(endpoint, calls);
-      outcomes = answer.outcomes;
-      if (!answer.failure || !mayGoOn(answer.failure) || options.signal.aborted) return outcomes;
+      asked = await askEndpoint(endpoint, calls, first, together);
+      const failure = asked.fit === "fits" ? undefined : failureOf(asked.outcomes);
+      if (!failure || failure instanceof BatchTooLargeError) return asked;
+      if (!mayGoOn(failure) || options.signal.aborted) return asked;
     }
-    return outcomes;
+    if (asked === undefined) throw new Error("there is no endpoint");
+    return asked;
   };
   return {
-    read: (calls) => tryEach(calls, () => true),
-    send: (calls) => tryEach(calls, ({ sent }) => sent === "no"),
+    read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
+    send: (calls) => sendAll(serialize(calls), ask),
     health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };
 }
 
+/** Asks the endpoints for the calls from `first` on, as many as fit one request. */
+type Ask = (
+  calls: SerializedCalls,
+  first: number,
+  options: {
+    readonly mayGoOn: (failure: RpcUnavailableError) => boolean;
+    readonly together?: boolean;
+  },
+) => Promise<BatchAnswer>;
+
+async function readAll(calls: SerializedCalls, ask: Ask, together: boolean): Promise<RpcOutcome[]> {
+  const count = calls.texts.length;
+  const outcomes: RpcOutcome[] = [];
+  while (outcomes.length < count) {
+    const { outcomes: answered, fit } = await ask(calls, outcomes.length, { mayGoOn: () => true, together });
+    // The calls from the first one without an answer are asked again in a smaller request.
+    const end = fit === "cut short" && answered.length > 1 ? answered.findIndex(isCutShort) : answered.length;
+    outcomes.push(...answered.slice(0, end));
+    // No node answers, so the calls after these are not tried either.
+    const failure = fit === "unclear" || fit === "nothing" ? failureOf(answered) : undefined;
+    while (failure && outcomes.length < count) outcomes.push({ error: failure });
+  }
+  return outcomes;
+}
+
+async function sendAll(calls: SerializedCalls, ask: Ask): Promise<RpcOutcome[]> {
+  const count = calls.texts.length;
+  const outcomes: RpcOutcome[] = [];
+  while (outcomes.length < count) {
+    const { outcomes: answered, fit } = await ask(calls, outcomes.length, {
+      mayGoOn: ({ sent }) => sent === "no",
+    });
+    // No endpoint takes this call alone. That is an answer to it, and says nothing of the calls after it.
+    outcomes.push(...(fit === "too many bytes" ? answered.map(refusedAlone) : answered));
+    const lost = outcomes.slice(-answered.length).find(isUnanswered);
+    while (lost && outcomes.length < count) outcomes.push(notSent(lost.error));
+  }
+  return outcomes;
+}
+
+/** The outcome of what was held back, because a request before it may not have arrived. */
+export function notSent({ message }: Error): RpcOutcome {
+  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
+}
+
+function refusedAlone(outcome: RpcOutcome): RpcOutcome {
+  return isUnanswered(outcome) ? { error: new RpcError(INVALID_REQUEST, outcome.error.message) } : outcome;
+}
+
+/** Asks one endpoint, in smaller requests while it refuses them for their size. */
+async function askEndpoint(
+  endpoint: Endpoint,
+  calls: SerializedCalls,
+  first: number,
+  together: boolean,
+): Promise<BatchAnswer> {
+  for (;;) {
+    const part = endpoint.limits.partFrom(calls.sizes, first);
+    const count = part.end - first;
+    if (together && part.end < calls.texts.length) return doesNotFit(calls);
+    const answer = await postPart(endpoint, calls, part);
+    const isRefused = answer.fit === "too many calls" || answer.fit === "too many bytes";
+    if (together && count > 1 && (isRefused || answer.fit === "cut short")) return doesNotFit(calls);
+    if (!isRefused || count === 1) return answer;
+  }
+}
+
+function doesNotFit({ texts }: SerializedCalls): BatchAnswer {
+  const error = new BatchTooLargeError(`the node does not take ${texts.length} calls in one request`, "no");
+  return { outcomes: texts.map(() => ({ error })), fit: "nothing" };
+}
+
+/** Posts a part, and keeps what the answer tells of the endpoint. */
+async function postPart(endpoint: Endpoint, calls: SerializedCalls, part: BatchPart): Promise<BatchAnswer> {
+  const answer = await post(endpoint.poster, calls, part);
+  endpoint.limits.learn(part, answer.fit, endpoint.failures === 0);
+  const isRefused = answer.fit === "too many calls" || answer.fit === "too many bytes";
+  const failure = isRefused ? undefined : failureOf(answer.outcomes);
+  endpoint.failures = failure ? endpoint.failures + 1 : 0;
+  const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** (endpoint.failures - 1));
+  endpoint.restsUntil = failure ? performance.now() + restMs : 0;
+  return answer;
+}
+
+async function post(
+  poster: Poster,
+  { texts }: SerializedCalls,
+  { first, end }: BatchPart,
+): Promise<BatchAnswer> {
+  const count = end - first;
+  try {
+    const body = count === 1 ? (texts[first] ?? "") : `[${texts.slice(first, end).join(",")}]`;
+    return readBatchAnswer(await poster.post(body), first, count);
+  } catch (error) {
+    return answerOfFailure(error, count);
+  }
+}
+
+function serialize(calls: readonly RpcCall[]): SerializedCalls {
+  const texts = calls.map((call, id) => JSON.stringify({ jsonrpc: "2.0", id, ...call }));
+  return { texts, sizes: texts.map(({ length }) => length + 1) };
+}
+
 /** Returns the failure of the whole request, which every call shares; undefined if a call has its own outcome. */
 function failureOf(outcomes: readonly RpcOutcome[]): RpcUnavailableError | undefined {
-  const first = outcomes[0];
-  if (first === undefined || !("error" in first) || first.error instanceof RpcError) return undefined;
+  const [first] = outcomes;
+  if (!isUnanswered(first)) return undefined;
   return outcomes.every((outcome) => "error" in outcome && outcome.error === first.error)
     ? first.error
     : undefined;
-}
-
-/** Posts to one endpoint over connections that are kept alive. */
-interface Poster {
-  readonly url: string;
-  post(body: string): Promise<HttpAnswer>;
-}
-
-/**
- * The node had closed the kept connection before the request came, so no node works on it. The request may be sent once
- * more over a new connection: reading changes nothing, and the same bytes are the same transaction.
- */
-class StaleConnectionError extends Error {}
-
-function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
-  return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
-}
-
-/** Uses `node:http` rather than `fetch`, whose streams and signals cost as much as everything else in a call. */
-function createPoster(url: string, { rpcTimeoutMs, signal }: Omit<RpcOptions, "rpcUrls">): Poster {
-  const { Agent, request } = url.startsWith("https:") ? https : http;
-  // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
-  // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
-  const agents = { kept: new Agent({ keepAlive: true }), fresh: new Agent() };
-  const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
-  const closing = new Error("the service is shutting down");
-  signal.addEventListener("abort", () => {
-    agents.kept.destroy();
-    agents.fresh.destroy();
-  });
-  const postOnce = (body: string, agent: http.Agent) =>
-    new Promise<HttpAnswer>((resolve, reject) => {
-      if (signal.aborted) return reject(closing);
-      const fail = (error: Error) => reject(signal.aborted ? closing : error);
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      const sent = request({ ...target, headers, agent });
-      const late = () => sent.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
-      const timer = setTimeout(late, rpcTimeoutMs);
-      let whole = false;
-      sent.once("close", () => {
-        clearTimeout(timer);
-        if (!whole) fail(new Error("the connection was closed before the answer was whole"));
-      });
-      let answered = false;
-      sent.on("error", (error) =>
-        fail(!answered && isStale(sent, error) ? new StaleConnectionError() : error),
-      );
-      sent.once("response", (response) => {
-        answered = true;
-        const parts: Buffer[] = [];
-        response.on("data", (part: Buffer) => parts.push(part));
-        response.once("end", () => {
-          whole = true;
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
-        });
-        response.once("error", fail);
-      });
-      sent.end(body);
-    });
-  const post: Poster["post"] = (body) =>
-    postOnce(body, agents.kept).catch((error) => {
-      if (error instanceof StaleConnectionError) return postOnce(body, agents.fresh);
-      throw error;
-    });
-  return { url, post };
-}
-
-async function postBatch(poster: Poster, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-  try {
-    const requests = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
-    const response = await poster.post(JSON.stringify(requests.length === 1 ? requests[0] : requests));
-    return outcomesOf(response, calls.length);
-  } catch (error) {
-    const unavailable = unavailableFor(error);
-    return calls.map(() => ({ error: unavailable }));
-  }
-}
-
-/** An HTTP response of an endpoint. */
-interface HttpAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
-function outcomesOf(response: HttpAnswer, count: number): RpcOutcome[] {
-  const answers = answersOf(response.text);
-  const outcomes: (RpcOutcome | undefined)[] = Array.from({ length: count });
-  // A rate limiter has answered, and the node has seen nothing, whatever the body says.
-  if (response.status !== RATE_LIMITED) {
-    // An error of the whole batch is one object without an id.
-    const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
-    if (whole !== undefined) outcomes.fill(outcomeOf(whole));
-    for (const answer of answers) {
-      if (typeof answer.id === "number" && answer.id in outcomes) outcomes[answer.id] = outcomeOf(answer);
-    }
-  }
-  let unusable: RpcOutcome | undefined;
-  return outcomes.map((outcome) => {
-    if (outcome) return outcome;
-    unusable ??= { error: httpError(response) };
-    return unusable;
-  });
-}
-
-function answersOf(text: string): Record<string, unknown>[] {
-  try {
-    const body: unknown = JSON.parse(text);
-    return (Array.isArray(body) ? body : [body]).filter(isObject);
-  } catch {
-    return [];
-  }
-}
-
-function outcomeOf(answer: Record<string, unknown>): RpcOutcome | undefined {
-  if (isObject(answer.error)) {
-    const { code, message, data } = answer.error;
-    const text = typeof message === "string" ? shorten(message) : "error without a message";
-    return { error: new RpcError(typeof code === "number" ? code : 0, text, data) };
-  }
-  return "result" in answer ? { result: answer.result } : undefined;
-}
-
-/** Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL. */
-function shorten(text: string): string {
-  const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
-  return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
-}
-
-const RATE_LIMITED = 429;
-
-function httpError({ status, text }: HttpAnswer): RpcUnavailableError {
-  const start = shorten(text.slice(0, 80)).replace(/\s+/g, " ");
-  const message = `the node answered HTTP ${status} without a usable JSON-RPC answer: ${start}`;
-  return new RpcUnavailableError(message, status === RATE_LIMITED ? "no" : "unknown");
-}
-
-function unavailableFor(error: unknown): RpcUnavailableError {
-  const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
-  const said = error instanceof Error ? error.message : String(error);
-  return new RpcUnavailableError(
-    `the node gave no answer: ${code ?? said}`,
-    wasNeverSent(error) ? "no" : "unknown",
-    { cause: error },
-  );
-}
-
-/** Is it a JSON object (or array)? */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

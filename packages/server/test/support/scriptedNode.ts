@@ -33,15 +33,24 @@ export type Misbehaviour =
   | { readonly kind: "partial"; readonly answered: number }
   /** Answers an error to the sends for which `of` returns one. */
   | { readonly kind: "error"; readonly of: (raw: Hex) => NodeError | undefined }
+  /** Answers without an end. */
+  | { readonly kind: "flood" }
   /** Answers as usual, once the promise has resolved. */
   | { readonly kind: "later"; readonly after: Promise<unknown> };
 
-/** The answer of Erigon to a batch with too many calls. */
-const TOO_LARGE = {
-  kind: "answer",
-  status: 200,
-  body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"batch limit 100 exceeded"}}',
-} as const;
+/** The most that the node, or a proxy before it, takes in one request. */
+export interface RequestLimits {
+  readonly calls: number;
+  readonly bytes: number;
+}
+
+/** The answer of Erigon to a batch with too many calls, and of nginx to a body that is too large. */
+function refusalBy(limits: RequestLimits, calls: number, bytes: number): Misbehaviour | undefined {
+  if (bytes > limits.bytes) return { kind: "answer", status: 413, body: "413 Request Entity Too Large" };
+  if (calls <= limits.calls) return undefined;
+  const error = { code: -32_000, message: `batch limit ${limits.calls} exceeded` };
+  return { kind: "answer", status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: null, error }) };
+}
 
 export type Script = (arrival: Arrival) => Misbehaviour | undefined;
 
@@ -58,6 +67,9 @@ export class ScriptedNode {
   readonly sent: Hex[] = [];
   /** Chooses the misbehaviour for each request; undefined answers well. */
   script: Script | undefined;
+  limits: RequestLimits = { calls: MAX_BATCH_CALLS, bytes: Number.POSITIVE_INFINITY };
+  /** Counts the requests that arrived, and those that were refused for their size. */
+  readonly requests = { all: 0, refused: 0 };
   /** Mines a block after each request that sent a transaction. */
   automine: boolean;
   readonly #events = new EventEmitter().setMaxListeners(0);
@@ -155,14 +167,18 @@ export class ScriptedNode {
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const body: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    const bytes = Buffer.concat(chunks);
+    const body: unknown = JSON.parse(bytes.toString());
     const calls = (Array.isArray(body) ? body : [body]) as JsonRpcCall[];
     const raws = calls.flatMap(({ method, params }) =>
       method === "eth_sendRawTransaction" ? [params[0] as Hex] : [],
     );
+    const refusal = refusalBy(this.limits, calls.length, bytes.length);
+    this.requests.all++;
+    if (refusal) this.requests.refused++;
     this.sent.push(...raws);
     const arrival: Arrival = { methods: calls.map(({ method }) => method), raws };
-    const misbehaviour = calls.length > MAX_BATCH_CALLS ? TOO_LARGE : this.script?.(arrival);
+    const misbehaviour = refusal ?? this.script?.(arrival);
     this.#events.emit("arrival", arrival);
     this.#events.emit("news");
     if (misbehaviour?.kind === "later") await misbehaviour.after;
@@ -177,6 +193,10 @@ export class ScriptedNode {
   ): void {
     if (misbehaviour?.kind === "answer") {
       response.writeHead(misbehaviour.status, { "content-type": "application/json" }).end(misbehaviour.body);
+      return;
+    }
+    if (misbehaviour?.kind === "flood") {
+      flood(response);
       return;
     }
     const broken = misbehaviour?.kind === "reset" || misbehaviour?.kind === "silence";
@@ -211,4 +231,15 @@ export class ScriptedNode {
       return { error: { code: -32000, message: error.message, data: error.data } };
     }
   }
+}
+
+/** Writes until the connection is cut. */
+function flood(response: ServerResponse): void {
+  const part = Buffer.alloc(1_048_576, "x");
+  const write = () => {
+    while (!response.destroyed && response.write(part));
+  };
+  response.writeHead(200, { "content-type": "application/json" }).on("drain", write);
+  response.on("error", () => {});
+  write();
 }

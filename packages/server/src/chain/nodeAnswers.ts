@@ -1,0 +1,76 @@
+import { type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { isObject, RpcUnavailableError } from "./rpcOutcome.js";
+
+export interface InclusionReceipt {
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+  readonly gasUsed: bigint;
+  readonly succeeded: boolean;
+}
+
+/** A transaction of a block, as far as it tells who used which nonce. */
+export interface BlockTransaction {
+  readonly hash: Uint8Array;
+  readonly from: Uint8Array;
+  readonly nonce: bigint;
+  /** Undefined for a contract creation. */
+  readonly to: Uint8Array | undefined;
+  readonly input: Uint8Array;
+}
+
+export interface BlockWithTransactions {
+  readonly hash: Uint8Array;
+  readonly transactions: readonly BlockTransaction[];
+}
+
+/** @throws RpcUnavailableError if it is neither a receipt nor null. */
+export function receiptOf(value: unknown): InclusionReceipt | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) throw malformed("a receipt", value);
+  return {
+    blockNumber: quantity(value.blockNumber),
+    blockHash: hash32(value.blockHash),
+    gasUsed: quantity(value.gasUsed),
+    succeeded: quantity(value.status) === 1n,
+  };
+}
+
+/** @throws RpcUnavailableError if it is neither a block with its transactions nor null. */
+export function blockOf(value: unknown): BlockWithTransactions | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
+  return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
+}
+
+function blockTransactionOf(value: unknown): BlockTransaction {
+  if (!isObject(value)) throw malformed("a transaction", value);
+  return {
+    hash: hash32(value.hash),
+    from: bytes(value.from, "an address"),
+    nonce: quantity(value.nonce),
+    to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
+    input: bytes(value.input, "calldata"),
+  };
+}
+
+/** @throws RpcUnavailableError if it is no quantity. */
+export function quantity(value: unknown): bigint {
+  if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
+  return BigInt(value);
+}
+
+/** @throws RpcUnavailableError if it is no hash. */
+export function hash32(value: unknown): Uint8Array {
+  if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
+  return hexToBytes(value as Hex);
+}
+
+function bytes(value: unknown, what: string): Uint8Array {
+  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(what, value);
+  return hexToBytes(value as Hex);
+}
+
+function malformed(what: string, value: unknown): RpcUnavailableError {
+  const shown = JSON.stringify(value)?.slice(0, 80);
+  return new RpcUnavailableError(`the node answered ${shown} where ${what} was expected`, "unknown");
+}

@@ -1,0 +1,74 @@
+import { wasNeverSent } from "@gas-waiver/protocol";
+
+/** Calls in one batch. Erigon and Bor refuse more by default. */
+export const MAX_BATCH_CALLS = 100;
+
+/** One call of a JSON-RPC batch. */
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** The node answered a call with a JSON-RPC error. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/**
+ * No usable answer came. `sent` tells whether the node may have seen the request: `no` if it surely has not
+ * (connection refused, rate limited), `unknown` otherwise (time-out, reset, 5xx, garbage).
+ */
+export class RpcUnavailableError extends Error {
+  override readonly name = "RpcUnavailableError";
+  readonly sent: "no" | "unknown";
+
+  constructor(message: string, sent: "no" | "unknown", options?: ErrorOptions) {
+    super(message, options);
+    this.sent = sent;
+  }
+}
+
+/** The calls do not fit one request to this node, and were to be answered together. Ask for fewer. */
+export class BatchTooLargeError extends RpcUnavailableError {}
+
+/** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
+export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError | RpcUnavailableError };
+
+/** Tells an outcome without an answer of the node. */
+export function isUnanswered(
+  outcome: RpcOutcome | undefined,
+): outcome is { readonly error: RpcUnavailableError } {
+  return outcome !== undefined && "error" in outcome && outcome.error instanceof RpcUnavailableError;
+}
+
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL. */
+export function shorten(text: string): string {
+  const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
+  return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
+}
+
+/** The outcome of every call of a request that failed with this error of the network. */
+export function unavailableFor(error: unknown): RpcUnavailableError {
+  const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
+  const said = error instanceof Error ? error.message : String(error);
+  return new RpcUnavailableError(
+    `the node gave no answer: ${code ?? said}`,
+    wasNeverSent(error) ? "no" : "unknown",
+    { cause: error },
+  );
+}
+
+/** Is it a JSON object (or array)? */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
