@@ -47,14 +47,14 @@ const BY_REASON: Partial<Record<Reason, SendVerdictKind>> = {
 /** The refusals that the sender of the InnerTx can mend. They keep their own reason. */
 const KEPT_REASONS: ReadonlySet<Reason> = new Set(["INSUFFICIENT_BALANCE"]);
 
-/** Verdicts on wordings; the first match counts: geth, erigon, nethermind, anvil, and nodes on CometBFT. */
+/** Verdicts on wordings; the first match counts: geth, reth, Erigon, Besu, Nethermind, anvil, and nodes on CometBFT. */
 const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
   [
     /already ?known|already imported|AlreadyKnown|\bknown transaction|existing txn? with same hash|(tx|txn|transaction) already exists|already in (the )?(cache|mempool|pool)/i,
     "accepted",
   ],
   [
-    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced|could not replace existing/i,
+    /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced|could not replace existing|gas price to replace existing/i,
     "occupied",
   ],
   // The node knows no waivers, or not this one, and wants to be paid.
@@ -62,10 +62,19 @@ const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
     /underpriced|FeeTooLow|fee too low|insufficient fee|max fee per gas less than|gas price .*(below|too low)/i,
     "waiver unusable",
   ],
-  [/nonce too low|OldNonce|nonce is too low/i, "nonce too low"],
-  [/nonce too high|nonce gap|NonceGap/i, "nonce gap"],
+  [/nonce too low|OldNonce|nonce is too low|nonce is lower than account nonce/i, "nonce too low"],
+  // Besu keeps nothing behind a nonce whose transaction it found invalid. Delegated accounts (EIP-7702) have no queue in geth.
   [
-    /txpool is full|transaction pool is full|sub-?pool is full|mempool is full|queue is full|(?<!gas )limit (reached|exceeded)|rate limit|too many requests/i,
+    /nonce too high|nonce gap|NonceGap|nonce is higher than account nonce|nonce is too distant|gapped-nonce|invalid transaction with a lower nonce exists/i,
+    "nonce gap",
+  ],
+  // The transaction breaks a rule of the node that no later block changes.
+  [
+    /oversized data|transaction size \d+,? (limit|exceeds)|\btx too large\b|intrinsic gas (too low|exceeds gas limit)|exceeds block gas limit|gas limit (is )?too high/i,
+    "refused",
+  ],
+  [
+    /txpool is full|transaction pool is full|sub-?pool is full|mempool is full|queue (is )?full|pool size constraints|tries to replace pending|initial sync is still in progress|(?<!gas )limit (reached|exceeded)|rate limit|too many requests/i,
     "not now",
   ],
 ];

@@ -26,6 +26,10 @@ const OCCUPIED = [
   ["erigon", "could not replace existing tx"],
   ["nethermind", "ReplacementNotAllowed"],
   ["anvil", "replacement transaction underpriced"],
+  [
+    "reth (crates/transaction-pool/src/error.rs)",
+    "[0x12]: insufficient gas price to replace existing transaction",
+  ],
 ];
 const NONCE_TOO_LOW = [
   ["geth", "nonce too low: next nonce 5, tx nonce 4"],
@@ -36,6 +40,8 @@ const NONCE_TOO_LOW = [
   ["cosmos/evm", "invalid nonce; got 4, expected 5: invalid sequence: invalid sequence"],
   ["cosmos/evm", "invalid nonce; got 9, expected 10: invalid sequence"],
   ["Cosmos SDK", "account sequence mismatch, expected 10, got 9: incorrect account sequence"],
+  ["cosmos/evm (mempool/errors.go)", "tx nonce is lower than account nonce"],
+  ["Besu (RpcErrorType.java)", "Nonce too low"],
 ];
 const NONCE_GAP = [
   ["geth", "nonce too high: address 0x12, tx: 6 state: 5"],
@@ -44,6 +50,12 @@ const NONCE_GAP = [
   ["cosmos/evm", "invalid nonce; got 6, expected 5: invalid sequence: invalid sequence"],
   ["cosmos/evm", "invalid nonce; got 10, expected 9: invalid sequence"],
   ["Cosmos SDK", "account sequence mismatch, expected 9, got 10: incorrect account sequence"],
+  ["cosmos/evm (mempool/errors.go)", "tx nonce is higher than account nonce"],
+  ["geth (core/txpool/legacypool/legacypool.go)", "gapped-nonce tx from delegated accounts"],
+  ["reth (crates/transaction-pool/src/error.rs)", "gapped-nonce tx from delegated accounts"],
+  ["Besu (RpcErrorType.java)", "Transaction nonce is too distant from current sender nonce"],
+  ["Besu (RpcErrorType.java)", "An invalid transaction with a lower nonce exists"],
+  ["Besu (RpcErrorType.java)", "Nonce too high"],
 ];
 /** Wordings of a node that has not taken the wrapper and may do so later: its pool is full, or a rate is exceeded. */
 const NOT_NOW = [
@@ -54,6 +66,16 @@ const NOT_NOW = [
   ["erigon", "queued sub-pool is full"],
   ["anvil", "transaction pool is full"],
   ["CometBFT", "mempool is full: number of txs 5000 (max: 5000), total txs bytes 1 (max: 2)"],
+  ["cosmos/evm (mempool/internal/queue/queue.go)", "queue full"],
+  ["geth (core/txpool/errors.go)", "account limit exceeded"],
+  ["geth (core/txpool/errors.go)", "in-flight transaction limit reached for delegated accounts"],
+  // The pool is full, and this transaction is not the sender's next one.
+  ["geth (core/txpool/legacypool/legacypool.go)", "future transaction tries to replace pending"],
+  [
+    "reth (crates/transaction-pool/src/error.rs)",
+    "[0x12]: transaction discarded outright due to pool size constraints",
+  ],
+  ["Besu (RpcErrorType.java)", "Initial sync is still in progress"],
   ["a gateway", "rate limit exceeded"],
   ["a gateway", "Too Many Requests"],
   ["a gateway", "request limit reached"],
@@ -78,16 +100,36 @@ const FUNDS = [
   ["anvil", "Insufficient funds for gas * price + value"],
   ["cosmos/evm", "sender balance < tx cost (0 < 1): insufficient funds"],
 ];
-/** Wordings outside the table: the lane looks the wrapper up, and takes the same answer a second time as a refusal. */
-const DISPUTED = [
-  ["geth", "intrinsic gas too low: gas 1, minimum needed 21000"],
-  ["geth", "exceeds block gas limit"],
-  ["geth", "invalid sender"],
-  ["geth", "oversized data: transaction size 200000, limit 131072"],
-  ["geth", "unknown transaction type"],
+/** Wordings of a node whose rules the transaction breaks, whatever comes later: the closed list of D28. */
+const REFUSED = [
+  ["geth (core/error.go)", "intrinsic gas too low: gas 1, minimum needed 21000"],
+  ["geth (core/txpool/errors.go)", "exceeds block gas limit"],
+  ["geth (core/txpool/validation.go)", "oversized data: transaction size 200000, limit 131072"],
+  ["geth (core/error.go)", "transaction gas limit too high (cap: 16777216, tx: 30000000)"],
+  ["reth (crates/rpc/rpc-eth-types/src/error/mod.rs)", "gas limit too high"],
+  ["reth (crates/transaction-pool/src/error.rs)", "oversized data: transaction size 200000, limit 131072"],
   ["erigon", "gas limit is too high"],
+  ["Besu (RpcErrorType.java)", "Intrinsic gas exceeds gas limit"],
+  ["Besu (RpcErrorType.java)", "Transaction gas limit exceeds block gas limit"],
+  ["cosmos/evm (ante/evm/08_gas_consume.go)", "tx gas (90) exceeds block gas limit (50)"],
+  ["CometBFT (mempool/filter.go)", "transaction size 2000000 exceeds max_tx_bytes 1048576"],
+  ["CometBFT (mempool/errors.go)", "Tx too large. Max size is 1048576, but got 2000000"],
+];
+/** Wordings outside the table. The node may have taken the wrapper, or may take it later. */
+const DISPUTED = [
+  ["geth", "invalid sender"],
+  ["geth", "unknown transaction type"],
+  ["geth (rpc/errors.go)", "request timed out"],
+  ["reth (crates/storage/errors/src/provider.rs)", "node is syncing. best block: 1"],
   ["nethermind", "gas limit reached"],
   ["nethermind", "FailedToResolveSender"],
+  [
+    "CometBFT (rpc/jsonrpc/client/http_json_client.go)",
+    'post failed: Post "http://node:26657": connection refused',
+  ],
+  ["a gateway", "no healthy upstream"],
+  ["a gateway", "context deadline exceeded"],
+  ["anyone", "Internal error"],
   ["anyone", "internal error"],
   ["anyone", ""],
 ];
@@ -105,6 +147,13 @@ const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
 describe.each(TABLE)("%s", (kind, rows) => {
   it.each(rows)("is the meaning of %s's %j", (_node, message = "") => {
     expect(said(message).kind).toBe(kind);
+  });
+});
+
+describe("refused for good", () => {
+  it.each(REFUSED)("is the meaning of %s's %j, whatever the code", (_node, message = "") => {
+    expect(said(message)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
+    expect(said(message, -32_005)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
   });
 });
 
