@@ -1,6 +1,9 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
 import { TERM_SETTINGS } from "../../../packages/cli/src/keys/keySettings.js";
 import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
+import { MAX_REQUEST_BYTES } from "../../../packages/server/src/chain/endpointLimits.js";
+import { MAX_RESPONSE_BYTES } from "../../../packages/server/src/chain/httpPoster.js";
+import { MAX_BATCH_CALLS } from "../../../packages/server/src/chain/rpcOutcome.js";
 import {
   MAX_CONCURRENT,
   MAX_WAITING,
@@ -168,6 +171,17 @@ const CONNECTIONS: readonly Row[] = [
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
 ];
 
+const NODES: readonly Row[] = [
+  ["calls in one request to a node", count(MAX_BATCH_CALLS), "", "the next request"],
+  [
+    "bytes of one request to a node",
+    bytes(MAX_REQUEST_BYTES),
+    "",
+    "the next request; one call may be larger",
+  ],
+  ["bytes of a node's answer", bytes(MAX_RESPONSE_BYTES), "", "cut, and asked again in halves"],
+];
+
 const TIMES: readonly Row[] = [
   [
     "until the head of a request is there; also a connection that says nothing",
@@ -236,6 +250,8 @@ export function limitsPage(): string {
     "The rate counts transactions. Dry runs have a rate of their own, which is as high. Reading (records, lists, `watch`, policy) has no rate.",
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. A proxy in front that takes connections of strangers should have limits of its own for each address; the service has none, because backends share addresses.",
+    `## Nodes\n\n${table(HEAD, NODES)}`,
+    "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then.",
     `## Times\n\n${table(HEAD, TIMES)}`,
     "A slow request is noticed within a second of its time.",
   );
