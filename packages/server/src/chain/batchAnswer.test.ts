@@ -1,4 +1,4 @@
-// What nodes and proxies answer to a batch that is too large for them, by their own sources.
+// The answers of nodes and proxies to a batch that is too large for them, cited from their own sources.
 import { describe, expect, it } from "vitest";
 import { answerOfFailure, type BatchFit, readBatchAnswer } from "./batchAnswer.js";
 import { MAX_RESPONSE_BYTES, ResponseTooLargeError } from "./httpPoster.js";

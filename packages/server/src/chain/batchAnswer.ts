@@ -10,7 +10,7 @@ import {
 } from "./rpcOutcome.js";
 
 /**
- * What an answer tells about the size of its request:
+ * The verdict of an answer on the size of its request:
  *
  * - `fits`: each call was answered.
  * - `too many calls`, `too many bytes`: the endpoint refused the request for its size and has looked at none of its calls.

@@ -1,4 +1,4 @@
-// What is learnt of the size of requests that an endpoint takes.
+// An endpoint's limits on the size of requests, learnt from its answers.
 import { describe, expect, it } from "vitest";
 import type { BatchFit } from "./batchAnswer.js";
 import { EndpointLimits, MAX_REQUEST_BYTES } from "./endpointLimits.js";

@@ -26,7 +26,7 @@ const places = (sent: readonly Hex[]) => sent.map((raw) => Number(`0x${raw.slice
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 const NOT_TAKEN = { code: -32_000, message: "txpool is full" };
 
-/** What an outcome is, in a word. */
+/** Names the kind of an outcome. */
 function kindOf(outcome: RpcOutcome): string {
   if (!("error" in outcome)) return "result";
   return outcome.error instanceof RpcUnavailableError
