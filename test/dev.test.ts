@@ -75,14 +75,14 @@ describe("gas-waiver dev", () => {
     expect(await chain.getTransactionCount(account(5).address)).toBe(0);
   });
 
-  it("runs the script of the README as it stands", async () => {
+  it("runs the README's script unchanged", async () => {
     const [, script = ""] = readme.match(/```js\n(.*?)```/s) ?? [];
     const example = new Program(["--input-type=module", "-e", script.replace(DEFAULT_URL, url)]);
     expect(await example.ended, example.stderr).toEqual({ status: 0, signal: null });
     expect(example.stdout).toMatch(/index: 0,.*success: true/s);
   });
 
-  it("accepts the transaction of the README's command as it stands", async () => {
+  it("accepts the transaction of the README's command unchanged", async () => {
     const [, transaction = ""] = readme.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
     expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
   });

@@ -43,7 +43,7 @@ describe("the data of a revert", () => {
     });
   });
 
-  it("that is empty, too short, or does not fit its selector is told as it is", () => {
+  it("that is empty, too short, or does not fit its selector is returned as it is", () => {
     expect(read("0x")).toEqual({ kind: "empty", message: "without a reason" });
     expect(read("0xdead")).toEqual({ kind: "custom", message: "with the data 0xdead" });
     for (const data of ["0x08c379a0", "0x4e487b71ff", `0x08c379a0${"ff".repeat(64)}`] as const) {

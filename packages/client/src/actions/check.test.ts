@@ -50,7 +50,7 @@ describe("check", () => {
     expect(asked[0]?.init).toMatchObject({ method: "POST", body: '{"transactions":["0x01","0x02"]}' });
   });
 
-  it("asks again while the service is away, because a check changes nothing", async () => {
+  it("asks again while the service cannot be reached, because a check changes nothing", async () => {
     const { client, asked } = clientOf(away, () => new Response(bodyOf(good)));
     expect(await client.check(["0x01"], { retry })).toEqual([good]);
     expect(asked).toHaveLength(2);

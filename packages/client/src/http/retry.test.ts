@@ -162,7 +162,7 @@ const reverted = {
 };
 
 describe("status", () => {
-  it("returns the record through a moment in which the service is away", async () => {
+  it("returns the record although the service cannot be reached for a moment", async () => {
     const { client } = serviceOf(refused(503), neverSent(), Response.json(record));
     expect(await client.status(idOf(0), { retry: AT_ONCE })).toEqual(record);
   });
@@ -210,7 +210,7 @@ describe("wait", () => {
     expect(await errorOf(client.wait(idOf(0)))).toMatchObject({ reason: "REVERTED" });
   });
 
-  it("survives a service that is away, and gives up when it stays away", async () => {
+  it("tries again while the service cannot be reached, and gives up if that lasts", async () => {
     const back = serviceOf(neverSent(), refused(503), Response.json({ ...record, state: "included" }));
     expect(await back.client.wait(idOf(0), { retry: AT_ONCE })).toMatchObject({ state: "included" });
     const gone = serviceOf();

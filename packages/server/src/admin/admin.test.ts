@@ -141,7 +141,7 @@ describe("the admin API", () => {
     await expect(started).rejects.not.toThrow("too-short");
   });
 
-  it("answers 503 while the store is away", async () => {
+  it("answers 503 while the store cannot be reached", async () => {
     const { service, call } = await start();
     await service.until("select from lanes where owner is not null");
     await services.postgres.halt();

@@ -78,7 +78,7 @@ describe("notifications between replicas", () => {
     expect(first.heard).toEqual([]);
   });
 
-  it("are not sent to the sender itself, which has acted on the news already", async () => {
+  it("are not sent to the sender itself, which has acted on the change already", async () => {
     const [first, second] = [await replica(), await replica()];
     first.notifications.announceWork([first.name]);
     first.notifications.notifyResults([{ origin: first.name, id: "a", update: { state: "broadcast" } }]);

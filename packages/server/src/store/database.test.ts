@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => pool.end());
 
 describe("a connection on which no byte comes", () => {
-  it("is cut while it is in use: its query fails as with a database that is away, and the next query runs on a new connection", async () => {
+  it("is cut while it is in use: its query fails as if the database could not be reached, and the next query runs on a new connection", async () => {
     const failure = await pool.query("select pg_sleep(60)").catch((error: unknown) => error);
     expect(failure).toMatchObject({ message: "the database gave no answer in time: timeout of 50 ms" });
     expect(isStoreUnavailable(failure)).toBe(true);

@@ -141,7 +141,7 @@ describe("a check beside other requests", () => {
     expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("is refused while the node is away, unless no transaction needs its sender's account", async () => {
+  it("is refused while the node cannot be reached, unless no transaction needs its sender's account", async () => {
     const service = await services.start();
     await service.node.close();
     const { status, text, headers } = await post(service, [innerOf(1)]);

@@ -59,7 +59,7 @@ describe("a waiver's key that something else uses", () => {
     );
   });
 
-  it("stops the lane the second time, with the reason; opened again, it counts anew", async () => {
+  it("stops the lane the second time, with the reason; after it is opened again, the count starts anew", async () => {
     // The lease is not renewed in this test, so the lane must know by itself that it has stopped.
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
     const service = await services.start(changes, { automine: false });

@@ -102,7 +102,7 @@ describe("a list of waivers that changes while the service runs", () => {
 });
 
 describe("a lane whose account no replica has", () => {
-  it("is owned by nobody, and its queued work goes to a lane that works", async () => {
+  it("has no owner, and its queued work goes to a lane that works", async () => {
     const service = await services.start({ requestTimeoutMs: 50 }, { automine: false });
     await service.node.close();
     const lines = await service.submit(users(6).map((user) => innerOf(user)));

@@ -24,7 +24,7 @@ describe("GET /v1/ready", () => {
     });
   });
 
-  it("answers 503 and names the node while the node is away", async () => {
+  it("answers 503 and names the node while it cannot be reached", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     await service.node.close();

@@ -131,7 +131,7 @@ describe("a service that follows the registry", () => {
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 
-  it("applies the last known policy while the node is away, and reads the changes when it is back", async () => {
+  it("applies the last known policy while the node cannot be reached, and reads the changes when it is back", async () => {
     const service = await services.start({ ...REGISTRY, requestTimeoutMs: 100 }, { prepare: withRegistry() });
     await service.node.close();
     expect(await outcomes(service, transferOf(1), approvalOf(2))).toEqual([
@@ -217,7 +217,7 @@ describe("a service that starts without the registry", () => {
     );
   });
 
-  it("answers 503 until a node has told the policies, and then accepts", async () => {
+  it("answers 503 until the policies have been read from a node, and then accepts", async () => {
     const first = await services.start(REGISTRY, { prepare: withRegistry() });
     await first.submit([transferOf(1)]);
     await first.server.close();

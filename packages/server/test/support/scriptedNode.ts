@@ -112,7 +112,7 @@ export class ScriptedNode {
     const server = createServer((request, response) => {
       this.#receive(request, response).catch(() => response.destroy());
     });
-    this.#heads = new NewHeadsServer(server, () => this.#events.emit("news"));
+    this.#heads = new NewHeadsServer(server, () => this.#events.emit("change"));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
@@ -148,12 +148,12 @@ export class ScriptedNode {
   mine(): void {
     this.chain.mine();
     this.#heads?.announce(this.chain.height);
-    this.#events.emit("news");
+    this.#events.emit("change");
   }
 
   /** Resolves when the condition holds. It is checked at once, with every request and with every block. */
   async until(holds: (node: this) => boolean): Promise<void> {
-    while (!holds(this)) await once(this.#events, "news");
+    while (!holds(this)) await once(this.#events, "change");
   }
 
   /** Resolves when the next call of this method arrives. */
@@ -180,7 +180,7 @@ export class ScriptedNode {
     const arrival: Arrival = { methods: calls.map(({ method }) => method), raws };
     const misbehaviour = refusal ?? this.script?.(arrival);
     this.#events.emit("arrival", arrival);
-    this.#events.emit("news");
+    this.#events.emit("change");
     if (misbehaviour?.kind === "later") await misbehaviour.after;
     this.#answer(calls, Array.isArray(body), misbehaviour, response);
   }
@@ -214,7 +214,7 @@ export class ScriptedNode {
     response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify(isBatch ? told : told[0]));
-    this.#events.emit("news");
+    this.#events.emit("change");
   }
 
   #run({ method, params }: JsonRpcCall, misbehaviour: Misbehaviour | undefined): object {

@@ -58,7 +58,7 @@ it("keeps each request in one write, and each write within its maximum", async (
   await Promise.all(answers);
 });
 
-it("fails every request when the store is away, and otherwise only the request at fault", async () => {
+it("fails every request when the store cannot be reached, and otherwise only the request at fault", async () => {
   const gone = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   const away = groupAccepts(() => Promise.reject(gone));
   await expect(Promise.all([away(request(1, 1)), away(request(2, 1))])).rejects.toBe(gone);
