@@ -1,4 +1,4 @@
-// The promise of the README: one command, then ethers and fetch alone. This file imports no package of the repository.
+// The promise of the documents: one command, then ethers and fetch alone. This file imports no package of the repository.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
@@ -8,15 +8,17 @@ import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
 import { account, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
 
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const gettingStarted = readFileSync(join(root, "docs", "getting-started.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";
+const DEFAULT_RPC_URL = "http://127.0.0.1:8545";
 
 const started = useDevService([]);
 let program: Program;
 let url: string;
+let rpcUrl: string;
 let chain: JsonRpcProvider;
 beforeAll(() => {
-  ({ program, url, chain } = started());
+  ({ program, url, rpcUrl, chain } = started());
 });
 
 describe("gas-waiver dev", () => {
@@ -75,15 +77,16 @@ describe("gas-waiver dev", () => {
     expect(await chain.getTransactionCount(account(5).address)).toBe(0);
   });
 
-  it("runs the README's script unchanged", async () => {
-    const [, script = ""] = readme.match(/```js\n(.*?)```/s) ?? [];
-    const example = new Program(["--input-type=module", "-e", script.replace(DEFAULT_URL, url)]);
+  it("runs the first program of the documents as it stands", async () => {
+    const [, script = ""] = gettingStarted.match(/```js run\n(.*?)```/s) ?? [];
+    const program = script.replace(DEFAULT_URL, url).replace(DEFAULT_RPC_URL, rpcUrl);
+    const example = new Program(["--input-type=module", "-e", program]);
     expect(await example.ended, example.stderr).toEqual({ status: 0, signal: null });
-    expect(example.stdout).toMatch(/index: 0,.*success: true/s);
+    expect(example.stdout).toMatch(/^0x[0-9a-f]{64} is in block \d+, gas price 0$/m);
   });
 
-  it("accepts the transaction of the README's command unchanged", async () => {
-    const [, transaction = ""] = readme.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
+  it("accepts the transaction of the first command of the documents as it stands", async () => {
+    const [, transaction = ""] = gettingStarted.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
     expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
   });
 });
