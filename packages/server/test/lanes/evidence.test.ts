@@ -1,0 +1,125 @@
+// What ends a submission although a wrapper of it may still land.
+import { describe, expect, it } from "vitest";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../support/submissions.js";
+import { silent } from "../support/testPostgres.js";
+import { useTestStore } from "../support/testStore.js";
+import type { NodeClient } from "../../src/chain/nodeClient.js";
+import type { NonceUse } from "../../src/chain/nonceProof.js";
+import type { HeldLane } from "../../src/store/lanes/heldLane.js";
+import type { Store } from "../../src/store/store.js";
+import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";
+import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
+import { saveReorged } from "../../src/store/transitions/saveReorged.js";
+import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
+import { saveSigned } from "../../src/store/transitions/saveSigned.js";
+import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
+import { findSubmissions } from "../../src/store/submissions/findSubmissions.js";
+import { reconcile, type ReconcileContext } from "../../src/lane/reconcile.js";
+import { createConfirmations, CONFIRM_MS } from "../../src/lane/confirmations.js";
+import { findInFlight } from "../../src/store/lanes/inFlight.js";
+
+let store: Store;
+let lane: HeldLane;
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await laneIn(store);
+});
+const overdue = () =>
+  findOverdueQueued(store, lane.chain, { maxQueueMs: -1_000, since: new Date(0), limit: 10 });
+const signAs = (id: string, waiverNonce: bigint, fill: number) =>
+  saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) }]);
+
+describe("evidence before finality", () => {
+  it("a wrapper in the pool stays open when a reorg takes away the block of the other one that carried its InnerTx", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
+    await signAs(id, 1n, 9);
+    await STEPS.broadcast(store, lane, id);
+    // The first wrapper landed, in a block that goes away; its nonce goes to another transaction afterwards.
+    const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 1n, reverted: false };
+    await saveIncluded(store, lane, [{ id, ...block, foreign: true }], false);
+    await saveReorged(store, lane, [id]);
+    await closeWithdrawnWrappers(store, lane, [{ waiverNonce: 0n, wrapperHash: bytes(32, 2) }]);
+    // The second wrapper is with the node still.
+    expect((await countOpenWrappers(store, [id])).get(id)).toBe(1);
+    expect(await overdue()).toEqual([]);
+  });
+
+  it("a proof about one wrapper does not withdraw the next one as dead, which was signed while the proof was looked for", async () => {
+    const id = await submissionIn("signed", store, lane, applicantOf(1), 5n);
+    let now = 0;
+    const use: NonceUse = {
+      transaction: { hash: bytes(32, 77), from: lane.waiver, nonce: 5n, to: undefined, input: bytes(0, 0) },
+      blockNumber: 3n,
+      blockHash: bytes(32, 3),
+    };
+    const context: ReconcileContext = {
+      store,
+      chain: {
+        snapshot: async () => ({ nonces: [6n, 0n], receipts: [undefined], nonceAfter: 6n }),
+      } as unknown as NodeClient,
+      results: { publish: () => {} },
+      log: silent,
+      options: { reorgDepth: 0 },
+      confirmations: createConfirmations(() => now),
+      nonceProofs: {
+        async find() {
+          // Meanwhile the lane's step took the wrapper back and signed another one, which goes to the node.
+          await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
+          await signAs(id, 9n, 9);
+          return use;
+        },
+      },
+      onLaneStopped: () => {},
+    };
+    const candidates = await findInFlight(store, lane, { limit: 10 });
+    await reconcile(lane, candidates, context);
+    now = CONFIRM_MS;
+    await reconcile(lane, candidates, context);
+    const { rows } = await store.pool.query("select waiver_nonce, open_for from withdrawn where waiver_nonce = 9");
+    const [found] = await findSubmissions(store, lane.chain, [applicantOf(1).innerHash], "key" as never).catch(() => []);
+    void found;
+    expect(rows.filter((row) => row.open_for === null), "the new wrapper counts as dead").toEqual([]);
+  });
+
+  it("twenty whose proof is not found do not keep the twenty-first from its own", async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 21; i++) ids.push(await submissionIn("signed", store, lane, applicantOf(1 + i), BigInt(i)));
+    let now = 0;
+    let asked = 0;
+    const context: ReconcileContext = {
+      store,
+      chain: {
+        snapshot: async (addresses: Uint8Array[], hashes: Uint8Array[]) => ({
+          nonces: addresses.map((_, i) => (i === 0 ? 21n : 0n)),
+          receipts: hashes.map(() => undefined),
+          nonceAfter: 21n,
+        }),
+      } as unknown as NodeClient,
+      results: { publish: () => {} },
+      log: silent,
+      options: { reorgDepth: 0 },
+      confirmations: createConfirmations(() => now),
+      nonceProofs: {
+        async find({ nonce }) {
+          asked++;
+          if (nonce !== 20n) return undefined;
+          return {
+            transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
+            blockNumber: 3n,
+            blockHash: bytes(32, 3),
+          };
+        },
+      },
+      onLaneStopped: () => {},
+    };
+    for (let poll = 0; poll < 300; poll++) {
+      await reconcile(lane, await findInFlight(store, lane, { limit: 100 }), context);
+      now += 200;
+    }
+    const { rows } = await store.pool.query("select state from unfinished where id = $1", [ids[20]]);
+    console.log("proofs looked for in a minute of polls:", asked);
+    expect.soft(rows).toEqual([{ state: "queued" }]);
+    expect.soft(asked, "looked for without a pause").toBeLessThan(1_000);
+  });
+});
