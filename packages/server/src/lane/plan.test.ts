@@ -16,6 +16,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     signings: 0,
     position: Number(senderNonce),
     ageMs,
+    isSetAside: false,
   };
 }
 

@@ -35,14 +35,18 @@ export function planSender(
     return turn;
   };
   let turn = skipInFlight(next);
+  let waitsForOwn = false;
   for (const submission of queued) {
-    const { id, senderNonce, ageMs } = submission;
+    const { id, senderNonce, ageMs, isSetAside } = submission;
     if (senderNonce < next) {
       late.push(submission);
+    } else if (senderNonce === turn && isSetAside) {
+      // It comes when its pause is over, and the ones behind it wait for it.
+      waitsForOwn = true;
     } else if (senderNonce === turn) {
       ready.push(submission);
       turn = skipInFlight(turn + 1n);
-    } else if (ageMs < nonceGapTimeoutMs) {
+    } else if (waitsForOwn || ageMs < nonceGapTimeoutMs) {
       early.push(submission);
     } else {
       const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;

@@ -16,6 +16,8 @@ export interface QueuedSubmission {
   readonly position: number;
   /** The time since it was accepted, in ms by the database's clock. */
   readonly ageMs: number;
+  /** It was signed before, and is to be left alone for a while. */
+  readonly isSetAside: boolean;
 }
 
 /** A sender with queued submissions in the lane. */
@@ -84,7 +86,8 @@ const SNAPSHOT = `with recursive keys as (
     from unfinished where chain = $1 and waiver = $2 and waiver_nonce is not null
   )
   select taken.*, next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
-         next.age_ms, next.in_flight
+         next.age_ms, next.in_flight,
+         next.signings > 0 and next.look_at > now() and next.look_at <= now() + interval '1 minute' as is_set_aside
   from taken left join next on true
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
@@ -101,6 +104,7 @@ interface SnapshotRow {
   sender_nonce: string;
   signings: number;
   age_ms: string;
+  is_set_aside: boolean;
   in_flight: string[] | null;
 }
 
@@ -152,5 +156,6 @@ function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmiss
     signings: row.signings,
     position,
     ageMs: Number(row.age_ms),
+    isSetAside: row.is_set_aside,
   };
 }
