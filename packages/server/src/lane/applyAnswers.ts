@@ -98,7 +98,7 @@ async function applyDecisions(
   const resend = new Set<string>();
   for (const { submission, verdict, isFirst } of rest) {
     const { id, state, signings } = submission;
-    const isNodeWell = probe.isNodeWell(id, verdicts);
+    const isNodeWell = probe.isNodeWell(submission, verdicts);
     const answer = { verdict, isFirst, isNodeWell };
     const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
     if (decision.move === "fail") failed.push({ id, ...decision.failure });

@@ -40,6 +40,8 @@ export function createBreaker({ failures, openMs, maxOpenMs, now }: BreakerOptio
       return wasOpen;
     },
     fail(severity) {
+      // While it is open, old bytes go out again: that tells nothing new, and no probe has failed.
+      if (severity === "once" && state() === "open") return undefined;
       failuresInARow++;
       if (severity === "once" && failuresInARow < failures && openings === 0) return undefined;
       const forMs = Math.min(maxOpenMs, openMs * 2 ** openings);

@@ -82,9 +82,9 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 
 /**
  * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`, where
- * the nonce is not free, and `not now`, which holds for all wrappers.
+ * the nonce is not free.
  */
-const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous"]);
+const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
 
 /** Decides what becomes of a submission. Pure: the same evidence has the same decision. */
 export function decide(evidence: Evidence): Decision {
@@ -110,7 +110,9 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
     return { move: "requeue", clause: "L7", isOpen: false };
   if (state === "signed" && NOT_TAKEN.has(verdict.kind))
     return { move: "requeue", clause: "L7", isOpen: true };
-  if (SET_ASIDE.has(verdict.kind) && isNodeWell) return { move: "requeue", clause: "L8", isOpen: true };
+  // Another node may have what this one has no room for.
+  const isFull = verdict.kind === "not now" && state === "broadcast";
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull) return { move: "requeue", clause: "L8", isOpen: true };
   return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L10" };
 }
 

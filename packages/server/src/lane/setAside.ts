@@ -6,13 +6,18 @@ import type { SendVerdictKind } from "@gas-waiver/protocol";
  * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
  */
 export interface SetAsideProbe {
-  /** Whether the unclear answer to this submission concerns it alone. @param verdicts of the whole exchange. */
-  isNodeWell(id: string, verdicts: readonly SendVerdictKind[]): boolean;
+  /**
+   * Whether the unclear answer to this submission concerns it alone.
+   * @param verdicts of the whole exchange.
+   */
+  isNodeWell(submission: { readonly id: string; readonly signings: number }, verdicts: readonly SendVerdictKind[]): boolean;
   onSetAside(id: string): void;
   onAccepted(): void;
 }
 
 const PROBE_MS = 1_000;
+/** A node that gave no answer at all for so long may be kept from one by a wrapper (a proxy refuses its request). */
+const PATIENCE_MS = 3_000;
 
 /** Verdicts that show a node at work, whatever they say of the wrapper. */
 const CLEAR: ReadonlySet<SendVerdictKind> = new Set([
@@ -31,10 +36,19 @@ const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
 /** @param now a monotonic clock in ms. */
 export function createSetAsideProbe(now: () => number = () => performance.now()): SetAsideProbe {
   let last: { readonly id: string; readonly at: number } | undefined;
+  let silentSince: number | undefined;
   return {
-    isNodeWell(id, verdicts) {
-      if (verdicts.some((kind) => CLEAR.has(kind))) return true;
-      if (verdicts.every((kind) => SILENT.has(kind))) return false;
+    isNodeWell({ id, signings }, verdicts) {
+      if (verdicts.some((kind) => CLEAR.has(kind))) {
+        silentSince = undefined;
+        return true;
+      }
+      // It was set aside before: its own pause grows, and nobody else waits for it.
+      if (signings > 1) return true;
+      if (verdicts.every((kind) => SILENT.has(kind))) {
+        silentSince ??= now();
+        if (now() - silentSince < PATIENCE_MS) return false;
+      }
       return last === undefined || last.id === id || now() - last.at >= PROBE_MS;
     },
     onSetAside(id) {
@@ -42,6 +56,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
     },
     onAccepted() {
       last = undefined;
+      silentSince = undefined;
     },
   };
 }
