@@ -41,12 +41,11 @@ const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], 
   as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
 const IS_UNSETTLED = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
 
-/** Records the stored wrappers of the submissions that another wrapper carried. */
-const WITHDRAW_FOREIGN = withdrawing(
-  "select submission from unnest($5::uuid[], $10::boolean[]) as n (submission, other_wrapper) where other_wrapper",
-);
+const CARRIED_BY_ANOTHER =
+  "select submission from unnest($5::uuid[], $10::boolean[]) as n (submission, other_wrapper) where other_wrapper";
 
-const INCLUDED = `${WITHDRAW_FOREIGN} update unfinished s
+/** The stored wrapper of a submission that another carried may land after all, if a reorg takes the other's block away. */
+const INCLUDED = `${withdrawing(CARRIED_BY_ANOTHER, "true")} update unfinished s
   set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas, reverted = n.has_reverted,
       broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
       waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
@@ -54,7 +53,7 @@ const INCLUDED = `${WITHDRAW_FOREIGN} update unfinished s
       wrapper_raw = case when not n.other_wrapper then wrapper_raw end
   from ${INCLUSIONS} where ${IS_UNSETTLED} returning id, origin`;
 
-const INCLUDED_FINALLY = `${WITHDRAW_FOREIGN}${finishStatement(
+const INCLUDED_FINALLY = `${withdrawing(CARRIED_BY_ANOTHER)}${finishStatement(
   `using ${INCLUSIONS} where ${IS_UNSETTLED} returning s.*, n.*`,
   {
     state: "'included'",
