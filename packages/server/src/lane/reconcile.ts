@@ -120,10 +120,11 @@ function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOur
 }
 
 function replacedOf({ candidate, evidence, decision }: Decided): Replaced[] {
-  const { id, waiverNonce } = candidate;
+  const { id, waiverNonce, wrapperHash } = candidate;
   const use = evidence.waiverNonceUse;
-  if (decision.move !== "requeue" || waiverNonce === undefined || use === undefined) return [];
-  return [{ id, waiverNonce, usedBy: use.transaction.hash }];
+  if (decision.move !== "requeue" || use === undefined) return [];
+  if (waiverNonce === undefined || wrapperHash === undefined) return [];
+  return [{ id, waiverNonce, wrapperHash, usedBy: use.transaction.hash }];
 }
 
 async function includeExecuted(

@@ -11,6 +11,8 @@ import { saveRequeued } from "../store/transitions/saveRequeued.js";
 export interface Replaced {
   readonly id: string;
   readonly waiverNonce: bigint;
+  /** The dead wrapper's hash. */
+  readonly wrapperHash: Uint8Array;
   /** The hash of that transaction. */
   readonly usedBy: Uint8Array;
 }
@@ -41,7 +43,11 @@ export async function requeueReplaced(
   const isOurs = ({ usedBy }: Replaced) =>
     withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy));
   const ids = replaced.map(({ id }) => id);
-  const requeued = await saveRequeued(store, held, ids, { afterMs: REPLACED_DELAY_MS, isOpen: false });
+  const requeued = await saveRequeued(store, held, ids, {
+    afterMs: REPLACED_DELAY_MS,
+    isOpen: false,
+    wrapperHashes: replaced.map(({ wrapperHash }) => wrapperHash),
+  });
   if (requeued.length === 0) return;
   const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
   if (landed.length > 0)

@@ -1,14 +1,20 @@
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { withdrawing } from "./withdrawStatement.js";
 
-const REQUEUED = withdrawing("select unnest($5::uuid[])", "$7::boolean");
+/** A hash that is not given pads the array with null. */
+const CONCERNED = `select n.submission from unnest($5::uuid[], $8::bytea[]) as n (submission, hash)
+  join unfinished present on present.id = n.submission and (n.hash is null or present.wrapper_hash = n.hash)`;
+const REQUEUED = withdrawing(CONCERNED, "$7::boolean");
 
 export interface RequeueOptions {
   /** How long the lane leaves them in the queue before it signs them again. */
   readonly afterMs: number;
   /** Their wrappers may still land. False if no node took them, or their nonces are used by other transactions. */
   readonly isOpen: boolean;
+  /** The wrappers that this is about, in the order of the ids: what has another one by now stays as it is. */
+  readonly wrapperHashes?: readonly Uint8Array[];
 }
 
 /**
@@ -19,7 +25,7 @@ export function saveRequeued(
   store: Store,
   lane: HeldLane,
   ids: readonly string[],
-  { afterMs, isOpen }: RequeueOptions,
+  { afterMs, isOpen, wrapperHashes = [] }: RequeueOptions,
 ): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
@@ -29,7 +35,7 @@ export function saveRequeued(
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
-     where id = any($5::uuid[]) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
-    [afterMs, isOpen],
+     where id in (${CONCERNED}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
+    [afterMs, isOpen, byteaArray(wrapperHashes)],
   );
 }
