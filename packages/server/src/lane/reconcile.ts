@@ -87,6 +87,7 @@ async function decideContradicted(
     const decision = decide(evidence);
     decided.push({ candidate, outcome, evidence, decision });
     if (decision.move === "stay") {
+      context.confirmations.postpone(candidate);
       const { id } = candidate;
       const { clause } = decision;
       context.log.warn({ id, outcome: outcome.kind, clause }, "nonces contradict a submission, no block yet");
