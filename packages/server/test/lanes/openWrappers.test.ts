@@ -1,0 +1,99 @@
+// Wrappers that may still land are closed as soon as the chain shows that they cannot.
+import "../support/fastConfirmations.js";
+import { decodeInnerTx, decodeTransaction, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { closeDeadWrappers } from "../../src/lane/sweep.js";
+import type { HeldLane } from "../../src/store/lanes/heldLane.js";
+import type { Store } from "../../src/store/store.js";
+import { setLaneState, untilOwned } from "../support/laneStates.js";
+import { bytes, laneIn } from "../support/submissions.js";
+import { outcomeOf, testServices } from "../support/testService.js";
+import { useTestStore } from "../support/testStore.js";
+import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../support/user.js";
+
+describe("the sweep", () => {
+  let store: Store;
+  let lane: HeldLane;
+  useTestStore("perTest", async (opened) => {
+    store = opened;
+    lane = await laneIn(store);
+  });
+
+  it("closes a dead wrapper although there are fifty below it of which nothing is known", async () => {
+    await store.pool.query(
+      `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
+       select $1, $2, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), gen_random_uuid() from generate_series(0, 50) n`,
+      [lane.chain, lane.waiver],
+    );
+    const nonceProofs = {
+      find: async ({ nonce }: { nonce: bigint }) =>
+        nonce < 50n
+          ? undefined
+          : {
+              transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
+              blockNumber: 3n,
+              blockHash: bytes(32, 3),
+            },
+    };
+    for (let sweeps = 0; sweeps < 5; sweeps++) await closeDeadWrappers(lane, 100n, { store, nonceProofs });
+    const { rows } = await store.pool.query("select count(*)::int as open from withdrawn where open_for is not null");
+    expect(rows).toEqual([{ open: 50 }]);
+  });
+});
+
+describe("services", () => {
+  const services = testServices();
+  const POISON = innerOf(1);
+  const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
+
+  it("a poison whose request a proxy refuses, in one request with thirty good ones, holds them up for seconds only", async () => {
+    const service = await services.start({ requestTimeoutMs: 15_000 });
+    service.node.script = ({ raws }) =>
+      raws.some((raw) => carries(raw, POISON)) ? { kind: "answer", status: 403, body: "forbidden" } : undefined;
+    const good = Array.from({ length: 30 }, (_, i) => innerOf(10 + i));
+    const began = performance.now();
+    const lines = await service.submit([...good.slice(0, 15), POISON, ...good.slice(15)]);
+    console.log("took", Math.round(performance.now() - began), lines.filter((l) => l.success).length);
+    expect(lines.filter((line) => outcomeOf(line) === "success")).toHaveLength(30);
+  }, 40_000);
+
+  it("an unknown error for five seconds, and then well: all thirty run soon, and only once", async () => {
+    const service = await services.start({ requestTimeoutMs: 25_000 });
+    service.node.onSends({ kind: "error", of: () => ({ code: -32000, message: "computer says no" }) });
+    setTimeout(() => {
+      service.node.script = undefined;
+    }, 5_000);
+    const began = performance.now();
+    const lines = await service.submit(Array.from({ length: 30 }, (_, i) => innerOf(10 + i)));
+    console.log("took", Math.round(performance.now() - began));
+    expect(lines.map(outcomeOf)).toEqual(Array(30).fill("success"));
+    expect(performance.now() - began).toBeLessThan(9_000);
+  }, 40_000);
+
+  it("a submission that left a stopped lane ends in another, when the stopped lane's nonce is used", async () => {
+    const service = await services.start(
+      { leaseMs: 300, requestTimeoutMs: 400, sweepIntervalMs: 200 },
+      { automine: false },
+    );
+    await untilOwned(service, [WAIVER]);
+    service.node.onSends({
+      kind: "error",
+      of: (raw) => (carries(raw, POISON) ? { code: -32000, message: "computer says no" } : undefined),
+    });
+    await service.submit([POISON]);
+    await service.until("select from withdrawn where open_for is not null");
+    await setLaneState(service, WAIVER, "stopped");
+    // Somebody else uses the nonce.
+    const inner = decodeInnerTx(hexToBytes(innerOf(500)));
+    const { raw } = signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 0n, verificationGas: 50_000n });
+    expect(decodeTransaction(raw).nonce).toBe(0n);
+    service.node.chain.take(raw);
+    service.node.mine();
+    await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
+    const other = service.node.sent.length;
+    await service.node.until(({ sent }) => sent.length > other);
+    const closed = service.until("select from withdrawn having count(*) filter (where waiver = $1 and open_for is not null) = 0", [hexToBytes(WAIVER)]);
+    const late = new Promise((resolve) => setTimeout(resolve, 6_000, "open for ever"));
+    expect(await Promise.race([closed.then(() => "closed"), late])).toBe("closed");
+  }, 40_000);
+});
