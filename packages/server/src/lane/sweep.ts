@@ -43,9 +43,7 @@ export async function examine(
 
 /** Reconciles the whole lane with the chain, at the start and now and then: finds what was missed on the way. */
 export async function sweep(held: HeldLane, context: LaneContext): Promise<Finding[]> {
-  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
-  await closeDeadWrappers(held, chainNonce, context);
-  await forgetWithdrawnWrappers(context.store, held, chainNonce);
+  await sweepWithdrawn(held, context);
   const findings = await examine(held, context);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
@@ -57,6 +55,13 @@ export async function sweep(held: HeldLane, context: LaneContext): Promise<Findi
     context,
   );
   return findings;
+}
+
+/** Closes what can never land, and forgets what nobody needs any more. */
+export async function sweepWithdrawn(held: HeldLane, context: LaneContext): Promise<void> {
+  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+  await closeDeadWrappers(held, chainNonce, context);
+  await forgetWithdrawnWrappers(context.store, held, chainNonce);
 }
 
 /** Wrappers whose nonces are looked up in one sweep. */

@@ -39,7 +39,7 @@ export async function countOpenWrappers(
   return new Map(rows.map(({ open_for, count }) => [open_for, count]));
 }
 
-/** Finds open wrappers of the lane under nonces that the chain has passed, from the lowest nonce on. */
+/** Finds some open wrappers of the lane under nonces that the chain has passed: others each time, since some may stay open. */
 export async function findOpenWrappersBelow(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -49,7 +49,7 @@ export async function findOpenWrappersBelow(
   const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
     `select waiver_nonce, wrapper_hash from withdrawn
      where chain = $1 and waiver = $2 and waiver_nonce < $3 and open_for is not null
-     order by waiver_nonce limit $4`,
+     order by random() limit $4`,
     [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
   );
   return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
