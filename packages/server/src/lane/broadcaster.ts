@@ -1,4 +1,5 @@
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
+import { type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
@@ -35,9 +36,15 @@ export function createBroadcaster(
 ): Broadcaster {
   const { store, chain, options } = context;
   const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe() };
+  let wasSilent = false;
+  const exchange = async (raws: readonly Uint8Array[]) => {
+    const outcomes = wasSilent ? await sendSingly(raws, chain) : await chain.sendRawTransactions(raws);
+    wasSilent = outcomes.every(isSilent);
+    return outcomes;
+  };
   const send: Broadcaster["send"] = async (held, submissions, { isFirst }) => {
     if (submissions.length === 0) return;
-    const outcomes = await chain.sendRawTransactions(submissions.map((s) => s.wrapperRaw));
+    const outcomes = await exchange(submissions.map((s) => s.wrapperRaw));
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const outcome = outcomes[i];
       return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
@@ -53,4 +60,34 @@ export function createBroadcaster(
       await send(held, signed, { isFirst: false });
     },
   };
+}
+
+/** So many requests in a row without an answer, and the node seems to be away. */
+const MAX_SILENT = 2;
+
+function isSilent(outcome: RpcOutcome): boolean {
+  return "error" in outcome && outcome.error instanceof RpcUnavailableError;
+}
+
+/**
+ * Sends each in a request of its own, in order: one of them may have kept the others from an answer, where a proxy refuses
+ * the whole request for it.
+ */
+async function sendSingly(
+  raws: readonly Uint8Array[],
+  chain: Pick<LaneContext["chain"], "sendRawTransactions">,
+): Promise<RpcOutcome[]> {
+  const outcomes: RpcOutcome[] = [];
+  let silent = 0;
+  for (const raw of raws) {
+    if (silent >= MAX_SILENT) {
+      outcomes.push({ error: new RpcUnavailableError("not sent, since those before it got no answer", "no") });
+      continue;
+    }
+    const [outcome] = await chain.sendRawTransactions([raw]);
+    if (outcome === undefined) break;
+    silent = isSilent(outcome) ? silent + 1 : 0;
+    outcomes.push(outcome);
+  }
+  return outcomes;
 }
