@@ -81,7 +81,9 @@ async function sendSingly(
   let silent = 0;
   for (const raw of raws) {
     if (silent >= MAX_SILENT) {
-      outcomes.push({ error: new RpcUnavailableError("not sent, since those before it got no answer", "no") });
+      outcomes.push({
+        error: new RpcUnavailableError("not sent, since those before it got no answer", "no"),
+      });
       continue;
     }
     const [outcome] = await chain.sendRawTransactions([raw]);

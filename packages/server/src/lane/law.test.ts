@@ -117,8 +117,11 @@ describe("the law, over every combination of evidence", () => {
   });
 
   it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
-    const kinds = new Set<SendVerdictKind | undefined>(["nonce too low", "occupied", "not now", "accepted"]);
-    const isHeld = (e: Evidence) => kinds.has(e.answer?.verdict.kind) && e.waiverNonceUse === undefined;
+    const kinds = new Set<SendVerdictKind | undefined>(["nonce too low", "occupied", "accepted"]);
+    const isFull = ({ state, answer }: Evidence) =>
+      state === "broadcast" && answer?.verdict.kind === "not now";
+    const isHeld = (e: Evidence) =>
+      (kinds.has(e.answer?.verdict.kind) || isFull(e)) && e.waiverNonceUse === undefined;
     expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
   });
 

@@ -112,7 +112,8 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
     return { move: "requeue", clause: "L7", isOpen: true };
   // Another node may have what this one has no room for.
   const isFull = verdict.kind === "not now" && state === "broadcast";
-  if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull) return { move: "requeue", clause: "L8", isOpen: true };
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull)
+    return { move: "requeue", clause: "L8", isOpen: true };
   return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L10" };
 }
 

@@ -10,7 +10,10 @@ export interface SetAsideProbe {
    * Whether the unclear answer to this submission concerns it alone.
    * @param verdicts of the whole exchange.
    */
-  isNodeWell(submission: { readonly id: string; readonly signings: number }, verdicts: readonly SendVerdictKind[]): boolean;
+  isNodeWell(
+    submission: { readonly id: string; readonly signings: number },
+    verdicts: readonly SendVerdictKind[],
+  ): boolean;
   onSetAside(id: string): void;
   onAccepted(): void;
 }

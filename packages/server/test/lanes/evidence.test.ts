@@ -1,22 +1,22 @@
 // What ends a submission although a wrapper of it may still land.
 import { describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../support/submissions.js";
-import { silent } from "../support/testPostgres.js";
-import { useTestStore } from "../support/testStore.js";
 import type { NodeClient } from "../../src/chain/nodeClient.js";
 import type { NonceUse } from "../../src/chain/nonceProof.js";
+import { CONFIRM_MS, createConfirmations } from "../../src/lane/confirmations.js";
+import { type ReconcileContext, reconcile } from "../../src/lane/reconcile.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
-import type { Store } from "../../src/store/store.js";
+import { findInFlight } from "../../src/store/lanes/inFlight.js";
 import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";
+import type { Store } from "../../src/store/store.js";
+import { findSubmissions } from "../../src/store/submissions/findSubmissions.js";
+import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
 import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
 import { saveReorged } from "../../src/store/transitions/saveReorged.js";
 import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
 import { saveSigned } from "../../src/store/transitions/saveSigned.js";
-import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
-import { findSubmissions } from "../../src/store/submissions/findSubmissions.js";
-import { reconcile, type ReconcileContext } from "../../src/lane/reconcile.js";
-import { createConfirmations, CONFIRM_MS } from "../../src/lane/confirmations.js";
-import { findInFlight } from "../../src/store/lanes/inFlight.js";
+import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../support/submissions.js";
+import { silent } from "../support/testPostgres.js";
+import { useTestStore } from "../support/testStore.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -76,15 +76,26 @@ describe("evidence before finality", () => {
     await reconcile(lane, candidates, context);
     now = CONFIRM_MS;
     await reconcile(lane, candidates, context);
-    const { rows } = await store.pool.query("select waiver_nonce, open_for from withdrawn where waiver_nonce = 9");
-    const [found] = await findSubmissions(store, lane.chain, [applicantOf(1).innerHash], "key" as never).catch(() => []);
+    const { rows } = await store.pool.query(
+      "select waiver_nonce, open_for from withdrawn where waiver_nonce = 9",
+    );
+    const [found] = await findSubmissions(
+      store,
+      lane.chain,
+      [applicantOf(1).innerHash],
+      "key" as never,
+    ).catch(() => []);
     void found;
-    expect(rows.filter((row) => row.open_for === null), "the new wrapper counts as dead").toEqual([]);
+    expect(
+      rows.filter((row) => row.open_for === null),
+      "the new wrapper counts as dead",
+    ).toEqual([]);
   });
 
   it("twenty whose proof is not found do not keep the twenty-first from its own", async () => {
     const ids: string[] = [];
-    for (let i = 0; i < 21; i++) ids.push(await submissionIn("signed", store, lane, applicantOf(1 + i), BigInt(i)));
+    for (let i = 0; i < 21; i++)
+      ids.push(await submissionIn("signed", store, lane, applicantOf(1 + i), BigInt(i)));
     let now = 0;
     let asked = 0;
     const context: ReconcileContext = {

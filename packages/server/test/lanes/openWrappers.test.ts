@@ -1,6 +1,12 @@
 // Wrappers that may still land are closed as soon as the chain shows that they cannot.
 import "../support/fastConfirmations.js";
-import { decodeInnerTx, decodeTransaction, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
+import {
+  decodeInnerTx,
+  decodeTransaction,
+  type Hex,
+  hexToBytes,
+  signWrapperTxWithKey,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { closeDeadWrappers } from "../../src/lane/sweep.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -30,13 +36,21 @@ describe("the sweep", () => {
         nonce < 50n
           ? undefined
           : {
-              transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
+              transaction: {
+                hash: bytes(32, 77),
+                from: lane.waiver,
+                nonce,
+                to: undefined,
+                input: bytes(0, 0),
+              },
               blockNumber: 3n,
               blockHash: bytes(32, 3),
             },
     };
     for (let sweeps = 0; sweeps < 5; sweeps++) await closeDeadWrappers(lane, 100n, { store, nonceProofs });
-    const { rows } = await store.pool.query("select count(*)::int as open from withdrawn where open_for is not null");
+    const { rows } = await store.pool.query(
+      "select count(*)::int as open from withdrawn where open_for is not null",
+    );
     expect(rows).toEqual([{ open: 50 }]);
   });
 });
@@ -49,7 +63,9 @@ describe("services", () => {
   it("a poison whose request a proxy refuses, in one request with thirty good ones, holds them up for seconds only", async () => {
     const service = await services.start({ requestTimeoutMs: 15_000 });
     service.node.script = ({ raws }) =>
-      raws.some((raw) => carries(raw, POISON)) ? { kind: "answer", status: 403, body: "forbidden" } : undefined;
+      raws.some((raw) => carries(raw, POISON))
+        ? { kind: "answer", status: 403, body: "forbidden" }
+        : undefined;
     const good = Array.from({ length: 30 }, (_, i) => innerOf(10 + i));
     const began = performance.now();
     const lines = await service.submit([...good.slice(0, 15), POISON, ...good.slice(15)]);
@@ -92,7 +108,10 @@ describe("services", () => {
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     const other = service.node.sent.length;
     await service.node.until(({ sent }) => sent.length > other);
-    const closed = service.until("select from withdrawn having count(*) filter (where waiver = $1 and open_for is not null) = 0", [hexToBytes(WAIVER)]);
+    const closed = service.until(
+      "select from withdrawn having count(*) filter (where waiver = $1 and open_for is not null) = 0",
+      [hexToBytes(WAIVER)],
+    );
     const late = new Promise((resolve) => setTimeout(resolve, 6_000, "open for ever"));
     expect(await Promise.race([closed.then(() => "closed"), late])).toBe("closed");
   }, 40_000);

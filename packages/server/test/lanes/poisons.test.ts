@@ -1,5 +1,5 @@
 // One wrapper that no node takes must not hold up the others of its lane.
-import { type Hex } from "@gas-waiver/protocol";
+import type { Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";
@@ -19,7 +19,9 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a poison", (pool) 
   it("whose request a proxy refuses does not hold up others for ever", async () => {
     const service = await services.start(OPTIONS, { pool });
     service.node.script = ({ raws }) =>
-      raws.some((raw) => carries(raw, POISON)) ? { kind: "answer", status: 403, body: "forbidden" } : undefined;
+      raws.some((raw) => carries(raw, POISON))
+        ? { kind: "answer", status: 403, body: "forbidden" }
+        : undefined;
     submitQuietly(service, [POISON]);
     await service.node.until(({ sent }) => sent.length >= 2);
     const lines = await service.submit([innerOf(2), innerOf(3)]);
@@ -70,7 +72,14 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a poison", (pool) 
       took.push(Math.round(performance.now() - began));
       await pause(1_500);
     }
-    console.log(pool, "latencies with four poisons", took, await service.query("select reason, broken_until > now() as broken, broken_until - now() as left from lanes"));
+    console.log(
+      pool,
+      "latencies with four poisons",
+      took,
+      await service.query(
+        "select reason, broken_until > now() as broken, broken_until - now() as left from lanes",
+      ),
+    );
     expect(Math.max(...took)).toBeLessThan(1_500);
   }, 90_000);
 
@@ -90,9 +99,9 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a poison", (pool) 
       await pause(100);
     }
     const tries = service.node.sent.filter((raw) => carries(raw, POISON)).length;
-    const [{ rows, open }] = await service.query<{ rows: number; open: number }>(
+    const [{ rows, open }] = (await service.query<{ rows: number; open: number }>(
       "select count(*)::int as rows, count(open_for)::int as open from withdrawn",
-    ) as [{ rows: number; open: number }];
+    )) as [{ rows: number; open: number }];
     console.log(pool, { good, tries, rows, open, sent: service.node.sent.length });
     expect(hashOf(POISON)).toBeDefined();
     // 250 ms, 500 ms, 1 s, 2 s, 4 s.
