@@ -22,7 +22,7 @@ import type { Failure } from "../model/submission.js";
  *   L10 Otherwise it stays as it is.
  *
  * A wrapper is open from its first send until a node's answer to that send, the only one ever made, shows that it was not
- * taken, or until a final block shows its nonce used by another transaction (`store/withdrawn.ts`).
+ * taken, or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
  */
 
 /** An answer to the send of a submission's present wrapper. */

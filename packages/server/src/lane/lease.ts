@@ -41,7 +41,7 @@ export function keepLease(
   const ask = async () => {
     const before = rechecks;
     held = await takeLease(store, lane, options.leaseMs);
-    // An answer that may be older than a recheck does not postponeQueued the next question.
+    // An answer that may be older than a recheck does not postpone the next request.
     if (rechecks === before) takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
   };
   let asking: Promise<void> | undefined;

@@ -39,7 +39,7 @@ export interface ServerOptions {
   /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */
   readonly dataDir?: string;
   /**
-   * What the service does if the node serves another chain than the store has served: `refuse` to start, or `adopt` the
+   * The reaction to a node that serves another chain than the store has served: `refuse` to start, or `adopt` the
    * new chain and fail the unfinished submissions of the old one, as devnets need it. Default: `refuse`.
    */
   readonly newChain?: "refuse" | "adopt";

@@ -45,13 +45,13 @@ export interface DatabaseAddress {
 }
 
 export interface ConnectionOptions extends DatabaseAddress {
-  /** How long connecting may take, in ms; undefined: as long as the operating system lets it. */
+  /** The time limit of connecting, in ms. If undefined, the operating system sets it. */
   readonly connectTimeoutMs?: number;
-  /** What `pg_stat_activity` shows, unless the URL has a name. */
+  /** The name in `pg_stat_activity`, unless the URL has one. */
   readonly applicationName?: string;
 }
 
-/** How long a query may go without a byte from the database, in ms. */
+/** The time that a query may go without a byte from the database, in ms. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
 function driverConfig({ connectTimeoutMs, applicationName, ...address }: ConnectionOptions): pg.ClientConfig {
@@ -66,7 +66,7 @@ export interface PoolOptions extends ConnectionOptions {
   readonly maxConnections: number;
   /** SQL that each new connection runs first. */
   readonly settings?: string;
-  /** How long a query may go without a byte from the database, in ms; by default 10 s. */
+  /** The time that a query may go without a byte from the database, in ms; by default 10 s. */
   readonly answerTimeoutMs?: number;
   /** Called when a connection that nobody uses is lost. */
   readonly onIdleConnectionLost?: (error: Error) => void;

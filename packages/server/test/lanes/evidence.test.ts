@@ -1,4 +1,4 @@
-// What ends a submission although a wrapper of it may still land.
+// A submission does not end while one of its wrappers may still land.
 import { describe, expect, it } from "vitest";
 import type { NodeClient } from "../../src/chain/nodeClient.js";
 import type { NonceUse } from "../../src/chain/nonceProof.js";
@@ -8,7 +8,6 @@ import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import { findInFlight } from "../../src/store/lanes/inFlight.js";
 import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";
 import type { Store } from "../../src/store/store.js";
-import { findSubmissions } from "../../src/store/submissions/findSubmissions.js";
 import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
 import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
 import { saveReorged } from "../../src/store/transitions/saveReorged.js";
@@ -79,13 +78,6 @@ describe("evidence before finality", () => {
     const { rows } = await store.pool.query(
       "select waiver_nonce, open_for from withdrawn where waiver_nonce = 9",
     );
-    const [found] = await findSubmissions(
-      store,
-      lane.chain,
-      [applicantOf(1).innerHash],
-      "key" as never,
-    ).catch(() => []);
-    void found;
     expect(
       rows.filter((row) => row.open_for === null),
       "the new wrapper counts as dead",
@@ -129,7 +121,6 @@ describe("evidence before finality", () => {
       now += 200;
     }
     const { rows } = await store.pool.query("select state from unfinished where id = $1", [ids[20]]);
-    console.log("proofs looked for in a minute of polls:", asked);
     expect.soft(rows).toEqual([{ state: "queued" }]);
     expect.soft(asked, "looked for without a pause").toBeLessThan(1_000);
   });

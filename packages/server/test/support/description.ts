@@ -151,7 +151,7 @@ export function theDescription(): Description {
   return made;
 }
 
-/** Forbids members that the document does not name, so that everything the service adds must be described. */
+/** Forbids members that the description does not name, so that everything the service adds must be described. */
 function closed(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(closed);

@@ -19,7 +19,7 @@ export interface NodeError {
   readonly data?: unknown;
 }
 
-/** What the node does with one HTTP request instead of answering it well. */
+/** A reaction of the node to one HTTP request instead of a good answer. */
 export type Misbehaviour =
   /** Answers this, and carries out no call. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string }

@@ -23,7 +23,7 @@ export interface StoredKey {
   readonly expiresAt: Date | undefined;
   readonly disabledAt: Date | undefined;
   readonly revokedAt: Date | undefined;
-  /** What the key may do. If the stored terms are not understood, it permits nothing. */
+  /** The key's permissions. If the stored terms are not understood, it permits nothing. */
   readonly terms: KeyTerms;
   /** The stored terms that this version does not understand, such as those of a newer version. They are kept as they are. */
   readonly notUnderstood: { readonly terms: unknown; readonly why: string } | undefined;

@@ -7,7 +7,7 @@ export interface CapUse {
   readonly gas: bigint;
 }
 
-/** What an API key has used today, by the database's clock. Counting starts when the key gets a cap. */
+/** The use of an API key today, by the database's clock. Counting starts when the key gets a cap. */
 export interface DayUse {
   readonly all: CapUse;
   /** In the order of the senders in the call. */

@@ -9,7 +9,7 @@ const CONCERNED = `select n.submission from unnest($5::uuid[], $8::bytea[]) as n
 const REQUEUED = withdrawing(CONCERNED, "$7::boolean");
 
 export interface RequeueOptions {
-  /** How long the lane leaves them in the queue before it signs them again. */
+  /** The time that the lane leaves them in the queue before it signs them again. */
   readonly afterMs: number;
   /** Their wrappers may still land. False if no node took them, or their nonces are used by other transactions. */
   readonly isOpen: boolean;
