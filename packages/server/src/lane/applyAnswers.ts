@@ -179,7 +179,7 @@ async function moveBreaker(
 ): Promise<void> {
   const unusable = answered.find(({ verdict }) => verdict.kind === "waiver unusable");
   if (unusable) {
-    await breaker.fail("at once", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
+    await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
   } else if (answered.some(({ verdict }) => verdict.kind === "accepted")) await breaker.succeed();
 }
 
@@ -191,7 +191,7 @@ async function rejectRemaining(
   const why = `${remaining[0].verdict.kind}: ${messageOf(remaining[0])}`;
   // Nodes that are away are away for every lane. Only what concerns this lane counts against it.
   if (remaining.some(({ verdict }) => verdict.kind === "occupied" || verdict.kind === "disputed")) {
-    await breaker.fail("once", `the node does not take this waiver's wrappers: ${why}`);
+    await breaker.fail("counted", `the node does not take this waiver's wrappers: ${why}`);
   }
   throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);
 }

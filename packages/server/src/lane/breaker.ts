@@ -1,7 +1,7 @@
 /**
- * Keeps work away from a lane that fails, so that a broken key does not attract what other lanes could do.
+ * Keeps new work away from a lane that fails, so that a broken key does not attract the work of other lanes.
  *
- * - `closed`: the lane works. It stays so until `failures` failures in a row, or one that lies with the key itself.
+ * - `closed`: the lane works. `failures` counted failures in a row open it, or one decisive failure.
  * - `open`: the lane takes nothing for `openMs`, which doubles with each opening up to `maxOpenMs`.
  * - `probing`: the lane takes one submission at a time. A success closes the breaker, a failure opens it again.
  */
@@ -10,7 +10,7 @@ export interface Breaker {
   /** Records a success. Returns true if that closed the breaker. */
   succeed(): boolean;
   /** Records a failure. Returns the time in ms that the breaker is open now, or undefined if it stays closed. */
-  fail(severity: "once" | "at once"): number | undefined;
+  fail(severity: "counted" | "decisive"): number | undefined;
 }
 
 export interface BreakerOptions {
@@ -40,14 +40,14 @@ export function createBreaker({ failures, openMs, maxOpenMs, now }: BreakerOptio
       return wasOpen;
     },
     fail(severity) {
-      // While it is open, old bytes go out again: that tells nothing new, and no probe has failed.
-      if (severity === "once" && state() === "open") return undefined;
+      // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
+      if (severity === "counted" && state() === "open") return undefined;
       failuresInARow++;
-      if (severity === "once" && failuresInARow < failures && openings === 0) return undefined;
-      const forMs = Math.min(maxOpenMs, openMs * 2 ** openings);
+      if (severity === "counted" && failuresInARow < failures && openings === 0) return undefined;
+      const openForMs = Math.min(maxOpenMs, openMs * 2 ** openings);
       openings++;
-      openUntil = now() + forMs;
-      return forMs;
+      openUntil = now() + openForMs;
+      return openForMs;
     },
   };
 }

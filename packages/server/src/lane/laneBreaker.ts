@@ -14,10 +14,10 @@ export interface LaneBreaker {
   succeed(): Promise<void>;
   /**
    * Something that lies with this lane has failed.
-   * @param severity `at once` opens the breaker whatever went well before.
+   * @param severity `decisive` opens the breaker at the first failure; `counted` needs several in a row.
    * @param why for the operator.
    */
-  fail(severity: "once" | "at once", why: string): Promise<void>;
+  fail(severity: "counted" | "decisive", why: string): Promise<void>;
   /**
    * Opens the breaker while the policies permit the waiver nothing, and closes it afterwards.
    * @param reason why they permit nothing; undefined if they permit something.
@@ -54,7 +54,7 @@ export function createLaneBreaker(
     async followPolicy(reason) {
       if (reason === undefined) await succeed();
       isOpenedByPolicy = reason !== undefined;
-      if (reason !== undefined && breaker.state !== "open") await fail("at once", reason);
+      if (reason !== undefined && breaker.state !== "open") await fail("decisive", reason);
     },
   };
 }

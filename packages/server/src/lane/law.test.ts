@@ -33,8 +33,6 @@ const USE: NonceUse = {
 const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
 const EXPIRIES: (Expiry | undefined)[] = [
   undefined,
-  { kind: "overdue", maxQueueMs: 1_000, lastRefusal: undefined },
-  { kind: "overdue", maxQueueMs: 1_000, lastRefusal: { reason: "NODE_REFUSED", message: "oversized data" } },
   { kind: "nonce gap", message: "nonce 5 is ahead" },
   { kind: "nonce past", senderNonce: 3n, next: 4n },
 ];
@@ -158,12 +156,10 @@ describe("a decision", () => {
     expect(decision).toEqual({ move: "fail", clause: "L2", failure: { reason: "NONCE_TOO_LOW", message } });
   });
 
-  it("says of an overdue submission what a node last said of it", () => {
+  it("names the reason for which a queued submission cannot go on", () => {
     const expired = (expiry: Expiry | undefined) =>
       decide({ state: "queued", openWrappers: 0, ...(expiry && { expiry }) });
-    expect(expired(EXPIRIES[1])).toMatchObject({ failure: { reason: "NOT_BROADCAST" } });
-    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { message: "oversized data" } });
-    expect(expired(EXPIRIES[3])).toMatchObject({ failure: { reason: "NONCE_GAP" } });
-    expect(expired(EXPIRIES[4])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
+    expect(expired(EXPIRIES[1])).toMatchObject({ failure: { reason: "NONCE_GAP" } });
+    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
   });
 });

@@ -3,26 +3,29 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import type { Failure } from "../model/submission.js";
 
 /*
- * The law of a lane (D28): which evidence lets a submission end or move. Everything a node says is evidence; absence (no
- * receipt, an unknown hash, a nonce without its block, time that passed) proves nothing. The clauses, in the order in which they
- * are asked:
+ * The law of a lane (D28): the evidence that lets a submission end or move. Everything that a node says is evidence. Absence
+ * proves nothing: no receipt, an unknown hash, a nonce without its block, time that passed. The clauses, in the order of
+ * their questions:
  *
- *   L1  A receipt of the InnerTx: it is included. Only a block that is gone contradicts that.
- *   L2  A final block shows the sender's nonce used by another transaction: it has failed; the InnerTx can never run.
- *   L3  A final block shows the InnerTx or its wrapper: it waits for the receipt, however long.
- *   L4  A final block shows the waiver's nonce used by another transaction: its wrapper is dead, and it is queued again.
- *   L5  A node took the wrapper: it is broadcast.
- *   L6  A node refused the wrapper by a rule of the closed list, on its first and only send, and no earlier wrapper of
- *       the submission may still land: it has failed, by the name of the rule.
- *   L7  A node surely did not take the wrapper now and may do so later: it is queued again, for a while.
+ *   L1  The InnerTx has a receipt: the submission is included. Only the loss of the block contradicts that.
+ *   L2  A final block shows the sender's nonce used by another transaction: the submission has failed, because its InnerTx
+ *       can never run.
+ *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
+ *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
+ *       queued again.
+ *   L5  A node accepted the wrapper: the submission is broadcast.
+ *   L6  A node refused the wrapper by a rule of the closed list, on the first and only send of these bytes, and no earlier
+ *       wrapper of the submission may still land: the submission has failed, by the name of the rule.
+ *   L7  A node surely did not take the wrapper now and may do so later: the submission is queued again, for a while.
  *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
- *       concern this wrapper alone, its submission is set aside: queued again, for a pause that grows, with its wrapper
- *       remembered as open. The next one gets its nonce; if there is none, it comes again with the same bytes.
- *   L9  It is queued, no wrapper of it may still land, and its time is over: it has failed.
- *   L10 Otherwise it stays as it is.
+ *       concern this wrapper alone, the submission is set aside: queued again for a pause that grows, with the wrapper
+ *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
+ *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
+ *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
+ *   L10 Otherwise the submission stays as it is.
  *
- * A wrapper is open from its first send until a node's answer to that send, the only one ever made, shows that it was not
- * taken, or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
+ * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took it,
+ * or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
  */
 
 /** An answer to the send of a submission's present wrapper. */
@@ -37,11 +40,9 @@ export interface SendAnswer {
   readonly isNodeWell: boolean;
 }
 
-/** Which time of a queued submission is over. */
+/** A reason for which a queued submission cannot go on. */
 export type Expiry =
-  /** It waited longer than `maxQueueMs`; `lastRefusal` is what a node said of its last wrapper, if it refused it. */
-  | { readonly kind: "overdue"; readonly maxQueueMs: number; readonly lastRefusal: Failure | undefined }
-  /** Its sender's earlier nonce did not come in time, and nobody has it (D20). */
+  /** The sender's earlier nonce did not come in time, and no lane has it (D20). */
   | { readonly kind: "nonce gap"; readonly message: string }
   /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
@@ -120,8 +121,6 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
 function decideQueued({ openWrappers, expiry }: Evidence): Decision {
   if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L10" };
   switch (expiry.kind) {
-    case "overdue":
-      return fail("L9", expiry.lastRefusal ?? waitedTooLong(expiry.maxQueueMs));
     case "nonce gap":
       return fail("L9", { reason: "NONCE_GAP", message: expiry.message });
     case "nonce past":
@@ -140,9 +139,4 @@ function usedByAnother({ transaction, blockNumber }: NonceUse): Failure {
   const { hash, nonce } = transaction;
   const message = `nonce ${nonce} is already used: by transaction ${bytesToHex(hash)} in block ${blockNumber}`;
   return { reason: "NONCE_TOO_LOW", message };
-}
-
-function waitedTooLong(maxQueueMs: number): Failure {
-  const message = `it waited for a broadcast longer than ${maxQueueMs} ms and was given up`;
-  return { reason: "NOT_BROADCAST", message };
 }

@@ -99,7 +99,7 @@ async function assignNext(state: StepState, held: HeldLane, context: StepContext
   try {
     return await assign(held, { limit, backlog: state.backlog }, context);
   } catch (error) {
-    if (error instanceof CustodyError) await breaker.fail("once", error.message);
+    if (error instanceof CustodyError) await breaker.fail("counted", error.message);
     throw error;
   }
 }
