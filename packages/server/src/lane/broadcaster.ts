@@ -1,5 +1,5 @@
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
-import { type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
+import { isUnanswered, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
@@ -39,7 +39,7 @@ export function createBroadcaster(
   let wasSilent = false;
   const exchange = async (raws: readonly Uint8Array[]) => {
     const outcomes = wasSilent ? await sendSingly(raws, chain) : await chain.sendRawTransactions(raws);
-    wasSilent = outcomes.every(isSilent);
+    wasSilent = outcomes.every(isUnanswered);
     return outcomes;
   };
   const send: Broadcaster["send"] = async (held, submissions, { isFirst }) => {
@@ -65,10 +65,6 @@ export function createBroadcaster(
 /** So many requests in a row without an answer, and the node seems to be away. */
 const MAX_SILENT = 2;
 
-function isSilent(outcome: RpcOutcome): boolean {
-  return "error" in outcome && outcome.error instanceof RpcUnavailableError;
-}
-
 /**
  * Sends each in a request of its own, in order: one of them may have kept the others from an answer, where a proxy refuses
  * the whole request for it.
@@ -88,7 +84,7 @@ async function sendSingly(
     }
     const [outcome] = await chain.sendRawTransactions([raw]);
     if (outcome === undefined) break;
-    silent = isSilent(outcome) ? silent + 1 : 0;
+    silent = isUnanswered(outcome) ? silent + 1 : 0;
     outcomes.push(outcome);
   }
   return outcomes;
