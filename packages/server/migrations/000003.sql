@@ -2,8 +2,8 @@
 -- finished ones are many, and never change. So the cost of a step does not depend on the number of finished rows, and a
 -- finished row is written once.
 
--- No index of unfinished rows has the state in its condition, because every step would then write every index again. The
--- table does not reference chains, because each row would lock the chain's row.
+-- No index of unfinished rows has the state in its condition, because every step would then write every index again.
+-- The table does not reference chains, because each row would lock the chain's row.
 create table unfinished (
   id            uuid             primary key,
   chain         integer          not null,
@@ -122,7 +122,7 @@ select id, chain, key_id, state, inner_hash, sender, sender_nonce, target, selec
        finished_at
 from finished;
 
--- Accepts applicants (D19), and returns those that it accepted. A refused applicant has a competitor, unfinished or
+-- Accepts new submissions (D19), and returns those that it accepted. A refused one has a competitor, unfinished or
 -- included: the same InnerTx (D18), or another with its sender's nonce (D20).
 create function accept(the_chain integer, the_origin uuid, ids uuid[], key_ids text[], inner_hashes bytea[],
                        inner_raws bytea[], senders bytea[], nonces numeric[], targets bytea[], selectors bytea[],

@@ -1,8 +1,8 @@
 -- Daily caps of API keys (D25). The write that accepts a submission also reserves its share, so a crash leaks nothing.
 -- A day is a day of UTC by the database's clock.
 
--- The amounts that a key has reserved in a day, in all (an empty sender) and for each sender. A session that changes the
--- row of a sender holds the key's row, so two sessions cannot deadlock.
+-- The amounts that a key has reserved in a day, in all (an empty sender) and for each sender. A session that changes
+-- the row of a sender holds the key's row, so two sessions cannot deadlock.
 create table cap_usage (
   key_id       text   not null,
   day          date   not null,
@@ -12,8 +12,8 @@ create table cap_usage (
   primary key (key_id, day, sender)
 );
 
--- The changes by the outcomes of submissions. The next write of the key adds them up, under the lock of the key's row, so
--- a lane that finishes submissions never waits.
+-- The changes by the outcomes of submissions. The next write of the key adds them up, under the lock of the key's row,
+-- so a lane that finishes submissions never waits.
 create table cap_outcomes (
   key_id       text   not null,
   day          date   not null,
@@ -43,8 +43,8 @@ end $$;
 create trigger settle_cap after delete on unfinished
   for each row when (old.cap_day is not null) execute function settle_cap();
 
--- accept() for one key with caps; null is no cap. It keeps the applicants that fit, in the order of the request, and
--- returns for each of the others the cap that has no room and the amount in use.
+-- accept() for one key with caps; null is no cap. It keeps the new submissions that fit, in the order of the request,
+-- and returns for each of the others the cap that has no room and the amount in use.
 create function accept_capped(the_key text, key_transactions bigint, key_gas bigint, sender_transactions bigint,
                               sender_gas bigint, gases bigint[], the_chain integer, the_origin uuid, ids uuid[],
                               inner_hashes bytea[], inner_raws bytea[], senders bytea[], nonces numeric[],

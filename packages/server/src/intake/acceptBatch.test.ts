@@ -8,7 +8,7 @@ import { limitsOfService } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { ResultLines } from "../results/lines.js";
 import type { LineSource } from "../results/resultLine.js";
-import type { Acceptance, Applicant } from "../store/accept/applicant.js";
+import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
 import { createBatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);
@@ -29,7 +29,11 @@ const caller = {
 /** Accepts a batch by an acceptor whose writes wait until the test finishes or fails them. */
 function accepting(transactions: readonly string[]) {
   const lineSources: LineSource[] = [];
-  const writes: { applicants: readonly Applicant[]; finish: () => void; fail: (error: Error) => void }[] = [];
+  const writes: {
+    newSubmissions: readonly NewSubmission[];
+    finish: () => void;
+    fail: (error: Error) => void;
+  }[] = [];
   let wrote = () => {};
   let isStopping = false;
   let complete = false;
@@ -45,10 +49,10 @@ function accepting(transactions: readonly string[]) {
     cancel: () => {},
   };
   const acceptor = createBatchAcceptor({
-    acceptAll: (applicants) =>
+    acceptAll: (newSubmissions) =>
       new Promise<Acceptance[]>((resolve, reject) => {
-        const finish = () => resolve(applicants.map(() => ({ kind: "accepted", waiver })));
-        writes.push({ applicants, finish, fail: reject });
+        const finish = () => resolve(newSubmissions.map(() => ({ kind: "accepted", waiver })));
+        writes.push({ newSubmissions, finish, fail: reject });
         wrote();
       }),
     idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
@@ -96,8 +100,8 @@ describe("a batch", () => {
     const { write, accepted } = accepting(Array(5).fill(large));
     const sizes: number[] = [];
     for (const number of [0, 1, 2]) {
-      const { applicants, finish } = await write(number);
-      sizes.push(applicants.length);
+      const { newSubmissions, finish } = await write(number);
+      sizes.push(newSubmissions.length);
       finish();
     }
     await (await accepted).others;

@@ -12,9 +12,9 @@ import type { Logger } from "../model/log.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
-import type { Applicant } from "../store/accept/applicant.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
+import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createEventLoopYield } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
@@ -50,7 +50,8 @@ export interface BatchAcceptor {
   /**
    * Validates a request's transactions and accepts the valid ones, a slice at a time. So the first lines leave before
    * the last transaction is validated, and other requests get their turns in between.
-   * @returns when the first slice is in the store. `others` resolves when the rest is, and never rejects: by then, every
+   * @returns when the first slice is in the store. `others` resolves when the rest is, and never rejects: by then,
+   *   every
    *   failure is told in a line.
    * @throws {@link ProtocolError} of code `UNAVAILABLE`. Nothing is accepted then, as far as is known.
    */
@@ -141,15 +142,17 @@ class SliceAcceptor implements BatchAcceptor {
     transactions: readonly ValidatedTransaction[],
     batch: Batch,
   ): Promise<SliceOutcome> {
-    const applicants = assignLanes(
-      transactions.flatMap((one) => ("valid" in one ? [applicantOf(one.id, one.valid, batch.caller)] : [])),
+    const newSubmissions = assignLanes(
+      transactions.flatMap((one) =>
+        "valid" in one ? [unassignedSubmissionOf(one.id, one.valid, batch.caller)] : [],
+      ),
       this.#dependencies,
     );
     // Before the write, so that no result is missed.
-    batch.lines.expect(applicants.map(({ id }) => id));
-    const acceptances = await accept(applicants);
-    const acceptanceById = new Map(applicants.map(({ id }, i) => [id, acceptances[i]]));
-    const accepted = applicants.flatMap(({ sender }, i): AcceptedSubmission[] => {
+    batch.lines.expect(newSubmissions.map(({ id }) => id));
+    const acceptances = await accept(newSubmissions);
+    const acceptanceById = new Map(newSubmissions.map(({ id }, i) => [id, acceptances[i]]));
+    const accepted = newSubmissions.flatMap(({ sender }, i): AcceptedSubmission[] => {
       const acceptance = acceptances[i];
       return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
     });
@@ -185,9 +188,13 @@ function idAt(ids: readonly string[], index: number): string {
   return id;
 }
 
-type LanelessApplicant = Omit<Applicant, "waiver">;
+type UnassignedSubmission = Omit<NewSubmission, "waiver">;
 
-function applicantOf(id: string, { tx, sender, hash, to }: ValidInnerTx, caller: Caller): LanelessApplicant {
+function unassignedSubmissionOf(
+  id: string,
+  { tx, sender, hash, to }: ValidInnerTx,
+  caller: Caller,
+): UnassignedSubmission {
   return {
     id,
     keyId: caller.keyId,
@@ -202,20 +209,20 @@ function applicantOf(id: string, { tx, sender, hash, to }: ValidInnerTx, caller:
   };
 }
 
-/** Gives every applicant a lane. The applicants of one sender go to the same lane as far as its waiver may carry them. */
+/** Gives every new submission a lane. Those of one sender get the same lane as far as its waiver may carry them. */
 function assignLanes(
-  applicants: readonly LanelessApplicant[],
+  newSubmissions: readonly UnassignedSubmission[],
   { carriersOf, chooseLane }: Pick<BatchAcceptorDependencies, "carriersOf" | "chooseLane">,
-): Applicant[] {
+): NewSubmission[] {
   const laneBySender = new Map<string, Uint8Array>();
-  return applicants.map((applicant) => {
-    const sender = bytesToHex(applicant.sender);
-    const carriers = carriersOf(applicant.target, applicant.selector);
+  return newSubmissions.map((newSubmission) => {
+    const sender = bytesToHex(newSubmission.sender);
+    const carriers = carriersOf(newSubmission.target, newSubmission.selector);
     const lane = laneBySender.get(sender);
     const mayStay = lane && (carriers?.some((carrier) => bytesEqual(carrier, lane)) ?? true);
     const waiver = mayStay ? lane : chooseLane(carriers);
     laneBySender.set(sender, waiver);
-    return { ...applicant, waiver };
+    return { ...newSubmission, waiver };
   });
 }
 

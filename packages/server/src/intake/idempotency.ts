@@ -29,7 +29,8 @@ export interface Idempotency {
    */
   replay(request: IdempotentRequest): Promise<LineSource[] | undefined>;
   /**
-   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions behind them.
+   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions behind
+   * them.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */
   decide(request: IdempotentRequest, range: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
@@ -117,7 +118,7 @@ function decideOnce(
     if (known.decided < from) throw new Error("the request was forgotten before it was over");
     const earlier = await decidedSources(db, known, from, start);
     if (start === to) return { ids: known.ids, lineSources: earlier, accepted: [] };
-    const accept: Accept = (applicants) => acceptOfKey({ pool: db }, place, applicants);
+    const accept: Accept = (newSubmissions) => acceptOfKey({ pool: db }, place, newSubmissions);
     const { lineSources, accepted } = await write(accept, known.ids, start);
     await saveDecisions(db, request, withDecided(known, lineSources, to));
     return { ids: known.ids, lineSources: [...earlier, ...lineSources], accepted };

@@ -3,7 +3,7 @@ import { capExceeded } from "../model/capExceeded.js";
 import type { Submission } from "../model/submission.js";
 import type { Validation } from "../policy/validateTransaction.js";
 import type { LineSource } from "../results/resultLine.js";
-import type { Acceptance } from "../store/accept/applicant.js";
+import type { Acceptance } from "../store/accept/newSubmission.js";
 
 /** A validated transaction with its place in the request, and the id that its line has. */
 export type ValidatedTransaction = Validation & { readonly index: number; readonly id: string };

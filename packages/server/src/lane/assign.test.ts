@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { applicantOf, laneIn } from "../../test/support/submissions.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
@@ -20,7 +20,7 @@ let lane: HeldLane;
 let context: LaneContext;
 useTestStore("shared", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
   // No account has sent anything yet, and the policies do not differ.
   context = {
     store,
@@ -39,8 +39,8 @@ useTestStore("shared", async (opened) => {
 
 describe("an assignment", () => {
   it("asks for another step if it saw as many submissions as its limit, and not if it saw fewer", async () => {
-    const applicants = [1, 2, 3, 4, 5].map((user) => applicantOf(user));
-    await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
+    const newSubmissions = [1, 2, 3, 4, 5].map((user) => newSubmissionOf(user));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
     const steps = [];
     for (let i = 0; i < 4; i++) {
       const { signed, stepAgain } = await assign(lane, { limit: 2 }, context);
@@ -55,7 +55,7 @@ describe("an assignment", () => {
   });
 
   it("asks for no other step if it can only postpone what it saw, however much that is", async () => {
-    const early = [6, 7, 8].map((user) => applicantOf(user, 1));
+    const early = [6, 7, 8].map((user) => newSubmissionOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
     expect(await assign(lane, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
+import { bytes, createHeldLane, createSubmission, newSubmissionOf } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { SubmissionUpdate } from "../results/results.js";
@@ -12,7 +12,7 @@ import { saveSigned } from "../store/transitions/saveSigned.js";
 import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
 
 const NEVER_MS = 3_600_000;
-/** The hash of the wrapper that `submissionIn` signs. */
+/** The hash of the wrapper that `createSubmission` signs. */
 const wrapperHash = bytes(32, 2);
 
 let store: Store;
@@ -33,8 +33,8 @@ function create(flushDelayMs: number): BroadcastBuffer {
     store,
     results: {
       notifyHere,
-      publish(moved, noticeOf) {
-        published.push(...moved.map(({ id }) => `${id} ${noticeOf(id).state}`));
+      publish(moved, updateOf) {
+        published.push(...moved.map(({ id }) => `${id} ${updateOf(id).state}`));
         if (moved.length > 0) tell();
       },
     },
@@ -47,7 +47,7 @@ const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0]?.s
 
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
   heard = [];
   published = [];
   broadcastBuffer = create(NEVER_MS);
@@ -56,7 +56,7 @@ afterEach(() => broadcastBuffer.close());
 
 describe("buffered broadcasts", () => {
   it("notify this replica at once, and all replicas once the store knows", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     expect([heard, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
     await broadcastBuffer.flush();
@@ -65,15 +65,15 @@ describe("buffered broadcasts", () => {
 
   it("are stored after a short delay if the lane writes nothing else", async () => {
     broadcastBuffer = create(1);
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await stored;
     expect(await stateOf(id)).toBe("broadcast");
   });
 
   it("are stored with the lane's next write, and not with another lane's", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
-    const next = await submissionIn("queued", store, lane, applicantOf(2));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 4n);
+    const next = await createSubmission("queued", store, lane, newSubmissionOf(2));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await broadcastBuffer.storeAlongside({ ...lane, waiver: bytes(20, 9) }, async (wrappers) => {
       expect(wrappers).toEqual([]);
@@ -89,7 +89,7 @@ describe("buffered broadcasts", () => {
   });
 
   it("make a flush wait for the write that has them", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     let finish = () => {};
     const write = new Promise<{ broadcast: [] }>((resolve) => {
@@ -107,7 +107,7 @@ describe("buffered broadcasts", () => {
   });
 
   it("stay in the buffer if they could not be stored", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     const away = () => Promise.reject(new Error("the store is away"));
     await expect(broadcastBuffer.storeAlongside(lane, away)).rejects.toThrow("the store is away");
@@ -116,7 +116,7 @@ describe("buffered broadcasts", () => {
   });
 
   it("are left to the lane's next owner, who finds them signed and sends them again", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);
     const taken = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
@@ -133,7 +133,7 @@ describe("buffered broadcasts", () => {
   it("of an earlier lease of this process are stored with those of the present one", async () => {
     const ids: string[] = [];
     for (const user of [1, 2])
-      ids.push(await submissionIn("signed", store, lane, applicantOf(user), BigInt(user)));
+      ids.push(await createSubmission("signed", store, lane, newSubmissionOf(user), BigInt(user)));
     await releaseLease(store, lane);
     const again = await takeLease(store, lane, NEVER_MS);
     const leases = [again?.lane ?? lane, lane];
@@ -150,7 +150,7 @@ describe("buffered broadcasts", () => {
   });
 
   it("do not apply to a wrapper that was signed anew meanwhile and is not sent yet", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1), 4n);
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 4n);
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     const anew = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
@@ -164,7 +164,7 @@ describe("buffered broadcasts", () => {
   });
 
   it("of a lost lane fail its write, as that would fail without them", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);
     const wrapper = { id, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };

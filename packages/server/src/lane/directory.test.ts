@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, submissionIn } from "../../test/support/submissions.js";
+import { bytes, createHeldLane, createSubmission, newSubmissionOf } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../test/support/user.js";
@@ -18,11 +18,11 @@ const SECOND = hexToBytes(SECOND_WAIVER);
 
 let store: Store;
 let chainRef: number;
-let lane: Awaited<ReturnType<typeof laneIn>>;
+let lane: Awaited<ReturnType<typeof createHeldLane>>;
 const directories: LaneDirectory[] = [];
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
   chainRef = lane.chain;
   await registerLane(store, { chain: chainRef, waiver: SECOND });
 });
@@ -59,7 +59,7 @@ const chosen = (directory: LaneDirectory, times = 1) =>
 describe("the lane for a sender that has nothing in flight", () => {
   it("is the one with the least to do, counting the senders since the last refresh", async () => {
     await work(SECOND);
-    for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
+    for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
     const directory = await refreshed();
     expect(chosen(directory, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
     const next = chosen(directory, 10);
@@ -92,7 +92,7 @@ describe("the lane for a sender that has nothing in flight", () => {
 describe("the lane for a call that only some waivers may carry", () => {
   it("is one of these waivers, even if another lane has less to do", async () => {
     await work(SECOND);
-    for (const user of [1, 2, 3]) await submissionIn("queued", store, lane, applicantOf(user));
+    for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
     const directory = await refreshed();
     expect(bytesToHex(directory.choose([FIRST]))).toBe(WAIVER);
     expect(directory.chooseUsable([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
@@ -132,10 +132,10 @@ describe("a submission that is queued in a lane that does not work", () => {
   };
 
   it("goes to a lane that works, whose owner is notified, unless its sender has something signed in the old lane", async () => {
-    const [signed, behind, free] = [applicantOf(1, 0), applicantOf(1, 1), applicantOf(2)];
-    await submissionIn("signed", store, lane, signed);
-    await submissionIn("queued", store, lane, behind);
-    await submissionIn("queued", store, lane, free);
+    const [signed, behind, free] = [newSubmissionOf(1, 0), newSubmissionOf(1, 1), newSubmissionOf(2)];
+    await createSubmission("signed", store, lane, signed);
+    await createSubmission("queued", store, lane, behind);
+    await createSubmission("queued", store, lane, free);
     await setLaneState(store, chainRef, FIRST, "stopped");
     const owner = randomUUID();
     await work(SECOND, owner);
@@ -148,7 +148,7 @@ describe("a submission that is queued in a lane that does not work", () => {
   });
 
   it("stays where it is while no lane works", async () => {
-    const id = await submissionIn("queued", store, lane, applicantOf(1));
+    const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
     await setLaneState(store, chainRef, FIRST, "stopped");
     const directory = await refreshed();
     await directory.refresh();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { applicantOf, laneIn } from "../../test/support/submissions.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { optionsFor } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { NodeClient } from "../chain/nodeClient.js";
@@ -19,14 +19,14 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("shared", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 it.each([
   ["excused if that nonce was included since the chain was asked", 1n, { early: 1, failed: 0 }],
   ["kept if that nonce is still missing", 0n, { early: 0, failed: 1 }],
 ])("a failure for a missing nonce is %s", async (_, now, expected) => {
-  await accept(store, { chain: lane.chain, origin: randomUUID() }, [applicantOf(1, 1)]);
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, [newSubmissionOf(1, 1)]);
   const { senders } = await readLaneSnapshot(store, lane, 1);
   // The plans were made when the sender's next nonce was 0.
   const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../test/support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../chain/nodeClient.js";
@@ -64,7 +70,7 @@ describe("a submission, by what the chain says of it,", () => {
   let context: ReconcileContext;
   useTestStore("perTest", async (opened) => {
     store = opened;
-    lane = await laneIn(store);
+    lane = await createHeldLane(store);
     nowMs = 0;
     told = [];
     blockUses = new Map();
@@ -75,7 +81,7 @@ describe("a submission, by what the chain says of it,", () => {
     context = {
       store,
       chain: chain as NodeClient,
-      results: { publish: (moved, noticeOf) => told.push(...moved.map(({ id }) => noticeOf(id))) },
+      results: { publish: (moved, updateOf) => told.push(...moved.map(({ id }) => updateOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
       confirmations: createConfirmations(() => nowMs),
@@ -101,7 +107,7 @@ describe("a submission, by what the chain says of it,", () => {
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
-    await submissionIn("broadcast", store, lane, applicantOf(1), 4n);
+    await createSubmission("broadcast", store, lane, newSubmissionOf(1), 4n);
     const [candidate] = await findInFlight(store, lane, { limit: 1 });
     if (candidate === undefined) throw new Error("nothing is in flight");
     return candidate;
@@ -168,7 +174,7 @@ describe("a submission, by what the chain says of it,", () => {
   });
 
   it("needs no proof if it was never signed", async () => {
-    const id = await submissionIn("queued", store, lane, applicantOf(1));
+    const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("it is not there");
     says(0n, 3n);
@@ -192,7 +198,7 @@ describe("a submission, by what the chain says of it,", () => {
     await reconcile(lane, [candidate], context);
     expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
-    await STEPS.signed(store, lane, candidate.id, 5n);
+    await TRANSITION_TO.signed(store, lane, candidate.id, 5n);
     const [again] = await findInFlight(store, lane, { limit: 1 });
     if (again === undefined) throw new Error("nothing is in flight");
     says(6n, 0n);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { applicantOf, laneIn } from "../../test/support/submissions.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import type { Store } from "./store.js";
@@ -13,10 +13,10 @@ useTestStore("shared", (opened) => {
 });
 
 it("vacuums unfinished rows as soon as many of them are dead", async () => {
-  const lane = await laneIn(store);
-  const applicants = Array.from({ length: 30 }, (_, i) => applicantOf(i + 1));
-  await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
-  const failed = applicants.map(({ id }) => ({ id, reason: "NODE_REFUSED" as const, message: "no" }));
+  const lane = await createHeldLane(store);
+  const newSubmissions = Array.from({ length: 30 }, (_, i) => newSubmissionOf(i + 1));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
+  const failed = newSubmissions.map(({ id }) => ({ id, reason: "NODE_REFUSED" as const, message: "no" }));
   await saveFailed(store, lane, failed);
   // PostgreSQL counts dead rows a moment later, unless a session asks for it.
   await store.pool.query("select pg_stat_force_next_flush()");

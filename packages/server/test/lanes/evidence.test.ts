@@ -13,7 +13,13 @@ import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
 import { saveReorged } from "../../src/store/transitions/saveReorged.js";
 import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
 import { saveSigned } from "../../src/store/transitions/saveSigned.js";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../support/submissions.js";
 import { silent } from "../support/testPostgres.js";
 import { useTestStore } from "../support/testStore.js";
 
@@ -21,7 +27,7 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 const overdue = () =>
   findOverdueQueued(store, lane.chain, { maxQueueMs: -1_000, since: new Date(0), limit: 10 });
@@ -30,10 +36,10 @@ const signAs = (id: string, waiverNonce: bigint, fill: number) =>
 
 describe("evidence before finality", () => {
   it("a wrapper in the pool stays open when a reorg takes away the block of the other one that carried its InnerTx", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1));
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     await signAs(id, 1n, 9);
-    await STEPS.broadcast(store, lane, id);
+    await TRANSITION_TO.broadcast(store, lane, id);
     // The first wrapper landed, in a block that goes away; its nonce goes to another transaction afterwards.
     const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 1n, reverted: false };
     await saveIncluded(store, lane, [{ id, ...block, foreign: true }], false);
@@ -45,7 +51,7 @@ describe("evidence before finality", () => {
   });
 
   it("a proof about one wrapper does not withdraw the next one as dead, which was signed while the proof was looked for", async () => {
-    const id = await submissionIn("signed", store, lane, applicantOf(1), 5n);
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
     let now = 0;
     const use: NonceUse = {
       transaction: { hash: bytes(32, 77), from: lane.waiver, nonce: 5n, to: undefined, input: bytes(0, 0) },
@@ -87,7 +93,7 @@ describe("evidence before finality", () => {
   it("twenty whose proof is not found do not keep the twenty-first from its own", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 21; i++)
-      ids.push(await submissionIn("signed", store, lane, applicantOf(1 + i), BigInt(i)));
+      ids.push(await createSubmission("signed", store, lane, newSubmissionOf(1 + i), BigInt(i)));
     let now = 0;
     let asked = 0;
     const context: ReconcileContext = {

@@ -12,7 +12,7 @@ import { closeDeadWrappers } from "../../src/lane/sweep.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
-import { bytes, laneIn } from "../support/submissions.js";
+import { bytes, createHeldLane } from "../support/submissions.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { useTestStore } from "../support/testStore.js";
 import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../support/user.js";
@@ -22,7 +22,7 @@ describe("the sweep of withdrawn wrappers", () => {
   let lane: HeldLane;
   useTestStore("perTest", async (opened) => {
     store = opened;
-    lane = await laneIn(store);
+    lane = await createHeldLane(store);
   });
 
   it("closes a dead wrapper although there are fifty below it of which nothing is known", async () => {

@@ -27,7 +27,7 @@ import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
 import { ANSWERS, type Answer, type Event } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
-import { applicantOf, bytes } from "./submissions.js";
+import { bytes, newSubmissionOf } from "./submissions.js";
 import { silent } from "./testPostgres.js";
 import { optionsFor } from "./testService.js";
 import { userAddress, WAIVER, WAIVER_KEY } from "./user.js";
@@ -171,8 +171,8 @@ export class LaneModel {
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
     const chain = createNodeClient({ read, send, health: () => [] });
     const results: Results = {
-      publish(moved, noticeOf) {
-        for (const { id } of moved) this.notifyHere(id, noticeOf(id));
+      publish(moved, updateOf) {
+        for (const { id } of moved) this.notifyHere(id, updateOf(id));
       },
       notifyHere: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
       subscribe: () => () => {},
@@ -229,11 +229,11 @@ export class LaneModel {
     const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
     const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
     const place = { chain: this.#chainRef, origin: randomUUID() };
-    const applicant = applicantOf(user, nonce, changes);
-    await accept(this.#store, place, [applicant]).catch((error: unknown) => {
+    const newSubmission = newSubmissionOf(user, nonce, changes);
+    await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;
     });
-    if (user % 2 === 0) this.#expected.add(applicant.waiver, applicant.sender);
+    if (user % 2 === 0) this.#expected.add(newSubmission.waiver, newSubmission.sender);
   }
 
   async #refuse(user: number): Promise<void> {

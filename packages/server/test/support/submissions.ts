@@ -3,7 +3,7 @@ import { decodeInnerTx, hashTransaction, hexToBytes, recoverSender } from "@gas-
 import { v7 as uuidv7 } from "uuid";
 import type { SubmissionState } from "../../src/model/submission.js";
 import { accept } from "../../src/store/accept/accept.js";
-import type { Applicant } from "../../src/store/accept/applicant.js";
+import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
 import type { ChangedSubmission, HeldLane } from "../../src/store/lanes/heldLane.js";
 import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
@@ -22,7 +22,7 @@ import { type Changes, innerOf, WAIVER } from "./user.js";
 export const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
 
 /** Adopts a chain, registers a lane on it, and takes its lease for an hour. */
-export async function laneIn(store: Store): Promise<HeldLane> {
+export async function createHeldLane(store: Store): Promise<HeldLane> {
   const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
   const waiver = hexToBytes(WAIVER);
   await registerLane(store, { chain, waiver });
@@ -31,8 +31,8 @@ export async function laneIn(store: Store): Promise<HeldLane> {
   return lease.lane;
 }
 
-/** The applicant of a user's transfer. */
-export function applicantOf(user: number, nonce = 0, changes: Changes = {}): Applicant {
+/** The new submission of a user's transfer. */
+export function newSubmissionOf(user: number, nonce = 0, changes: Changes = {}): NewSubmission {
   const tx = decodeInnerTx(hexToBytes(innerOf(user, nonce, changes)));
   return {
     id: uuidv7(),
@@ -48,12 +48,12 @@ export function applicantOf(user: number, nonce = 0, changes: Changes = {}): App
   };
 }
 
-type Step = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => Promise<string[]>;
+type Transition = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => Promise<string[]>;
 
 const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await moved).map(({ id }) => id);
 
 /** Every transition that a lane can make, keyed by the state that it leads to. */
-export const STEPS: Readonly<Record<SubmissionState, Step>> = {
+export const TRANSITION_TO: Readonly<Record<SubmissionState, Transition>> = {
   queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true })),
   signed: (store, lane, id, waiverNonce = 0n) =>
     idsOf(
@@ -80,7 +80,7 @@ export const STEPS: Readonly<Record<SubmissionState, Step>> = {
 };
 
 /** The states on the path from `queued` to each state. */
-const PATH: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
+const PATH_TO: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
   queued: [],
   signed: ["signed"],
   broadcast: ["signed", "broadcast"],
@@ -88,15 +88,15 @@ const PATH: Readonly<Record<SubmissionState, readonly SubmissionState[]>> = {
   failed: ["failed"],
 };
 
-/** Accepts an applicant, and brings its submission into a state. @returns its id. */
-export async function submissionIn(
+/** Accepts a new submission, and brings it into a state. @returns its id. */
+export async function createSubmission(
   state: SubmissionState,
   store: Store,
   lane: HeldLane,
-  applicant: Applicant,
+  newSubmission: NewSubmission,
   waiverNonce = 0n,
 ): Promise<string> {
-  await accept(store, { chain: lane.chain, origin: lane.owner }, [applicant]);
-  for (const step of PATH[state]) await STEPS[step](store, lane, applicant.id, waiverNonce);
-  return applicant.id;
+  await accept(store, { chain: lane.chain, origin: lane.owner }, [newSubmission]);
+  for (const step of PATH_TO[state]) await TRANSITION_TO[step](store, lane, newSubmission.id, waiverNonce);
+  return newSubmission.id;
 }

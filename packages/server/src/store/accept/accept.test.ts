@@ -1,14 +1,20 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../../../test/support/submissions.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { openStore, type Store } from "../store.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { accept } from "./accept.js";
-import type { Acceptance, Applicant } from "./applicant.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 let databaseUrl: string;
 let store: Store;
@@ -17,12 +23,12 @@ let place: { chain: number; origin: string };
 useTestStore("perTest", async (opened, url) => {
   store = opened;
   databaseUrl = url;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
   place = { chain: lane.chain, origin: lane.owner };
 });
 
 /** The same InnerTx with a new id, as a client sends it again. */
-const again = (applicant: Applicant): Applicant => ({ ...applicant, id: uuidv7() });
+const again = (newSubmission: NewSubmission): NewSubmission => ({ ...newSubmission, id: uuidv7() });
 
 /** The kind of each answer, with the id of the other submission for `known` and `conflict`. */
 function told(acceptances: readonly Acceptance[]): string[] {
@@ -42,8 +48,8 @@ const countRows = async () => (await store.pool.query("select from submissions")
 
 describe("accepting", () => {
   it("accepts each InnerTx once, also if it is in the batch twice (D18)", async () => {
-    const first = applicantOf(1);
-    const other = applicantOf(2);
+    const first = newSubmissionOf(1);
+    const other = newSubmissionOf(2);
     const answers = await accept(store, place, [first, again(first), other]);
     expect(told(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
     expect(await countRows()).toBe(2);
@@ -52,29 +58,29 @@ describe("accepting", () => {
   it.each(["queued", "signed", "broadcast", "included"] as const)(
     "knows an InnerTx that is %s",
     async (state) => {
-      const applicant = applicantOf(1);
-      const id = await submissionIn(state, store, lane, applicant);
-      const [answer] = await accept(store, place, [again(applicant)]);
+      const newSubmission = newSubmissionOf(1);
+      const id = await createSubmission(state, store, lane, newSubmission);
+      const [answer] = await accept(store, place, [again(newSubmission)]);
       expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
     },
   );
 
   it("recognizes an InnerTx that is finally included", async () => {
-    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    const id = await createSubmission("broadcast", store, lane, newSubmissionOf(1));
     await saveIncluded(store, lane, [inclusionOf(id)], true);
     expect((await store.pool.query("select from unfinished")).rowCount).toBe(0);
-    const [answer] = await accept(store, place, [again(applicantOf(1))]);
+    const [answer] = await accept(store, place, [again(newSubmissionOf(1))]);
     expect(answer).toMatchObject({ kind: "known", submission: { id, state: "included" } });
-    const [other] = await accept(store, place, [applicantOf(1, 0, { gasLimit: 90_000n })]);
+    const [other] = await accept(store, place, [newSubmissionOf(1, 0, { gasLimit: 90_000n })]);
     expect(other).toMatchObject({ kind: "conflict", with: { id } });
   });
 
   it("recognizes an InnerTx that becomes finally included during the write", async () => {
-    const id = await submissionIn("broadcast", store, lane, applicantOf(1));
+    const id = await createSubmission("broadcast", store, lane, newSubmissionOf(1));
     const client = await store.pool.connect();
     await client.query("begin");
     await saveIncluded({ ...store, pool: client as never }, lane, [inclusionOf(id)], true);
-    const writing = accept(store, place, [again(applicantOf(1))]);
+    const writing = accept(store, place, [again(newSubmissionOf(1))]);
     // The accept write waits for the row that moves from one table to the other.
     let waits = 0;
     for (let looks = 0; waits === 0 && looks < 10_000; looks++) {
@@ -89,42 +95,42 @@ describe("accepting", () => {
   });
 
   it("that is repeated because its answer was lost finds what it accepted, also if that has failed since", async () => {
-    const applicant = applicantOf(1);
-    const id = await submissionIn("failed", store, lane, applicant);
-    expect(told(await accept(store, place, [applicant]))).toEqual(["accepted"]);
+    const newSubmission = newSubmissionOf(1);
+    const id = await createSubmission("failed", store, lane, newSubmission);
+    expect(told(await accept(store, place, [newSubmission]))).toEqual(["accepted"]);
     expect(await store.pool.query("select id, state from submissions")).toMatchObject({
       rows: [{ id, state: "failed" }],
     });
   });
 
   it("accepts an InnerTx again after it has failed, under a new id (D18)", async () => {
-    const applicant = applicantOf(1);
-    const failed = await submissionIn("failed", store, lane, applicant);
-    const retry = again(applicant);
+    const newSubmission = newSubmissionOf(1);
+    const failed = await createSubmission("failed", store, lane, newSubmission);
+    const retry = again(newSubmission);
     expect(told(await accept(store, place, [retry]))).toEqual(["accepted"]);
-    expect(told(await accept(store, place, [again(applicant)]))).toEqual([`known ${retry.id}`]);
+    expect(told(await accept(store, place, [again(newSubmission)]))).toEqual([`known ${retry.id}`]);
     expect(retry.id).not.toBe(failed);
     expect(await countRows()).toBe(2);
   });
 
   it("refuses another InnerTx with the same sender and nonce; the first of a batch is accepted (D20)", async () => {
-    const first = applicantOf(1, 0);
-    const rival = applicantOf(1, 0, { gasLimit: 90_000n });
+    const first = newSubmissionOf(1, 0);
+    const rival = newSubmissionOf(1, 0, { gasLimit: 90_000n });
     for (const [one, two] of [
       [first, rival],
-      [applicantOf(2, 0, { gasLimit: 90_000n }), applicantOf(2, 0)],
+      [newSubmissionOf(2, 0, { gasLimit: 90_000n }), newSubmissionOf(2, 0)],
     ] as const) {
       const answers = await accept(store, place, [one, two, again(two)]);
       expect(told(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
     }
-    await STEPS.failed(store, lane, first.id);
+    await TRANSITION_TO.failed(store, lane, first.id);
     expect(told(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
   });
 
   it("stores a nonce of 2^64-2 and an InnerTx without a selector unchanged", async () => {
-    const applicant = { ...applicantOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
-    await accept(store, place, [applicant]);
-    const [answer] = await accept(store, place, [again(applicant)]);
+    const newSubmission = { ...newSubmissionOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
+    await accept(store, place, [newSubmission]);
+    const [answer] = await accept(store, place, [again(newSubmission)]);
     expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
   });
 
@@ -133,7 +139,7 @@ describe("accepting", () => {
     const stores = [store, ...others];
     try {
       for (let round = 0; round < 5; round++) {
-        const batch = Array.from({ length: 100 }, (_, i) => applicantOf(1 + round * 100 + i));
+        const batch = Array.from({ length: 100 }, (_, i) => newSubmissionOf(1 + round * 100 + i));
         const answers = await Promise.all(
           Array.from({ length: 10 }, (_, i) => {
             const mine = batch.map(again);

@@ -1,33 +1,35 @@
 import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
-import { type Acceptance, type Applicant, columnsOf } from "./applicant.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
+import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
 import { grantReadAccess } from "./readAccess.js";
 
 /**
- * Accepts applicants in one durable write (D19). The service may refuse a transaction before this write; after it, the
- * submission reaches a final state. A sender with unfinished submissions stays in their lane, so that its nonces stay
- * in order.
+ * Accepts new submissions in one durable write (D19). The service may refuse a transaction before this write; after it,
+ * the submission reaches a final state. A sender with unfinished submissions stays in their lane, so that its nonces
+ * stay in order.
  * @param origin the UUID of this replica, whose clients wait for the results.
- * @returns one answer for each applicant, in their order.
+ * @returns one answer for each new submission, in their order.
  * @throws {@link CompetitorGoneError}
  */
 export async function accept(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: { readonly chain: number; readonly origin: string },
-  applicants: readonly Applicant[],
+  newSubmissions: readonly NewSubmission[],
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
     prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
       chain,
       origin,
-      ...Object.values(columnsOf(applicants)),
+      ...Object.values(columnsOf(newSubmissions)),
     ]),
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
-  const others = applicants.filter(({ id }) => !accepted.has(id));
+  const others = newSubmissions.filter(({ id }) => !accepted.has(id));
   const competitors = await findCompetitors({ pool }, chain, others);
-  const acceptances = applicants.map((applicant) => acceptanceOf(applicant, accepted, competitors));
-  await grantReadAccess({ pool }, applicants, acceptances);
+  const acceptances = newSubmissions.map((newSubmission) =>
+    acceptanceOf(newSubmission, accepted, competitors),
+  );
+  await grantReadAccess({ pool }, newSubmissions, acceptances);
   return acceptances;
 }

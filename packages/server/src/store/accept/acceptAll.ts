@@ -1,30 +1,31 @@
 import type { Queryable, Store } from "../store.js";
 import { accept } from "./accept.js";
-import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
-import type { Acceptance, Applicant } from "./applicant.js";
+import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 type Place = Parameters<typeof accept>[1];
 
-const isCapped = (applicant: Applicant): applicant is CappedApplicant => applicant.caps !== undefined;
+const isCapped = (newSubmission: NewSubmission): newSubmission is CappedSubmission =>
+  newSubmission.caps !== undefined;
 
-/** Accepts applicants of one API key, under its daily caps if it has any. */
+/** Accepts new submissions of one API key, under its daily caps if it has any. */
 export function acceptOfKey(
   db: { readonly pool: Queryable },
   place: Place,
-  applicants: readonly Applicant[],
+  newSubmissions: readonly NewSubmission[],
 ): Promise<Acceptance[]> {
-  const capped = applicants.filter(isCapped);
-  return capped.length > 0 ? acceptCapped(db, place, capped) : accept(db, place, applicants);
+  const capped = newSubmissions.filter(isCapped);
+  return capped.length > 0 ? acceptCapped(db, place, capped) : accept(db, place, newSubmissions);
 }
 
 /**
- * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps share
- * only with each other: they wait for the key's row on every replica, and must not make other keys wait.
- * @returns a function that takes applicants of one API key.
+ * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps
+ * share only with each other: they wait for the key's row on every replica, and must not make other keys wait.
+ * @returns a function that takes new submissions of one API key.
  */
 export function createAcceptAll(store: Store, place: Place): Accept {
-  const shared = groupAccepts((applicants) => accept(store, place, applicants));
+  const shared = groupAccepts((newSubmissions) => accept(store, place, newSubmissions));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
     // One write at a time: a second one would hold a connection while it waits for the first.
@@ -32,8 +33,8 @@ export function createAcceptAll(store: Store, place: Place): Accept {
     byKey.set(keyId, known);
     return known;
   };
-  return (applicants) => {
-    const [first] = applicants;
-    return first?.caps === undefined ? shared(applicants) : ofKey(first.keyId)(applicants);
+  return (newSubmissions) => {
+    const [first] = newSubmissions;
+    return first?.caps === undefined ? shared(newSubmissions) : ofKey(first.keyId)(newSubmissions);
   };
 }

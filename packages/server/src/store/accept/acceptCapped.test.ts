@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { applicantOf, laneIn, STEPS } from "../../../test/support/submissions.js";
+import { createHeldLane, newSubmissionOf, TRANSITION_TO } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Changes } from "../../../test/support/user.js";
 import type { KeyCaps } from "../../model/caller.js";
@@ -10,23 +10,23 @@ import type { Store } from "../store.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { createAcceptAll } from "./acceptAll.js";
-import { acceptCapped, type CappedApplicant } from "./acceptCapped.js";
-import type { Acceptance } from "./applicant.js";
+import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
+import type { Acceptance } from "./newSubmission.js";
 
 let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 const place = () => ({ chain: lane.chain, origin: lane.owner });
-/** An applicant with these caps; its transfer has a gas limit of 100,000. */
-const capped = (caps: KeyCaps, user: number, nonce = 0, changes: Changes = {}): CappedApplicant => ({
-  ...applicantOf(user, nonce, changes),
+/** A new submission with these caps; its transfer has a gas limit of 100,000. */
+const capped = (caps: KeyCaps, user: number, nonce = 0, changes: Changes = {}): CappedSubmission => ({
+  ...newSubmissionOf(user, nonce, changes),
   caps,
 });
-const submit = (...applicants: CappedApplicant[]) => acceptCapped(store, place(), applicants);
+const submit = (...newSubmissions: CappedSubmission[]) => acceptCapped(store, place(), newSubmissions);
 /** The kind of the answer, or the cap that has no room. */
 const wordOf = (acceptance: Acceptance) =>
   acceptance.kind === "capped" ? acceptance.by.cap : acceptance.kind;
@@ -71,7 +71,10 @@ describe("a daily cap of a key", () => {
         ),
       ),
     ).toEqual(["accepted", "accepted", "senderTransactions", "accepted", "senderGas"]);
-    const { senders } = await findDayUse(store, "key", [applicantOf(1).sender, applicantOf(2).sender]);
+    const { senders } = await findDayUse(store, "key", [
+      newSubmissionOf(1).sender,
+      newSubmissionOf(2).sender,
+    ]);
     expect(senders).toEqual([
       { transactions: 2n, gas: 100_000n },
       { transactions: 1n, gas: 100_000n },
@@ -115,7 +118,7 @@ describe("a daily cap of a key", () => {
 
   it("does not count the submissions of keys without caps", async () => {
     const acceptAll = createAcceptAll(store, place());
-    expect(await words(acceptAll([applicantOf(1)]))).toEqual(["accepted"]);
+    expect(await words(acceptAll([newSubmissionOf(1)]))).toEqual(["accepted"]);
     expect(await used()).toEqual({ transactions: 0n, gas: 0n });
     expect(await words(acceptAll([capped({ transactions: 1 }, 2)]))).toEqual(["accepted"]);
     expect(await words(acceptAll([{ ...capped({ transactions: 1 }, 3), keyId: "other" }]))).toEqual([
@@ -139,7 +142,10 @@ describe("a reservation", () => {
   };
 
   it("is released when the submission fails", async () => {
-    expect(await settled((id) => STEPS.failed(store, lane, id))).toEqual({ transactions: 0n, gas: 0n });
+    expect(await settled((id) => TRANSITION_TO.failed(store, lane, id))).toEqual({
+      transactions: 0n,
+      gas: 0n,
+    });
     expect(await words(submit(capped(caps, 2), capped(caps, 3)))).toEqual(["accepted", "transactions"]);
     expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
   });
@@ -167,12 +173,12 @@ describe("a reservation", () => {
     const { rows } = await store.pool.query<{ id: string }>(
       "select id from unfinished where key_id = 'key' order by id",
     );
-    await STEPS.failed(store, lane, rows[0]?.id ?? "");
+    await TRANSITION_TO.failed(store, lane, rows[0]?.id ?? "");
     expect(await words(submit(capped(caps, 3)))).toEqual(["transactions"]);
   });
 
   it("is deleted some days later", async () => {
-    await settled((id) => STEPS.failed(store, lane, id));
+    await settled((id) => TRANSITION_TO.failed(store, lane, id));
     for (const table of ["cap_usage", "cap_outcomes"])
       await store.pool.query(`update ${table} set day = day - 8`);
     await submit(capped(caps, 2));
@@ -207,7 +213,7 @@ describe("many concurrent writes under caps", () => {
     const stuck = writers[0]?.([capped(caps, 50)]);
     const other = { ...capped(caps, 51), keyId: "other" };
     expect(await words(writers[0]?.([other]) ?? Promise.resolve([]))).toEqual(["accepted"]);
-    expect(await words(writers[0]?.([applicantOf(52)]) ?? Promise.resolve([]))).toEqual(["accepted"]);
+    expect(await words(writers[0]?.([newSubmissionOf(52)]) ?? Promise.resolve([]))).toEqual(["accepted"]);
     await holder.query("rollback");
     holder.release();
     expect(await words(stuck ?? Promise.resolve([]))).toEqual(["transactions"]);

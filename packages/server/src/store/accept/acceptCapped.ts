@@ -2,12 +2,12 @@ import type { KeyCaps } from "../../model/caller.js";
 import type { CapReached } from "../../model/capExceeded.js";
 import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
-import { type Acceptance, type Applicant, columnsOf } from "./applicant.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
+import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
 import { grantReadAccess } from "./readAccess.js";
 
-/** An applicant of an API key with daily caps (D25). */
-export interface CappedApplicant extends Applicant {
+/** A new submission of an API key with daily caps (D25). */
+export interface CappedSubmission extends NewSubmission {
   readonly caps: KeyCaps;
 }
 
@@ -20,44 +20,44 @@ interface Row {
 }
 
 /**
- * {@link accept} for applicants of one API key with daily caps. The write that accepts a transaction reserves its share
- * of the caps, and a transaction that does not fit is not accepted. The sum is exact over all replicas, because each
- * write locks the key's row. Where several applicants have the same sender and nonce and the first does not fit, another
- * write accepts the next one that fits.
+ * {@link accept} for new submissions of one API key with daily caps. The write that accepts a transaction reserves its
+ * share of the caps, and a transaction that does not fit is not accepted. The sum is exact over all replicas, because
+ * each write locks the key's row. Where several new submissions have the same sender and nonce and the first does not
+ * fit, another write accepts the next one that fits.
  */
 export async function acceptCapped(
   db: { readonly pool: Queryable },
   place: Place,
-  applicants: readonly CappedApplicant[],
+  newSubmissions: readonly CappedSubmission[],
 ): Promise<Acceptance[]> {
-  const decided = await acceptOnce(db, place, applicants);
-  const retried = applicants.filter(({ id }) => !decided.has(id));
+  const decided = await acceptOnce(db, place, newSubmissions);
+  const retried = newSubmissions.filter(({ id }) => !decided.has(id));
   if (retried.length > 0) {
     const again = await acceptCapped(db, place, retried);
     for (const [i, { id }] of retried.entries()) decided.set(id, again[i]);
   }
-  const acceptances = applicants.map(({ id }) => {
+  const acceptances = newSubmissions.map(({ id }) => {
     const acceptance = decided.get(id);
-    if (acceptance === undefined) throw new Error("an applicant got no answer");
+    if (acceptance === undefined) throw new Error("a new submission got no answer");
     return acceptance;
   });
-  await grantReadAccess(db, applicants, acceptances);
+  await grantReadAccess(db, newSubmissions, acceptances);
   return acceptances;
 }
 
 type Place = { readonly chain: number; readonly origin: string };
 
-/** Writes once. Keyed by id. Omits applicants whose competitor was refused; the caller retries them. */
+/** Writes once. Keyed by id. Omits new submissions whose competitor was refused; the caller retries them. */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: Place,
-  applicants: readonly CappedApplicant[],
+  newSubmissions: readonly CappedSubmission[],
 ): Promise<Map<string, Acceptance | undefined>> {
-  // Right after a change of the caps, applicants may have different ones. The newest count.
-  const last = applicants.at(-1);
+  // Right after a change of the caps, new submissions may have different ones. The newest count.
+  const last = newSubmissions.at(-1);
   if (last === undefined) return new Map();
   const { keyId, caps } = last;
-  const { key_ids: _, ...columns } = columnsOf(applicants);
+  const { key_ids: _, ...columns } = columnsOf(newSubmissions);
   const { rows } = await pool.query<Row>(
     prepared(
       `select id, waiver, cap, used, day_ends
@@ -68,7 +68,7 @@ async function acceptOnce(
         caps.gas,
         caps.senderTransactions,
         caps.senderGas,
-        applicants.map(({ gasLimit }) => gasLimit.toString()),
+        newSubmissions.map(({ gasLimit }) => gasLimit.toString()),
         chain,
         origin,
         ...Object.values(columns),
@@ -77,15 +77,15 @@ async function acceptOnce(
   );
   const accepted = new Map(rows.flatMap(({ id, waiver, cap }) => (cap === null ? [[id, waiver]] : [])));
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
-  const open = applicants.filter(({ id }) => !accepted.has(id) && !refused.has(id));
+  const open = newSubmissions.filter(({ id }) => !accepted.has(id) && !refused.has(id));
   const competitors = await findCompetitors({ pool }, chain, open);
   const refusedByNonce = new Map<string, Row>();
-  for (const one of applicants) {
+  for (const one of newSubmissions) {
     const row = refused.get(one.id);
     if (row) refusedByNonce.set(nonceKey(one), row);
   }
   const decided = new Map<string, Acceptance | undefined>();
-  for (const one of applicants) {
+  for (const one of newSubmissions) {
     const isOpen = !accepted.has(one.id) && !competitors.has(one.id);
     const row = refused.get(one.id) ?? (isOpen ? refusedByNonce.get(nonceKey(one)) : undefined);
     if (row === undefined) {
@@ -99,12 +99,12 @@ async function acceptOnce(
   return decided;
 }
 
-function nonceKey({ sender, senderNonce }: Applicant): string {
+function nonceKey({ sender, senderNonce }: NewSubmission): string {
   return `${Buffer.from(sender).toString("hex")} ${senderNonce}`;
 }
 
-function capReachedOf({ cap, used, day_ends: ends }: Row, { caps, gasLimit }: CappedApplicant): CapReached {
-  if (cap === null) throw new Error("the applicant was not refused");
+function capReachedOf({ cap, used, day_ends: ends }: Row, { caps, gasLimit }: CappedSubmission): CapReached {
+  if (cap === null) throw new Error("the new submission was not refused");
   const asked = cap === "gas" || cap === "senderGas" ? gasLimit : 1n;
   return { cap, limit: BigInt(caps[cap] ?? 0), used: BigInt(used ?? 0), asked, ends };
 }

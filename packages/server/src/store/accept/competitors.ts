@@ -2,45 +2,47 @@ import type { Submission } from "../../model/submission.js";
 import { byteaArray, prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
-import type { Acceptance, Applicant } from "./applicant.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
- * The answer to one applicant after the write.
- * @param accepted the lane's waiver of each accepted applicant, keyed by id.
+ * The answer to one new submission after the write.
+ * @param accepted the lane's waiver of each accepted new submission, keyed by id.
  * @param competitors what {@link findCompetitors} found.
  * @throws {@link CompetitorGoneError}
  */
 export function acceptanceOf(
-  applicant: Applicant,
+  newSubmission: NewSubmission,
   accepted: ReadonlyMap<string, Uint8Array>,
   competitors: ReadonlyMap<string, Submission>,
 ): Acceptance {
-  const waiver = accepted.get(applicant.id);
+  const waiver = accepted.get(newSubmission.id);
   if (waiver) return { kind: "accepted", waiver };
-  const competitor = competitors.get(applicant.id);
+  const competitor = competitors.get(newSubmission.id);
   if (competitor === undefined) throw new CompetitorGoneError();
   // A repeated write finds what it accepted the first time.
-  if (competitor.id === applicant.id) return { kind: "accepted", waiver: applicant.waiver };
-  if (toBuffer(competitor.innerHash).equals(applicant.innerHash))
+  if (competitor.id === newSubmission.id) return { kind: "accepted", waiver: newSubmission.waiver };
+  if (toBuffer(competitor.innerHash).equals(newSubmission.innerHash))
     return { kind: "known", submission: competitor };
   return { kind: "conflict", with: competitor };
 }
 
-/** The competitor of an applicant failed between the write and its lookup. The caller accepts again. */
+/** The competitor of a new submission failed between the write and its lookup. The caller accepts again. */
 export class CompetitorGoneError extends Error {
-  override readonly name = "RivalGoneError";
+  override readonly name = "CompetitorGoneError";
 }
 
-/** Finds the submission that holds the nonce of an applicant's sender, or its id. Keyed by the applicant's id. */
+/**
+ * Finds the submission that holds the nonce of a new submission's sender, or its id. Keyed by the id of the new one.
+ */
 export async function findCompetitors(
   { pool }: { readonly pool: Queryable },
   chain: number,
-  applicants: readonly Applicant[],
+  newSubmissions: readonly NewSubmission[],
 ): Promise<Map<string, Submission>> {
-  if (applicants.length === 0) return new Map();
-  const { rows } = await pool.query<SubmissionRow & { applicant: string }>(
+  if (newSubmissions.length === 0) return new Map();
+  const { rows } = await pool.query<SubmissionRow & { requested_id: string }>(
     prepared(
-      `select a.id as applicant, ${SUBMISSION_COLUMNS.replaceAll(/\b(\w+)/g, "s.$1")}
+      `select a.id as requested_id, ${SUBMISSION_COLUMNS.replaceAll(/\b(\w+)/g, "s.$1")}
        from unnest($2::uuid[], $3::bytea[], $4::numeric[]) as a (id, sender, nonce)
        cross join lateral (
          select id from unfinished where chain = $1 and sender = a.sender and sender_nonce = a.nonce
@@ -53,11 +55,11 @@ export async function findCompetitors(
        ) r join submissions s on s.id = r.id`,
       [
         chain,
-        applicants.map((a) => a.id),
-        byteaArray(applicants.map((a) => a.sender)),
-        applicants.map((a) => a.senderNonce.toString()),
+        newSubmissions.map((a) => a.id),
+        byteaArray(newSubmissions.map((a) => a.sender)),
+        newSubmissions.map((a) => a.senderNonce.toString()),
       ],
     ),
   );
-  return new Map(rows.map((row) => [row.applicant, submissionOf(row)]));
+  return new Map(rows.map((row) => [row.requested_id, submissionOf(row)]));
 }

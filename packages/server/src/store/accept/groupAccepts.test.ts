@@ -1,32 +1,32 @@
 import { expect, it } from "vitest";
-import { applicantOf, bytes } from "../../../test/support/submissions.js";
-import type { Acceptance, Applicant } from "./applicant.js";
+import { bytes, newSubmissionOf } from "../../../test/support/submissions.js";
 import { CompetitorGoneError } from "./competitors.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 const LANE = bytes(20, 1);
-const acceptedIn = (applicants: readonly Applicant[]): Acceptance[] =>
-  applicants.map(() => ({ kind: "accepted", waiver: LANE }));
+const acceptedIn = (newSubmissions: readonly NewSubmission[]): Acceptance[] =>
+  newSubmissions.map(() => ({ kind: "accepted", waiver: LANE }));
 
 /** A store whose writes end when the test says so. */
 function slowStore() {
-  const writes: { applicants: readonly Applicant[]; end(error?: Error): void }[] = [];
-  const accept: Accept = (applicants) =>
+  const writes: { newSubmissions: readonly NewSubmission[]; end(error?: Error): void }[] = [];
+  const accept: Accept = (newSubmissions) =>
     new Promise((resolve, reject) => {
       writes.push({
-        applicants,
-        end: (error) => (error ? reject(error) : resolve(acceptedIn(applicants))),
+        newSubmissions,
+        end: (error) => (error ? reject(error) : resolve(acceptedIn(newSubmissions))),
       });
     });
   return {
     writes,
     accept: groupAccepts(accept),
-    sizes: () => writes.map((write) => write.applicants.length),
+    sizes: () => writes.map((write) => write.newSubmissions.length),
   };
 }
 
 const request = (user: number, count: number) =>
-  Array.from({ length: count }, (_, i) => applicantOf(user, i));
+  Array.from({ length: count }, (_, i) => newSubmissionOf(user, i));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 it("writes a request at once when no write runs, and writes requests that come meanwhile together", async () => {
@@ -63,12 +63,12 @@ it("fails every request when the store cannot be reached, and otherwise only the
   const away = groupAccepts(() => Promise.reject(gone));
   await expect(Promise.all([away(request(1, 1)), away(request(2, 1))])).rejects.toBe(gone);
 
-  const [bad = applicantOf(9)] = request(9, 1);
+  const [bad = newSubmissionOf(9)] = request(9, 1);
   const broken = new Error("something of this one");
-  const picky = groupAccepts(async (applicants) => {
+  const picky = groupAccepts(async (newSubmissions) => {
     await turn();
-    if (applicants.includes(bad)) throw broken;
-    return acceptedIn(applicants);
+    if (newSubmissions.includes(bad)) throw broken;
+    return acceptedIn(newSubmissions);
   });
   // The first two requests are written at once, the others together.
   const [, , third, fourth] = await Promise.allSettled([
@@ -83,10 +83,10 @@ it("fails every request when the store cannot be reached, and otherwise only the
 
 it("repeats a write when a competitor has failed meanwhile, with three attempts at most", async () => {
   let tries = 0;
-  const accept = groupAccepts(async (applicants) => {
+  const accept = groupAccepts(async (newSubmissions) => {
     tries++;
     if (tries < 3) throw new CompetitorGoneError();
-    return acceptedIn(applicants);
+    return acceptedIn(newSubmissions);
   });
   expect(await accept(request(1, 1))).toHaveLength(1);
   const never = groupAccepts(() => Promise.reject(new CompetitorGoneError()));

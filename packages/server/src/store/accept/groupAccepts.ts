@@ -1,20 +1,20 @@
 import { isStoreUnavailable } from "../database.js";
-import type { Acceptance, Applicant } from "./applicant.js";
 import { CompetitorGoneError } from "./competitors.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
-/** Accepts all applicants in one durable write. One answer for each, in their order. */
-export type Accept = (applicants: readonly Applicant[]) => Promise<Acceptance[]>;
+/** Accepts all new submissions in one durable write. One answer for each, in their order. */
+export type Accept = (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[]>;
 
 interface WaitingRequest {
-  readonly applicants: readonly Applicant[];
+  readonly newSubmissions: readonly NewSubmission[];
   readonly resolve: (acceptances: Acceptance[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** A second concurrent write uses the time in which the first waits for the disk. */
 const CONCURRENT_WRITES = 2;
-/** A write of several requests has at most this many applicants. */
-const MAX_APPLICANTS = 500;
+/** A write of several requests has at most this many new submissions. */
+const MAX_NEW_SUBMISSIONS = 500;
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -34,21 +34,21 @@ export function groupAccepts(accept: Accept, concurrency = CONCURRENT_WRITES): A
       });
     }
   };
-  return (applicants) => {
-    if (applicants.length === 0) return Promise.resolve([]);
+  return (newSubmissions) => {
+    if (newSubmissions.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      waiting.push({ applicants, resolve, reject });
+      waiting.push({ newSubmissions, resolve, reject });
       proceed();
     });
   };
 }
 
-/** Takes the requests of the next write: at least one, and no more applicants than one write may have. */
+/** Takes the requests of the next write: at least one, and no more new submissions than one write may have. */
 function nextGroup(waiting: WaitingRequest[]): WaitingRequest[] {
   let size = 0;
-  const end = waiting.findIndex(({ applicants }, i) => {
-    size += applicants.length;
-    return i > 0 && size > MAX_APPLICANTS;
+  const end = waiting.findIndex(({ newSubmissions }, i) => {
+    size += newSubmissions.length;
+    return i > 0 && size > MAX_NEW_SUBMISSIONS;
   });
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }
@@ -56,11 +56,11 @@ function nextGroup(waiting: WaitingRequest[]): WaitingRequest[] {
 /** Writes a group, and settles the promise of each of its requests. Never throws. */
 async function write(group: readonly WaitingRequest[], accept: Accept): Promise<void> {
   try {
-    const acceptances = await accept(group.flatMap(({ applicants }) => applicants));
+    const acceptances = await accept(group.flatMap(({ newSubmissions }) => newSubmissions));
     let from = 0;
-    for (const { applicants, resolve } of group) {
-      resolve(acceptances.slice(from, from + applicants.length));
-      from += applicants.length;
+    for (const { newSubmissions, resolve } of group) {
+      resolve(acceptances.slice(from, from + newSubmissions.length));
+      from += newSubmissions.length;
     }
   } catch (error) {
     // An unavailable store fails every request. Any other failure must not, so each request is written alone.
@@ -72,10 +72,13 @@ async function write(group: readonly WaitingRequest[], accept: Accept): Promise<
 }
 
 /** Repeats the write when a competitor has failed between the write and its lookup. */
-async function writeAlone({ applicants, resolve, reject }: WaitingRequest, accept: Accept): Promise<void> {
+async function writeAlone(
+  { newSubmissions, resolve, reject }: WaitingRequest,
+  accept: Accept,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return resolve(await accept(applicants));
+      return resolve(await accept(newSubmissions));
     } catch (error) {
       if (!(error instanceof CompetitorGoneError) || attempt === MAX_ATTEMPTS) return reject(error);
     }

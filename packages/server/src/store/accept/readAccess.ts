@@ -2,19 +2,19 @@ import type { Submission } from "../../model/submission.js";
 import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
-import type { Acceptance, Applicant } from "./applicant.js";
+import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
- * Lets an API key read the submission that it sent after another key (D18). The key has the signed bytes, and the record
- * tells it nothing that the chain does not tell everybody.
- * @param acceptances in the order of the applicants.
+ * Lets an API key read the submission that it sent after another key (D18). The key has the signed bytes, and the
+ * record tells it nothing that the chain does not tell everybody.
+ * @param acceptances in the order of the new submissions.
  */
 export async function grantReadAccess(
   { pool }: { readonly pool: Queryable },
-  applicants: readonly Applicant[],
+  newSubmissions: readonly NewSubmission[],
   acceptances: readonly Acceptance[],
 ): Promise<void> {
-  const others = applicants.flatMap(({ keyId }, i) => {
+  const others = newSubmissions.flatMap(({ keyId }, i) => {
     const acceptance = acceptances[i];
     if (acceptance?.kind !== "known" || acceptance.submission.keyId === keyId) return [];
     return [{ id: acceptance.submission.id, keyId }];

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { applicantOf, laneIn, submissionIn } from "../../../test/support/submissions.js";
+import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { accept } from "../accept/accept.js";
 import type { Store } from "../store.js";
@@ -12,7 +12,7 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 /** Queues submissions of an API key in this order, each by user and nonce. */
@@ -20,9 +20,9 @@ async function queue(
   keyId: string,
   all: readonly (readonly [user: number, nonce: number])[],
 ): Promise<string[]> {
-  const applicants = all.map(([user, nonce]) => ({ ...applicantOf(user, nonce), keyId }));
-  await accept(store, { chain: lane.chain, origin: randomUUID() }, applicants);
-  return applicants.map(({ id }) => id);
+  const newSubmissions = all.map(([user, nonce]) => ({ ...newSubmissionOf(user, nonce), keyId }));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
+  return newSubmissions.map(({ id }) => id);
 }
 
 /** The queued submissions of the snapshot, in its order. */
@@ -83,7 +83,7 @@ describe("the snapshot of a lane", () => {
   });
 
   it("is empty when nothing is queued", async () => {
-    await submissionIn("included", store, lane, applicantOf(1));
+    await createSubmission("included", store, lane, newSubmissionOf(1));
     expect((await readLaneSnapshot(store, lane, 10)).senders).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { laneIn } from "../../../test/support/submissions.js";
+import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { WAIVER } from "../../../test/support/user.js";
 import type { Store } from "../store.js";
@@ -12,7 +12,7 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 describe("the lease of a lane", () => {

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { SubmissionState } from "../../model/submission.js";
 import { accept } from "../accept/accept.js";
@@ -17,7 +23,7 @@ let lane: HeldLane;
 let filter: ListFilter;
 useTestStore("shared", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
   filter = {
     ...{ chain: lane.chain, keyId: "key", states: STATES, sender: undefined, innerHash: undefined },
     ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 200 },
@@ -61,13 +67,19 @@ describe("a list of submissions", () => {
     for (let i = 0; i < 40; i++) {
       const user = 1 + (i % 3);
       const state = STATES[i % 5] ?? "queued";
-      const applicant = { ...applicantOf(user, i), keyId: i % 7 === 0 ? "other" : "key" };
-      await submissionIn(state, store, lane, applicant, BigInt(i));
-      rows.push({ id: applicant.id, state, user, keyId: applicant.keyId, hash: applicant.innerHash });
+      const newSubmission = { ...newSubmissionOf(user, i), keyId: i % 7 === 0 ? "other" : "key" };
+      await createSubmission(state, store, lane, newSubmission, BigInt(i));
+      rows.push({
+        id: newSubmission.id,
+        state,
+        user,
+        keyId: newSubmission.keyId,
+        hash: newSubmission.innerHash,
+      });
     }
     // The failed InnerTx was submitted again.
-    const again = { ...applicantOf(2, 4), keyId: "key" };
-    await submissionIn("included", store, lane, again, 100n);
+    const again = { ...newSubmissionOf(2, 4), keyId: "key" };
+    await createSubmission("included", store, lane, again, 100n);
     rows.push({ id: again.id, state: "included", user: 2, keyId: "key", hash: again.innerHash });
     const own = rows.filter(({ keyId }) => keyId === "key").reverse();
     const middle = own[Math.floor(own.length / 2)]?.id ?? "";
@@ -78,15 +90,15 @@ describe("a list of submissions", () => {
         (row) => row.state === state,
       ]),
       [{ states: ["queued", "failed"] }, ({ state }) => state === "queued" || state === "failed"],
-      [{ sender: applicantOf(2).sender }, ({ user }) => user === 2],
+      [{ sender: newSubmissionOf(2).sender }, ({ user }) => user === 2],
       [
-        { sender: applicantOf(2).sender, states: ["failed"] },
+        { sender: newSubmissionOf(2).sender, states: ["failed"] },
         (row) => row.user === 2 && row.state === "failed",
       ],
       [{ innerHash: again.innerHash }, ({ hash }) => Buffer.from(hash).equals(again.innerHash)],
-      [{ innerHash: again.innerHash, sender: applicantOf(1).sender }, () => false],
+      [{ innerHash: again.innerHash, sender: newSubmissionOf(1).sender }, () => false],
       [{ from: middle }, ({ id }) => id >= middle],
-      [{ before: middle, sender: applicantOf(1).sender }, ({ id, user }) => id < middle && user === 1],
+      [{ before: middle, sender: newSubmissionOf(1).sender }, ({ id, user }) => id < middle && user === 1],
     ];
     for (const [question, isAsked] of questions) {
       const wanted = own.filter(isAsked).map(({ id }) => id);
@@ -104,16 +116,16 @@ describe("a list of submissions", () => {
     const keyId = "moving";
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) {
-      const applicant = { ...applicantOf(4, i), keyId };
-      ids.push(await submissionIn("queued", store, lane, applicant));
+      const newSubmission = { ...newSubmissionOf(4, i), keyId };
+      ids.push(await createSubmission("queued", store, lane, newSubmission));
     }
     let page = 0;
     const pages = await pagesOf({ ...filter, keyId, limit: 3 }, async () => {
       page++;
       await accept(store, { chain: lane.chain, origin: randomUUID() }, [
-        { ...applicantOf(4, 20 + page), keyId },
+        { ...newSubmissionOf(4, 20 + page), keyId },
       ]);
-      for (const id of ids.filter((_, i) => i % 6 === page - 1)) await STEPS.failed(store, lane, id);
+      for (const id of ids.filter((_, i) => i % 6 === page - 1)) await TRANSITION_TO.failed(store, lane, id);
     });
     expect(page).toBe(6);
     expect(pages.flat()).toEqual(ids.reverse());

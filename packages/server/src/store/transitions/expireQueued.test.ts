@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applicantOf, laneIn, submissionIn } from "../../../test/support/submissions.js";
+import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
@@ -10,7 +10,7 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 describe("a submission that is queued for longer than maxQueueMs", () => {
@@ -19,20 +19,20 @@ describe("a submission that is queued for longer than maxQueueMs", () => {
     findOverdueQueued(store, lane.chain, { maxQueueMs: 60_000, since, limit: 10, ...changes });
 
   it("is found only while it is queued, and says whether it was accepted since a moment", async () => {
-    const queued = await submissionIn("queued", store, lane, applicantOf(1));
-    await submissionIn("signed", store, lane, applicantOf(2), 0n);
-    await submissionIn("broadcast", store, lane, applicantOf(3), 1n);
-    await submissionIn("included", store, lane, applicantOf(4), 2n);
+    const queued = await createSubmission("queued", store, lane, newSubmissionOf(1));
+    await createSubmission("signed", store, lane, newSubmissionOf(2), 0n);
+    await createSubmission("broadcast", store, lane, newSubmissionOf(3), 1n);
+    await createSubmission("included", store, lane, newSubmissionOf(4), 2n);
     expect(await overdue()).toEqual([]);
     await store.pool.query("update unfinished set accepted_at = now() - interval '2 minutes'");
-    await submissionIn("queued", store, lane, applicantOf(5));
+    await createSubmission("queued", store, lane, newSubmissionOf(5));
     expect(await overdue()).toMatchObject([{ id: queued, recent: true }]);
     expect(await overdue({ since: new Date() })).toMatchObject([{ id: queued, recent: false }]);
   });
 
   it("fails as NOT_BROADCAST if it is still queued, and is returned with its replica", async () => {
-    const queued = await submissionIn("queued", store, lane, applicantOf(1));
-    const signed = await submissionIn("signed", store, lane, applicantOf(2), 0n);
+    const queued = await createSubmission("queued", store, lane, newSubmissionOf(1));
+    const signed = await createSubmission("signed", store, lane, newSubmissionOf(2), 0n);
     const expired = await expireQueued(store, [queued, signed], 60_000);
     expect(expired).toMatchObject([{ id: queued, origin: lane.owner }]);
     const found = await findSubmissions(store, [queued, signed]);

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { applicantOf, bytes, laneIn, STEPS, submissionIn } from "../../../test/support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { type SubmissionState, TRANSITIONS } from "../../model/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
@@ -17,7 +23,7 @@ let store: Store;
 let lane: HeldLane;
 useTestStore("perTest", async (opened) => {
   store = opened;
-  lane = await laneIn(store);
+  lane = await createHeldLane(store);
 });
 
 const STATES = Object.keys(TRANSITIONS) as SubmissionState[];
@@ -33,14 +39,14 @@ describe("a transition of a submission", () => {
     for (const from of STATES) {
       for (const to of STATES) {
         user++;
-        const id = await submissionIn(from, store, lane, applicantOf(user), BigInt(user));
+        const id = await createSubmission(from, store, lane, newSubmissionOf(user), BigInt(user));
         const before = await rowOf(id);
         // A node that takes a wrapper again is the one step that keeps the state.
         const allowed =
           ((TRANSITIONS[from] as readonly string[]).includes(to) &&
             !(from === "included" && to === "queued")) ||
           (from === "broadcast" && to === "broadcast");
-        const changed = await STEPS[to](store, lane, id, BigInt(user));
+        const changed = await TRANSITION_TO[to](store, lane, id, BigInt(user));
         expect([from, to, changed]).toEqual([from, to, allowed ? [id] : []]);
         const [after] = await findSubmissions(store, [id]);
         expect([from, to, after?.state]).toEqual([from, to, allowed ? to : from]);
@@ -52,7 +58,7 @@ describe("a transition of a submission", () => {
   it("writes nothing once the lane has another owner", async () => {
     const ids = new Map<SubmissionState, string>();
     for (const [i, state] of STATES.entries()) {
-      ids.set(state, await submissionIn(state, store, lane, applicantOf(i + 1), BigInt(i)));
+      ids.set(state, await createSubmission(state, store, lane, newSubmissionOf(i + 1), BigInt(i)));
     }
     await releaseLease(store, lane);
     const next = await takeLease(store, { ...lane, owner: randomUUID() }, 60_000);
@@ -60,7 +66,7 @@ describe("a transition of a submission", () => {
     for (const [state, id] of ids) {
       const before = await rowOf(id);
       for (const to of STATES) {
-        await expect(STEPS[to](store, lane, id, 99n)).rejects.toThrow(LeaseLostError);
+        await expect(TRANSITION_TO[to](store, lane, id, 99n)).rejects.toThrow(LeaseLostError);
       }
       await expect(postponeQueued(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
       expect([state, await rowOf(id)]).toEqual([state, before]);
@@ -68,14 +74,14 @@ describe("a transition of a submission", () => {
   });
 
   it("frees the waiver nonce with every step to queued or failed, and never gives a nonce to two submissions", async () => {
-    const first = await submissionIn("broadcast", store, lane, applicantOf(1), 0n);
-    const second = await submissionIn("queued", store, lane, applicantOf(2));
-    await expect(STEPS.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
-    await STEPS.queued(store, lane, first);
-    expect(await STEPS.signed(store, lane, second, 0n)).toEqual([second]);
+    const first = await createSubmission("broadcast", store, lane, newSubmissionOf(1), 0n);
+    const second = await createSubmission("queued", store, lane, newSubmissionOf(2));
+    await expect(TRANSITION_TO.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
+    await TRANSITION_TO.queued(store, lane, first);
+    expect(await TRANSITION_TO.signed(store, lane, second, 0n)).toEqual([second]);
     expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
-    await STEPS.failed(store, lane, second);
-    expect(await STEPS.signed(store, lane, first, 0n)).toEqual([first]);
+    await TRANSITION_TO.failed(store, lane, second);
+    expect(await TRANSITION_TO.signed(store, lane, first, 0n)).toEqual([first]);
   });
 });
 
@@ -83,12 +89,12 @@ describe("a reorg", () => {
   const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
 
   it("returns submissions to broadcast, or to queued if a foreign wrapper carried them, and leaves final ones alone", async () => {
-    const ours = await submissionIn("included", store, lane, applicantOf(1), 1n);
-    const others = await submissionIn("broadcast", store, lane, applicantOf(2), 2n);
-    const unsigned = await submissionIn("queued", store, lane, applicantOf(3));
+    const ours = await createSubmission("included", store, lane, newSubmissionOf(1), 1n);
+    const others = await createSubmission("broadcast", store, lane, newSubmissionOf(2), 2n);
+    const unsigned = await createSubmission("queued", store, lane, newSubmissionOf(3));
     const included = [others, unsigned].map((id) => ({ id, ...block, foreign: true }));
     await saveIncluded(store, lane, included, false);
-    const final = await submissionIn("queued", store, lane, applicantOf(4));
+    const final = await createSubmission("queued", store, lane, newSubmissionOf(4));
     await saveIncluded(store, lane, [{ id: final, ...block, foreign: true }], true);
     const ids = [ours, others, unsigned, final];
     expect(await saveReorged(store, lane, ids)).toHaveLength(3);
@@ -104,9 +110,9 @@ describe("a submission that a foreign wrapper carried", () => {
 
   it("leaves its stored wrapper behind as withdrawn, whether its block is final or not", async () => {
     const [first, second, third] = [
-      await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
-      await submissionIn("signed", store, lane, applicantOf(2), 5n),
-      await submissionIn("broadcast", store, lane, applicantOf(3), 6n),
+      await createSubmission("broadcast", store, lane, newSubmissionOf(1), 4n),
+      await createSubmission("signed", store, lane, newSubmissionOf(2), 5n),
+      await createSubmission("broadcast", store, lane, newSubmissionOf(3), 6n),
     ];
     await saveIncluded(store, lane, [{ ...none, id: first, foreign: true }], false);
     await saveIncluded(
@@ -124,10 +130,10 @@ describe("a submission that a foreign wrapper carried", () => {
 
   it("keeps the withdrawn wrapper until the chain has used its nonce, and no lower nonce is in flight", async () => {
     const ids = [
-      await submissionIn("broadcast", store, lane, applicantOf(1), 4n),
-      await submissionIn("broadcast", store, lane, applicantOf(2), 5n),
+      await createSubmission("broadcast", store, lane, newSubmissionOf(1), 4n),
+      await createSubmission("broadcast", store, lane, newSubmissionOf(2), 5n),
     ];
-    await submissionIn("broadcast", store, lane, applicantOf(3), 6n);
+    await createSubmission("broadcast", store, lane, newSubmissionOf(3), 6n);
     await saveIncluded(
       store,
       lane,

@@ -4,7 +4,7 @@ import type { Submission } from "../../model/submission.js";
 import { byteaArray } from "../statements.js";
 
 /** A valid InnerTx that the service is asked to accept. */
-export interface Applicant {
+export interface NewSubmission {
   readonly id: string;
   readonly keyId: string;
   readonly innerHash: Uint8Array;
@@ -22,9 +22,9 @@ export interface Applicant {
 }
 
 /**
- * The answer to an applicant. `accepted`: it is a submission now, in the lane of this waiver. `known`: the same InnerTx
- * is a submission already (D18). `conflict`: another InnerTx has the sender's nonce (D20). `capped`: a daily cap of its
- * API key has no room (D25).
+ * The answer to a new submission. `accepted`: it is a submission now, in the lane of this waiver. `known`: the same
+ * InnerTx is a submission already (D18). `conflict`: another InnerTx has the sender's nonce (D20). `capped`: a daily
+ * cap of its API key has no room (D25).
  */
 export type Acceptance =
   | { readonly kind: "accepted"; readonly waiver: Uint8Array }
@@ -32,17 +32,17 @@ export type Acceptance =
   | { readonly kind: "conflict"; readonly with: Submission }
   | { readonly kind: "capped"; readonly by: CapReached };
 
-/** The columns of applicants, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */
-export function columnsOf(applicants: readonly Applicant[]) {
+/** The columns of new submissions, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */
+export function columnsOf(newSubmissions: readonly NewSubmission[]) {
   return {
-    ids: applicants.map((a) => a.id),
-    key_ids: applicants.map((a) => a.keyId),
-    inner_hashes: byteaArray(applicants.map((a) => a.innerHash)),
-    inner_raws: byteaArray(applicants.map((a) => a.innerRaw)),
-    senders: byteaArray(applicants.map((a) => a.sender)),
-    nonces: applicants.map((a) => a.senderNonce.toString()),
-    targets: byteaArray(applicants.map((a) => a.target)),
-    selectors: byteaArray(applicants.map((a) => a.selector)),
-    waivers: byteaArray(applicants.map((a) => a.waiver)),
+    ids: newSubmissions.map((a) => a.id),
+    key_ids: newSubmissions.map((a) => a.keyId),
+    inner_hashes: byteaArray(newSubmissions.map((a) => a.innerHash)),
+    inner_raws: byteaArray(newSubmissions.map((a) => a.innerRaw)),
+    senders: byteaArray(newSubmissions.map((a) => a.sender)),
+    nonces: newSubmissions.map((a) => a.senderNonce.toString()),
+    targets: byteaArray(newSubmissions.map((a) => a.target)),
+    selectors: byteaArray(newSubmissions.map((a) => a.selector)),
+    waivers: byteaArray(newSubmissions.map((a) => a.waiver)),
   };
 }
