@@ -1,5 +1,7 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
+import { isSameChain } from "../store/chains.js";
 import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
 import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
@@ -33,6 +35,36 @@ describe("a read", () => {
     }));
     await chain.snapshot([address(1)], Array<Uint8Array>(MAX_SNAPSHOT_ITEMS - 1).fill(bytes(32, 1)));
     expect(sizes()).toEqual([100]);
+  });
+});
+
+describe("the identity of a chain", () => {
+  const [zeroth, first, later] = [bytes(32, 1), bytes(32, 2), bytes(32, 3)];
+  /** Creates a client of a node that answers these blocks, as number and hash. */
+  const identityOf = (blocks: Readonly<Record<string, readonly [string, Uint8Array] | null>>) =>
+    recorded(({ method, params }) => {
+      if (method === "eth_chainId") return { result: "0x899" };
+      const block = blocks[String(params[0])];
+      return { result: block ? { number: block[0], hash: bytesToHex(block[1]) } : null };
+    }).chain.identity();
+
+  it("is its id and the hash of block 0", async () => {
+    const identity = await identityOf({ "0x0": ["0x0", zeroth], "0x1": ["0x1", first] });
+    expect(identity).toEqual({ chainId: 2201, genesisHash: zeroth });
+  });
+
+  it("has the hash of block 1 where the node answers with its latest block for block 0, as cosmos/evm does", async () => {
+    const identity = await identityOf({ "0x0": ["0x64", later], "0x1": ["0x1", first] });
+    expect(identity).toEqual({ chainId: 2201, genesisHash: first });
+  });
+
+  it("has no hash where the first blocks are pruned, and then only the id tells the chain", async () => {
+    const pruned = await identityOf({ "0x0": ["0x64", later], "0x1": null });
+    const whole = await identityOf({ "0x0": null, "0x1": ["0x1", first] });
+    const forked = await identityOf({ "0x0": null, "0x1": ["0x1", later] });
+    expect(pruned.genesisHash).toEqual(bytes(32, 0));
+    expect([isSameChain(pruned, whole), isSameChain(whole, forked)]).toEqual([true, false]);
+    expect(isSameChain(pruned, { ...whole, chainId: 1 })).toBe(false);
   });
 });
 

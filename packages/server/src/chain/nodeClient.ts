@@ -1,4 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { type ChainIdentity, UNKNOWN_GENESIS } from "../store/chains.js";
 import { chunk } from "../util/chunk.js";
 import {
   type BlockWithTransactions,
@@ -43,8 +44,12 @@ export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
  * `call` and `sendRawTransactions` rejects with the node's error, or with an RpcUnavailableError without an answer.
  */
 export interface NodeClient {
-  /** Reads the chain's id and genesis, which tell it from another chain with the same id. */
-  identity(): Promise<{ chainId: number; genesisHash: Uint8Array }>;
+  /**
+   * Reads the chain's id, and the hash of its first block, which tells it from another chain with the same id. Chains on
+   * CometBFT begin at block 1; their nodes answer with the latest block where block 0 is asked for (cosmos/evm). The hash
+   * is {@link UNKNOWN_GENESIS} where the node has pruned the first block.
+   */
+  identity(): Promise<ChainIdentity>;
   /** Reads the height of the latest block. */
   blockNumber(): Promise<bigint>;
   /** Reads the hashes of the blocks at these heights, in their order; undefined above the head. */
@@ -115,12 +120,13 @@ export function createNodeClient(rpc: Rpc): NodeClient {
   const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
   return {
     async identity() {
-      const [chainId, genesis] = await results([
+      const [chainId, zeroth, first] = await results([
         { method: "eth_chainId", params: [] },
-        { method: "eth_getBlockByNumber", params: ["0x0", false] },
+        blockCall(0n, false),
+        blockCall(1n, false),
       ]);
-      const hash = isObject(genesis) ? genesis.hash : undefined;
-      return { chainId: Number(quantity(chainId)), genesisHash: hash32(hash) };
+      const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
+      return { chainId: Number(quantity(chainId)), genesisHash };
     },
     async blockNumber() {
       const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
@@ -166,6 +172,11 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     sendRawTransactions: (raws) => sendInOrder(rpc, raws),
   };
+}
+
+/** The hash of the block at this height; undefined if the node does not have it, or answers with another block. */
+function hashAt(block: unknown, height: bigint): Uint8Array | undefined {
+  return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;
 }
 
 async function sendInOrder(rpc: Rpc, raws: readonly Uint8Array[]): Promise<RpcOutcome[]> {

@@ -7,9 +7,12 @@ import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.j
 /** The identity of a chain. */
 export interface ChainIdentity {
   readonly chainId: number;
-  /** 32 bytes. */
+  /** The hash of the first block, 32 bytes; {@link UNKNOWN_GENESIS} if the node does not have that block. */
   readonly genesisHash: Uint8Array;
 }
+
+/** Stands for the first block of a chain whose node has pruned it. */
+export const UNKNOWN_GENESIS: Uint8Array = new Uint8Array(32);
 
 /** A chain that the store knows. */
 export interface KnownChain {
@@ -52,8 +55,11 @@ export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainI
   });
 }
 
+/** Compares two chains, by their ids alone where a first block is not known. */
 export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
-  return a.chainId === b.chainId && bytesEqual(a.genesisHash, b.genesisHash);
+  if (a.chainId !== b.chainId) return false;
+  const isUnknown = [a, b].some(({ genesisHash }) => bytesEqual(genesisHash, UNKNOWN_GENESIS));
+  return isUnknown || bytesEqual(a.genesisHash, b.genesisHash);
 }
 
 /** Counts all submissions of all chains. */
