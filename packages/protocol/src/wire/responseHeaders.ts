@@ -42,8 +42,8 @@ export const HEADERS = /* @__PURE__ */ defineHeaders(() => ({
     example: "websocket",
   },
   "Cache-Control": {
-    description: "The response is for this request only.",
-    schema: { type: "string", const: "no-store" },
+    description: "The response is for this request only. Nobody compresses a stream of lines on its way.",
+    schema: { type: "string", enum: ["no-store", "no-store, no-transform"] },
     example: "no-store",
   },
 }));

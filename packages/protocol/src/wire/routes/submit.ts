@@ -16,7 +16,7 @@ export const SUBMIT_ROUTE = {
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Submit signed transactions",
   text: [
-    "Accepts a batch of signed InnerTxs and streams one line for each, in the order in which the results are known; `index` says which transaction a line belongs to. A chunk of the stream always ends at the end of a line, and there are no blank lines.",
+    "Accepts a batch of signed InnerTxs and streams one line for each, in the order in which the results are known; `index` says which transaction a line belongs to. A chunk of the stream always ends at the end of a line, there are no blank lines, and the stream is never compressed. So a client can split each chunk at newlines, and parse each piece as JSON.",
     "`success` with `txHash` means that the chain's node accepted the transaction, or with `wait=included` that it is in a block and did not revert. A time-out ends the wait for a line and never the work: the record under the line's `id` tells the outcome.",
     "The same signed transaction is the same submission, however often it is sent. A batch is admitted whole or not at all; a transaction that breaks a rule fails in its own line. If the key is revoked, the stream ends after a whole line, and the accepted submissions go on.",
   ],
@@ -33,12 +33,6 @@ export default /* @__PURE__ */ defineRoute(() => ({
       description:
         "A name for the request, kept for 24 hours unless configured otherwise. A repetition with the same transactions returns the same ids and the same outcomes, refusals and failures included. One with other transactions is refused.",
       schema: IDEMPOTENCY_KEY_SCHEMA,
-    },
-    {
-      in: "header",
-      name: "Accept-Encoding",
-      description: "With `gzip` the stream is compressed; each line still arrives as soon as it is known.",
-      schema: { type: "string" },
     },
   ],
   body: SUBMIT_REQUEST_SCHEMA,

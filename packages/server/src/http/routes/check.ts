@@ -25,7 +25,7 @@ export function serveCheck({ checker, limiter }: Pick<RouteServices, "checker" |
         tokens.refund();
         throw error;
       });
-      reply.type(NDJSON).header("cache-control", "no-store");
+      reply.type(NDJSON).header("cache-control", "no-store, no-transform");
       return lines.map((line) => `${encodeCheckLine(line)}\n`).join("");
     },
   };

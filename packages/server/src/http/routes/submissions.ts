@@ -20,7 +20,7 @@ import {
   listSubmissions,
 } from "../../store/submissions/listSubmissions.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import { acceptsGzip } from "../body/gzip.js";
+import { acceptsGzip } from "../body/acceptsGzip.js";
 import { addVary } from "../vary.js";
 import type { RouteServices } from "./routeHandler.js";
 import { toSubmissionRecord } from "./submissionRecord.js";

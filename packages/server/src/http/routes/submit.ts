@@ -9,11 +9,9 @@ import {
 import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
-import { acceptsGzip, gzipChunks } from "../body/gzip.js";
 import { sendChunks } from "../body/sendChunks.js";
 import { takeUntilAborted } from "../body/takeUntilAborted.js";
 import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
-import { addVary } from "../vary.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /** `POST /v1/submit`: one NDJSON line for each transaction, written as soon as its result is known (D13, D14). */
@@ -38,11 +36,9 @@ export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | 
         });
       // D25: when the key stops being valid, the stream ends after a whole line.
       const encoded = encodeLines(takeUntilAborted(lines, signal));
-      const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
-      if (isCompressed) reply.header("content-encoding", "gzip");
-      addVary(reply, "accept-encoding");
-      reply.type(NDJSON).header("cache-control", "no-store");
-      await sendChunks(reply, isCompressed ? gzipChunks(encoded) : encoded);
+      // D14: never compressed, by proxies neither. An inflater cuts lines in the middle.
+      reply.type(NDJSON).header("cache-control", "no-store, no-transform");
+      await sendChunks(reply, encoded);
     },
   };
 }
