@@ -1,52 +1,70 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { connect, createServer, type Socket } from "node:net";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog } from "../../src/model/log.js";
-import { createConnection } from "../../src/store/database.js";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
+import { PostgresNode, silent } from "./postgresNode.js";
+import { TcpForwarder } from "./tcpForwarder.js";
 
-/** A log that writes nothing. */
-export const silent = createLog("silent");
+export { silent };
+
+/** Whether a commit waits until the standby has it. */
+export type Replication = "asynchronous" | "synchronous";
 
 /**
- * A real PostgreSQL that a test can halt, resume and restart. Clients reach it over TCP, as they would reach one on
- * another machine.
+ * A real PostgreSQL that a test can halt, resume and restart, with a standby on demand. Clients reach it over TCP, as
+ * they would reach one on another machine. The address leads to the primary, whichever server that is.
  */
 export class TestPostgres {
   #folder = "";
-  #server: EmbeddedPostgres | undefined;
-  readonly #proxy = createServer({ noDelay: true }, (socket) => this.#forward(socket));
-  readonly #sockets = new Set<Socket>();
+  #nodes = 0;
+  #primary: PostgresNode | undefined;
+  #standby: PostgresNode | undefined;
+  #isHalted = false;
+  readonly #address = new TcpForwarder(() => (this.#isHalted ? undefined : this.#primary?.socket));
+  readonly #replication = new TcpForwarder(() => this.#primary?.socket);
 
   async start(): Promise<this> {
     this.#folder = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
-    await this.resume();
-    await new Promise<void>((resolve) => this.#proxy.listen(0, "127.0.0.1", resolve));
+    this.#primary = new PostgresNode(this.#newFolder());
+    await this.#primary.start();
+    await this.#address.open();
     // No test cuts the machine's power, and without fsync PostgreSQL creates a database ten times as fast.
-    await this.#administer("alter system set fsync = off", "select pg_reload_conf()");
+    await this.#primary.query("alter system set fsync = off", "select pg_reload_conf()");
     return this;
   }
 
   /** Creates an empty database, and returns its URL. */
   async createDatabase(): Promise<string> {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
-    await this.#administer(`create database ${name}`);
-    return this.#urlOf(name);
+    await this.primary.query(`create database ${name}`);
+    return this.urlOf(name);
+  }
+
+  /** The URL of a database on whichever server is the primary. */
+  urlOf(database: string): string {
+    return `postgres://gas_waiver@127.0.0.1:${this.#address.port}/${database}`;
+  }
+
+  get primary(): PostgresNode {
+    if (this.#primary === undefined) throw new Error("PostgreSQL has not been started");
+    return this.#primary;
+  }
+
+  get standby(): PostgresNode {
+    if (this.#standby === undefined) throw new Error("there is no standby");
+    return this.#standby;
   }
 
   /** Stops the server: cuts off connected clients, and refuses new connections until `resume`. */
   async halt(): Promise<void> {
-    const server = this.#server;
-    this.#server = undefined;
-    await server?.stop();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#isHalted = true;
+    await this.#primary?.stop();
+    this.#address.cut();
   }
 
   async resume(): Promise<void> {
-    this.#server = await startEmbeddedPostgres(this.#folder, silent);
+    await this.primary.start();
+    this.#isHalted = false;
   }
 
   /**
@@ -54,53 +72,109 @@ export class TestPostgres {
    * transactions; `immediate` drops everything, and the next start recovers from the write-ahead log.
    */
   async restart(how: "fast" | "immediate"): Promise<void> {
-    const lock = await readFile(join(this.#folder, "postgres", "postmaster.pid"), "utf8");
-    const pid = lock.slice(0, lock.indexOf("\n"));
-    process.kill(Number(pid), how === "fast" ? "SIGINT" : "SIGQUIT");
-    const isNew = async () => {
-      const now = await readFile(join(this.#folder, "postgres", "postmaster.pid"), "utf8").catch(() => "");
-      return now !== "" && now.slice(0, now.indexOf("\n")) !== pid;
+    const pid = await this.primary.pid();
+    process.kill(pid, how === "fast" ? "SIGINT" : "SIGQUIT");
+    const servesAnew = async () => {
+      const now = await this.primary.pid().catch(() => pid);
+      return now !== pid && (await succeeds(this.primary.query("select")));
     };
-    for (let serves = false; !serves; ) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      serves =
-        (await isNew()) &&
-        (await this.#administer("select").then(
-          () => true,
-          () => false,
-        ));
-    }
+    await until(servesAnew);
+  }
+
+  /** Starts a standby of the primary, and resolves when it follows. */
+  async addStandby(replication: Replication): Promise<void> {
+    if (this.#standby !== undefined) throw new Error("there is a standby");
+    if (this.#nodes === 1) await this.#replication.open();
+    const { primary } = this;
+    await primary.query("alter system set wal_keep_size = '256MB'", "select pg_reload_conf()");
+    this.#standby = await primary.startStandby(this.#newFolder(), this.#replication.port);
+    const names = replication === "synchronous" ? "standby" : "";
+    await primary.query(`alter system set synchronous_standby_names = '${names}'`, "select pg_reload_conf()");
+    await until(() => this.#isFollowed(replication === "synchronous" ? "sync" : "async"));
+  }
+
+  /** Lets commits reach the standby no longer, until {@link resumeReplication} or a failover. */
+  stallReplication(): void {
+    this.#replication.stall();
+  }
+
+  resumeReplication(): void {
+    this.#replication.resume();
+  }
+
+  /** Stops the standby, which stays without what is committed from now on. */
+  async stopStandby(): Promise<void> {
+    await this.standby.stop();
+  }
+
+  async startStandby(): Promise<void> {
+    await this.standby.start();
+  }
+
+  /**
+   * Kills the primary and makes the standby the primary, which the address leads to from then on. Commits that had not
+   * reached the standby are lost. There is no standby afterwards.
+   */
+  async failOver(): Promise<void> {
+    const [lost, next] = [this.primary, this.standby];
+    this.#isHalted = true;
+    await lost.kill();
+    this.#replication.resume();
+    await this.#promote(next);
+    await lost.remove();
+  }
+
+  /** Makes the standby the primary while the old one runs on, which becomes read-only: a planned change of the primary. */
+  async switchOver(): Promise<void> {
+    const [old, next] = [this.primary, this.standby];
+    await old.query("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
+    await this.#promote(next);
+    await old.kill();
+    await old.remove();
   }
 
   async end(): Promise<void> {
-    const closed = new Promise((resolve) => this.#proxy.close(resolve));
-    await this.halt();
-    await closed;
+    await this.#standby?.kill();
+    await this.#primary?.kill();
+    await this.#address.close();
+    if (this.#nodes > 1) await this.#replication.close();
     if (this.#folder !== "") await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #administer(...commands: string[]): Promise<void> {
-    const client = createConnection({ connectionString: this.#urlOf("postgres") });
-    await client.connect();
-    for (const command of commands) await client.query(command);
-    await client.end();
+  async #promote(next: PostgresNode): Promise<void> {
+    // The file still says that commits wait for a standby.
+    await next.query("select pg_promote()");
+    await next.query("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");
+    this.#primary = next;
+    this.#standby = undefined;
+    this.#isHalted = false;
+    this.#address.cut();
   }
 
-  #urlOf(database: string): string {
-    return `postgres://gas_waiver@127.0.0.1:${(this.#proxy.address() as AddressInfo).port}/${database}`;
+  async #isFollowed(state: "sync" | "async"): Promise<boolean> {
+    const rows = await this.primary.query(
+      `select from pg_stat_replication where state = 'streaming' and sync_state = '${state}'`,
+    );
+    return rows.length > 0;
   }
 
-  #forward(socket: Socket): void {
-    const server = this.#server;
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket)).on("error", () => socket.destroy());
-    if (server === undefined) {
-      socket.destroy();
-      return;
-    }
-    const upstream = connect(join(server.connection.host, ".s.PGSQL.5432"));
-    upstream.on("error", () => socket.destroy()).on("close", () => socket.destroy());
-    socket.on("close", () => upstream.destroy());
-    socket.pipe(upstream).pipe(socket);
+  #newFolder(): string {
+    this.#nodes++;
+    return join(this.#folder, String(this.#nodes));
+  }
+}
+
+function succeeds(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  );
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error("PostgreSQL did not come into the state that the test needs");
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

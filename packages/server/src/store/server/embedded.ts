@@ -210,6 +210,9 @@ async function startServer(config: ServerConfig): Promise<RunningServer> {
   }
 }
 
+/** A standby accepts connections that only read. */
+const READY = /database system is ready to accept (read-only )?connections/;
+
 /** Starts the server once. Resolves when it accepts connections, or with its output when it has ended instead. */
 async function spawnServer(config: ServerConfig): Promise<{ server: RunningServer } | { output: string }> {
   const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
@@ -239,7 +242,7 @@ async function spawnServer(config: ServerConfig): Promise<{ server: RunningServe
       if (/\b(ERROR|FATAL|PANIC):/.test(text))
         config.log.debug({ postgres: text.trim() }, "PostgreSQL reported a problem");
       // The message may arrive in several chunks.
-      if (output.includes("database system is ready to accept connections")) resolve("ready");
+      if (READY.test(output)) resolve("ready");
     });
   });
   if ((await Promise.race([ready, ended])) === "ready") return { server: { process: child, ended } };

@@ -1,0 +1,132 @@
+import { chown, copyFile, lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createLog } from "../../src/model/log.js";
+import { createConnection } from "../../src/store/database.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
+
+/** A log that writes nothing. */
+export const silent = createLog("silent");
+
+/** One PostgreSQL server of a test, with its files in a folder. */
+export class PostgresNode {
+  readonly #folder: string;
+  #server: EmbeddedPostgres | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The path of the server's Unix socket; undefined while it does not run. */
+  get socket(): string | undefined {
+    return this.#server && join(this.#server.connection.host, ".s.PGSQL.5432");
+  }
+
+  async start(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    this.#server = await startEmbeddedPostgres(this.#folder, silent);
+  }
+
+  /** Stops the server. A primary sends everything to its standby first. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    await server?.stop();
+  }
+
+  /** Ends the server at once, as a crash of its machine would: it sends nothing more to anybody. */
+  async kill(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const pid = await this.pid();
+    // Stopping keeps the server from being started again.
+    const stopped = server.stop();
+    process.kill(pid, "SIGQUIT");
+    await stopped;
+  }
+
+  /** The process id of the running server. */
+  async pid(): Promise<number> {
+    const lock = await readFile(join(this.#cluster, "postmaster.pid"), "utf8");
+    return Number(lock.slice(0, lock.indexOf("\n")));
+  }
+
+  /** Runs statements in the database `postgres`. @returns the rows of the last one. */
+  async query<Row>(...statements: readonly string[]): Promise<Row[]> {
+    if (this.#server === undefined) throw new Error("the server does not run");
+    const client = createConnection(this.#server.connection);
+    await client.connect();
+    try {
+      let rows: Row[] = [];
+      for (const statement of statements) ({ rows } = await client.query<Row>(statement));
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /**
+   * Copies this running server's files into another folder, and starts a standby there.
+   * @param replicationPort where the standby reaches its primary.
+   */
+  async startStandby(folder: string, replicationPort: number): Promise<PostgresNode> {
+    const standby = new PostgresNode(folder);
+    if (this.#server === undefined) throw new Error("the server does not run");
+    const backup = createConnection(this.#server.connection);
+    await backup.connect();
+    // The backup lasts as long as its connection.
+    await backup.query("select pg_backup_start('standby', true)");
+    await copyFolder(this.#cluster, standby.#cluster);
+    const { rows } = await backup.query<{ labelfile: string }>(
+      "select labelfile from pg_backup_stop(wait_for_archive => false)",
+    );
+    await backup.end();
+    const primary = `host=127.0.0.1 port=${replicationPort} user=gas_waiver application_name=standby sslmode=disable`;
+    await standby.#write("backup_label", rows[0]?.labelfile ?? "");
+    await standby.#write("standby.signal", "");
+    const settings = join(standby.#cluster, "postgresql.auto.conf");
+    await standby.#write(
+      "postgresql.auto.conf",
+      `${await readFile(settings, "utf8")}\nprimary_conninfo = '${primary}'\nwal_retrieve_retry_interval = '100ms'\n`,
+    );
+    await standby.start();
+    return standby;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get #cluster(): string {
+    return join(this.#folder, "postgres");
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    const { uid, gid } = await lstat(this.#cluster);
+    await writeFile(join(this.#cluster, name), text, { mode: 0o600 });
+    await chown(join(this.#cluster, name), uid, gid);
+  }
+}
+
+/** Files of the running primary alone. Of its write-ahead log only the folders are copied: the log comes over the connection. */
+const NOT_COPIED = new Set(["postmaster.pid", "postmaster.opts"]);
+
+/** Copies the files of a running server. Files that vanish meanwhile belong to no backup. */
+async function copyFolder(from: string, to: string): Promise<void> {
+  const { uid, gid } = await lstat(from);
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  await chown(to, uid, gid);
+  const isLog = from.endsWith("pg_wal");
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await copyFolder(source, target);
+    else if (!isLog && !NOT_COPIED.has(entry.name)) {
+      try {
+        await copyFile(source, target);
+        await chown(target, uid, gid);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+    }
+  }
+}
