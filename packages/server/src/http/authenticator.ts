@@ -1,5 +1,4 @@
 import { timingSafeEqual } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { hashOfKey } from "../keys/apiKey.js";
@@ -41,10 +40,8 @@ export function createAuthenticator(
   const configured = apiKeys.map((key) => {
     const hash = hashOfKey(key);
     const caller = { keyId: keyIdOf(hash), limits, allowedTargets: undefined, caps: undefined };
-    // A configured key is valid as long as the process runs, so this signal never fires. Each of the key's connections
-    // and streams listens to it all the same.
+    // A configured key is valid as long as the process runs, so this signal never fires.
     const { signal } = new AbortController();
-    setMaxListeners(0, signal);
     const grant: Grant = { caller, signal };
     return { hash, grant };
   });

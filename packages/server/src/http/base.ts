@@ -3,9 +3,9 @@ import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import { registerJsonParser } from "./body/jsonBody.js";
-import { PendingResponses } from "./body/pendingResponses.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
+import { RequestTurns } from "./limits/requestTurns.js";
 import { closeUnusedConnections } from "./limits/unusedConnections.js";
 import { refuseMissingHost } from "./missingHost.js";
 import { refuseUnknownPaths } from "./notFound.js";
@@ -49,7 +49,6 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   const { log, metrics, maxBodyBytes, bodyMemory, routes, timeouts = DEFAULT_TIMEOUTS } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
   const handleError = createErrorHandler(log, metrics);
-  const pendingResponses = new PendingResponses();
   const app = fastify({
     bodyLimit: maxBodyBytes,
     requestTimeout: bodyTimeoutMs,
@@ -64,11 +63,11 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
       headersTimeout: headTimeoutMs,
       connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, headTimeoutMs),
     },
-    clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, pendingResponses),
+    clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, turns),
     // A malformed URL reaches no route, and so not the error handler either.
     frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
-  pendingResponses.track(app.server);
+  const turns = new RequestTurns(app.server);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);

@@ -4,9 +4,9 @@ import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol"
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
-import type { PendingResponses } from "./body/pendingResponses.js";
 import { RateExceededError } from "./limits/localRateLimiter.js";
 import { setRateLimit } from "./limits/rateLimitFields.js";
+import type { RequestTurns } from "./limits/requestTurns.js";
 
 /** Clients may retry after this when the queue is full or the store or the node is unavailable. */
 const RETRY_AFTER_SECONDS = 1;
@@ -50,13 +50,13 @@ export function internalError(): ProtocolError {
 export function answerMalformedRequest(
   error: Error & { code?: string },
   socket: Socket,
-  pendingResponses?: Pick<PendingResponses, "endAfterPending">,
+  turns?: Pick<RequestTurns, "endAfterPending">,
 ): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
-  if (pendingResponses?.endAfterPending(socket)) return;
+  if (turns?.endAfterPending(socket)) return;
   const refusal =
     PARSER_ERRORS[error.code ?? ""] ??
     new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");

@@ -23,8 +23,8 @@ function signal<T = void>() {
 }
 
 /**
- * Starts a listener with three paths: `/slow` answers two lines, the second when the test says so; `/read` reads a body;
- * `/large` answers without end.
+ * Starts a listener with four paths: `/slow` answers two lines, the second when the test says so; `/read` reads a body;
+ * `/hold` reads one and never answers; `/large` answers without end.
  */
 async function start() {
   const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
@@ -53,6 +53,10 @@ async function start() {
     read.resolve(raw.socket);
     return { read: true };
   });
+  app.post("/hold", ({ raw }) => {
+    read.resolve(raw.socket);
+    return new Promise(() => {});
+  });
   app.get("/large", async ({ raw }, reply) => {
     read.resolve(raw.socket);
     const chunks = (async function* () {
@@ -78,13 +82,48 @@ async function allOf(socket: Socket): Promise<string> {
 const SLOW = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
 const head = (...lines: string[]) => [...lines, "Host: x", "", ""].join("\r\n");
 
-describe("a client that leaves while a response waits behind another one", () => {
+const BODY = JSON.stringify({ more: "x".repeat(50_000) });
+const POST = `${head("POST /read HTTP/1.1", "Content-Type: application/json", `Content-Length: ${BODY.length}`)}${BODY}`;
+
+describe("a request behind another one on its connection", () => {
+  it("begins when the response before it has left", async () => {
+    const { bodyMemory, socket, first, second, read } = await start();
+    let hasBegun = false;
+    void read.promise.then(() => {
+      hasBegun = true;
+    });
+    socket.write(`${SLOW}${POST}`);
+    await first.promise;
+    // The connection's next chunk, which is not read while a request waits.
+    socket.write(POST);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([hasBegun, bodyMemory.reservedBytes]).toEqual([false, 0]);
+    second.resolve();
+    await read.promise;
+  });
+
+  it("is dropped when the client leaves", async () => {
+    const { app, socket, first, second } = await start();
+    const connected = new Promise<Socket>((resolve) =>
+      app.server.once("request", ({ socket: accepted }) => resolve(accepted)),
+    );
+    const begun: string[] = [];
+    app.server.on("request", ({ url }, response) => response.once("close", () => begun.push(url ?? "")));
+    socket.write(`${SLOW}${head("GET /none HTTP/1.1")}`);
+    const accepted = await connected;
+    await first.promise;
+    accepted.destroy();
+    await new Promise((resolve) => accepted.once("close", resolve));
+    second.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toEqual(["/slow"]);
+  });
+});
+
+describe("a client that leaves", () => {
   it("frees the memory of its body", async () => {
     const { bodyMemory, socket, read } = await start();
-    const body = JSON.stringify({ more: "x".repeat(50_000) });
-    socket.write(
-      `${SLOW}${head("POST /read HTTP/1.1", "Content-Type: application/json", `Content-Length: ${body.length}`)}${body}`,
-    );
+    socket.write(POST.replace("/read", "/hold"));
     const accepted = await read.promise;
     expect(bodyMemory.reservedBytes).toBeGreaterThan(50_000);
     socket.destroy();
@@ -94,7 +133,7 @@ describe("a client that leaves while a response waits behind another one", () =>
 
   it("ends a response that waits for room to write", async () => {
     const { socket, read, left } = await start();
-    socket.write(`${SLOW}${head("GET /large HTTP/1.1")}`);
+    socket.write(head("GET /large HTTP/1.1"));
     await read.promise;
     socket.destroy();
     await left.promise;

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { ResultLine, Wait } from "@gas-waiver/protocol";
 import type { ExpectedSenders } from "../lane/expectedSenders.js";
 import type { Caller } from "../model/caller.js";
@@ -83,8 +82,6 @@ class SubmissionIntake implements Intake {
 
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
-    // The lines of every open request listen to this signal.
-    setMaxListeners(0, this.#closing.signal);
     const { store, options, policies, log, chainRef, replica, chooseLane } = dependencies;
     const place = { chain: chainRef, origin: replica };
     this.#admission = createAdmission(dependencies);

@@ -1,5 +1,4 @@
 import { timingSafeEqual } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { ProtocolError, type Reason } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
@@ -62,8 +61,6 @@ export class CachedKey {
     const known = this.#grants.get(hex);
     if (known) return known.grant;
     const controller = new AbortController();
-    // Every connection and stream of the key listens to this signal.
-    setMaxListeners(0, controller.signal);
     const currentCaller = () => this.#caller;
     const grant: Grant = {
       get caller() {

@@ -4,6 +4,7 @@ import type { ResolvedOptions } from "../model/options.js";
 import type { Submission } from "../model/submission.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
+import { onAbort } from "../util/onAbort.js";
 import {
   type AwaitedSource,
   isFinal,
@@ -149,10 +150,10 @@ class RequestLines implements ResultLines {
       this.#wakeUp();
     };
     const timer = setTimeout(end, options.requestTimeoutMs);
-    closing.addEventListener("abort", end);
+    const ignoreClosing = onAbort(closing, end);
     return () => {
       clearTimeout(timer);
-      closing.removeEventListener("abort", end);
+      ignoreClosing();
     };
   }
 

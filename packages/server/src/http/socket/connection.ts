@@ -16,6 +16,7 @@ import type { Grant } from "../../keys/cachedKey.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
+import { onAbort } from "../../util/onAbort.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { FrameGuard } from "./frameGuard.js";
@@ -58,13 +59,12 @@ export class SocketConnection {
     this.#socket = socket;
     this.#grant = grant;
     this.#dependencies = dependencies;
-    const onKeyEnded = () => this.#closeForKey();
-    grant.signal.addEventListener("abort", onKeyEnded);
+    const ignoreKey = onAbort(grant.signal, () => this.#closeForKey());
     this.#listen();
     // A client that leaves ends the streams of its lines, and cancels no submission (D19).
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
-        grant.signal.removeEventListener("abort", onKeyEnded);
+        ignoreKey();
         this.#endStreams();
         resolve();
       });

@@ -1,0 +1,95 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** The exchanges of one connection that are not over. */
+interface Turns {
+  current: Exchange | undefined;
+  /** At most the requests of one chunk of bytes, because the connection is not read while any waits. */
+  readonly waiting: Exchange[];
+  /** The connection ends after its last response. */
+  isEnding: boolean;
+}
+
+/**
+ * Serves the requests of a connection one after the other: a request begins when the response before it has left, and
+ * the connection is not read while requests wait. A client may send any number of requests without waiting for responses
+ * (RFC 9112, 9.3.2), and Node would begin all of them at once.
+ */
+export class RequestTurns {
+  readonly #turns = new WeakMap<Socket, Turns>();
+  readonly #serve: (exchange: Exchange) => void;
+
+  /** Takes the place of the server's request listeners, which then get the requests in turn. */
+  constructor(server: Server) {
+    const listeners = server.listeners("request");
+    server.removeAllListeners("request");
+    this.#serve = ({ request, response }) => {
+      for (const listener of listeners) listener.call(server, request, response);
+    };
+    server.on("request", (request: IncomingMessage, response: ServerResponse) =>
+      this.#enter({ request, response }),
+    );
+  }
+
+  /**
+   * Closes a connection after its last pending response. For connections whose further bytes make no sense.
+   * @returns false, and does nothing, if no response is pending.
+   */
+  endAfterPending(socket: Socket): boolean {
+    const turns = this.#turns.get(socket);
+    if (turns === undefined || !isPending(turns)) return false;
+    turns.isEnding = true;
+    return true;
+  }
+
+  #enter(exchange: Exchange): void {
+    const { socket } = exchange.request;
+    const turns = this.#turnsOf(socket);
+    if (turns.current === undefined) this.#begin(turns, exchange);
+    else {
+      turns.waiting.push(exchange);
+      socket.pause();
+    }
+  }
+
+  #turnsOf(socket: Socket): Turns {
+    const known = this.#turns.get(socket);
+    if (known) return known;
+    const turns: Turns = { current: undefined, waiting: [], isEnding: false };
+    this.#turns.set(socket, turns);
+    // Node resumes a connection by itself, when it reads a body or when written bytes have left.
+    socket.on("resume", () => {
+      if (turns.waiting.length > 0) socket.pause();
+    });
+    return turns;
+  }
+
+  #begin(turns: Turns, exchange: Exchange): void {
+    turns.current = exchange;
+    exchange.response.once("close", () => this.#next(turns, exchange.request.socket));
+    this.#serve(exchange);
+  }
+
+  #next(turns: Turns, socket: Socket): void {
+    turns.current = undefined;
+    const isOver = turns.isEnding && !isPending(turns);
+    if (isOver) socket.end();
+    if (isOver || socket.destroyed) turns.waiting.length = 0;
+    const next = turns.waiting.shift();
+    turns.current = next;
+    if (next === undefined) socket.resume();
+    // Other connections get their turns in between.
+    else setImmediate(() => this.#begin(turns, next));
+  }
+}
+
+/** A request that broke off gets no response, unless it was refused before. */
+function isPending({ current, waiting }: Turns): boolean {
+  const exchanges = current === undefined ? waiting : [current, ...waiting];
+  return exchanges.some(({ request, response }) => request.complete || response.headersSent);
+}
