@@ -5,7 +5,7 @@ import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import { countOpenWrappers, findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { type RequeueOptions, saveRequeued } from "../store/transitions/saveRequeued.js";
-import type { LaneContext } from "./context.js";
+import type { WatchContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
@@ -51,7 +51,7 @@ export async function applyAnswers(
   answered: readonly AnsweredBroadcast[],
   memory: BroadcastMemory,
   breaker: Pick<LaneBreaker, "succeed" | "fail">,
-  context: LaneContext,
+  context: WatchContext,
 ): Promise<void> {
   const { store, metrics, broadcastBuffer } = context;
   for (const { verdict } of answered) metrics.sent(verdict.kind);
@@ -86,7 +86,7 @@ async function applyDecisions(
   rest: readonly AnsweredBroadcast[],
   answered: readonly AnsweredBroadcast[],
   probe: SetAsideProbe,
-  context: LaneContext,
+  context: WatchContext,
 ): Promise<ReadonlySet<string>> {
   const { store, log } = context;
   const verdicts = answered.map(({ verdict }) => verdict.kind);
@@ -137,7 +137,7 @@ async function openWrappersOf(
 async function addKnown(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
-  { chain, broadcastBuffer }: LaneContext,
+  { chain, broadcastBuffer }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (submissions.length === 0) return new Set();
   const known = await chain.knowsTransactions(submissions.map(({ wrapperHash }) => wrapperHash));
@@ -154,7 +154,7 @@ async function addKnown(
 async function requeueBlockedByWithdrawn(
   held: HeldLane,
   occupied: readonly InFlightSubmission[],
-  { store, chain }: LaneContext,
+  { store, chain }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (occupied.length === 0) return new Set();
   const nonces = occupied.map(({ waiverNonce }) => waiverNonce);

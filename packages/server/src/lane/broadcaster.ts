@@ -3,7 +3,7 @@ import { isUnanswered, type RpcOutcome, RpcUnavailableError } from "../chain/rpc
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
-import type { LaneContext } from "./context.js";
+import type { WatchContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAsideProbe } from "./setAside.js";
@@ -31,7 +31,7 @@ export interface Broadcaster {
 }
 
 export function createBroadcaster(
-  context: LaneContext,
+  context: WatchContext,
   breaker: Pick<LaneBreaker, "succeed" | "fail">,
 ): Broadcaster {
   const { store, chain, options } = context;
@@ -71,7 +71,7 @@ const MAX_SILENT = 2;
  */
 async function sendSingly(
   raws: readonly Uint8Array[],
-  chain: Pick<LaneContext["chain"], "sendRawTransactions">,
+  chain: Pick<WatchContext["chain"], "sendRawTransactions">,
 ): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
   let silent = 0;

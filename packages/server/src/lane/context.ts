@@ -30,11 +30,18 @@ export interface LaneDependencies {
   readonly replica: string;
 }
 
-/** The same for one lane, with what it remembers between its steps. `log` names the waiver in each record. */
-export interface LaneContext extends LaneDependencies {
-  readonly account: WaiverAccount;
+/**
+ * The parts that follow a lane's wrappers on the chain, with what they remember between their polls. They sign nothing. `log`
+ * names the waiver in each record.
+ */
+export interface WatchContext extends Omit<LaneDependencies, "signer" | "expectedSenders"> {
   readonly confirmations: Confirmations;
   readonly nonceProofs: NonceProofs;
   /** Is called when the lane has stopped itself, so that its next step knows. */
   readonly onLaneStopped: () => void;
+}
+
+/** The same for a lane that signs. */
+export interface LaneContext extends WatchContext, LaneDependencies {
+  readonly account: WaiverAccount;
 }

@@ -8,7 +8,7 @@ import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
 import { keepLease, type LaneLease, logFailure } from "./lease.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
-import { sweep, sweepWithdrawn } from "./sweep.js";
+import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
@@ -110,12 +110,10 @@ async function runWatcher(
     try {
       const isSweepDue = performance.now() - sweptAt >= options.sweepIntervalMs;
       if (held && isSweepDue) {
-        // Submissions that left a stopped lane wait for the end of the wrappers that they had in it.
-        if (held.state === "stopped") await sweepWithdrawn(held.lane, context);
-        else await sweep(held.lane, context);
+        await sweep(held.lane, context);
         sweptAt = performance.now();
       }
-      if (held && held.state !== "stopped") await watcher.poll(held.lane);
+      if (held) await watcher.poll(held.lane, held.state === "stopped" ? "silent" : "signs");
     } catch (error) {
       if (error instanceof LeaseLostError) lease.forget();
       logFailure(log, error, "watcher");

@@ -1,5 +1,6 @@
 import { bytesEqual, type WaiverAccount } from "@gas-waiver/protocol";
 import { registerLane } from "../store/lanes/lease.js";
+import { type Caretaker, startCaretaker } from "./caretaker.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import type { OwnWaivers } from "./ownWaivers.js";
@@ -26,6 +27,7 @@ export interface LaneSetDependencies extends LaneDependencies {
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const { store, chainRef, ownWaivers } = dependencies;
   let lanes: Lane[] = [];
+  let caretaker: Caretaker | undefined;
   let stopped = false;
   const setLanes = (changed: Lane[]) => {
     lanes = changed;
@@ -40,6 +42,8 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
     for (const account of accounts) await add(account);
+    const isOwn = (waiver: Uint8Array) => lanes.some((lane) => bytesEqual(lane.waiver, waiver));
+    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const gone = lanes.filter((lane) => !isWanted(lane));
     setLanes(lanes.filter(isWanted));
@@ -62,7 +66,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     async stop() {
       stopped = true;
       await changing;
-      await Promise.all(lanes.map((lane) => lane.stop()));
+      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
     },
   };
 }

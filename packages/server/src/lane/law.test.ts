@@ -37,6 +37,9 @@ const EXPIRIES: (Expiry | undefined)[] = [
   { kind: "nonce past", senderNonce: 3n, next: 4n },
 ];
 
+/** A queued submission may be over its time, and one in flight forsaken. */
+const LEFT = EXPIRIES.flatMap((expiry) => BOOLEANS.map((isForsaken) => [expiry, isForsaken] as const));
+
 function* answers(): Generator<SendAnswer | undefined> {
   yield undefined;
   for (const verdict of Object.values(KINDS))
@@ -51,7 +54,7 @@ function* everyEvidence(): Generator<Evidence> {
         for (const senderNonceUse of USES)
           for (const waiverNonceUse of USES)
             for (const answer of answers())
-              for (const expiry of EXPIRIES)
+              for (const [expiry, isForsaken] of LEFT)
                 yield {
                   state,
                   openWrappers,
@@ -60,6 +63,7 @@ function* everyEvidence(): Generator<Evidence> {
                   ...(waiverNonceUse && { waiverNonceUse }),
                   ...(answer && { answer }),
                   ...(expiry && { expiry }),
+                  isForsaken,
                 };
 }
 
@@ -121,6 +125,14 @@ describe("the law, over every combination of evidence", () => {
     const isHeld = (e: Evidence) =>
       (kinds.has(e.answer?.verdict.kind) || isFull(e)) && e.waiverNonceUse === undefined;
     expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
+  });
+
+  it("releases what a lane without a signer holds, as open, unless there is other evidence", () => {
+    const isReleased = (_: Evidence, d: Decision) => d.move === "requeue" && d.clause === "L10";
+    const isBare = (e: Evidence) =>
+      isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse && !e.answer;
+    expect(those((e, d) => isReleased(e, d) !== (isBare(e) && e.isForsaken === true))).toEqual([]);
+    expect(those((e, d) => isReleased(e, d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
   });
 
   it("sets nothing aside while the node seems unwell", () => {

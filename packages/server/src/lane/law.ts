@@ -22,7 +22,9 @@ import type { Failure } from "../model/submission.js";
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
  *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
- *   L10 Otherwise the submission stays as it is.
+ *   L10 Nobody signs in the lane any more (it is stopped or retired, or no replica has its key), blocks came without the
+ *       wrapper, and another lane may carry the submission: it is queued again, with the wrapper remembered as open.
+ *   L11 Otherwise the submission stays as it is.
  *
  * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took it,
  * or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
@@ -59,6 +61,8 @@ export interface Evidence {
   /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
   readonly answer?: SendAnswer;
+  /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
+  readonly isForsaken?: boolean;
   readonly expiry?: Expiry;
 }
 
@@ -68,10 +72,10 @@ export type Decision =
   | { readonly move: "broadcast"; readonly clause: "L5" }
   | { readonly move: "fail"; readonly clause: "L2" | "L6" | "L9"; readonly failure: Failure }
   /** Back to `queued`. With `isOpen` its wrapper may still land, and is remembered so. */
-  | { readonly move: "requeue"; readonly clause: "L4" | "L7" | "L8"; readonly isOpen: boolean }
+  | { readonly move: "requeue"; readonly clause: "L4" | "L7" | "L8" | "L10"; readonly isOpen: boolean }
   /** The same bytes are to be sent again. */
   | { readonly move: "resend"; readonly clause: "L8" }
-  | { readonly move: "stay"; readonly clause: "L3" | "L10" };
+  | { readonly move: "stay"; readonly clause: "L3" | "L11" };
 
 /** Answers after which the node does not have the wrapper, if it was the first send of these bytes. */
 const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
@@ -96,7 +100,9 @@ export function decide(evidence: Evidence): Decision {
     return { move: "stay", clause: "L3" };
   if (state === "queued") return decideQueued(evidence);
   if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
-  return answer === undefined ? { move: "stay", clause: "L10" } : decideAnswer(evidence, answer);
+  if (answer !== undefined) return decideAnswer(evidence, answer);
+  if (evidence.isForsaken === true) return { move: "requeue", clause: "L10", isOpen: true };
+  return { move: "stay", clause: "L11" };
 }
 
 function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {
@@ -115,11 +121,11 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
   const isFull = verdict.kind === "not now" && state === "broadcast";
   if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull)
     return { move: "requeue", clause: "L8", isOpen: true };
-  return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L10" };
+  return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L11" };
 }
 
 function decideQueued({ openWrappers, expiry }: Evidence): Decision {
-  if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L10" };
+  if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L11" };
   switch (expiry.kind) {
     case "nonce gap":
       return fail("L9", { reason: "NONCE_GAP", message: expiry.message });

@@ -13,13 +13,15 @@ export interface Routing {
    * because then the chain refuses it (D8). Otherwise the waiver of a lane that takes work, or `later` if none does now.
    */
   carrierOf(waiver: Uint8Array, innerRaw: Uint8Array): "here" | "later" | Uint8Array;
+  /** Whether another lane than this waiver's takes work now and may carry the InnerTx. */
+  hasOtherCarrier(waiver: Uint8Array, innerRaw: Uint8Array): boolean;
   /** Wakes the lanes of these waivers, on whichever replica. */
   announceWork(waivers: readonly Uint8Array[]): void;
 }
 
 export interface RoutingDependencies {
   readonly policies: Pick<PolicySource, "current" | "whyUnusable">;
-  readonly directory: Pick<LaneDirectory, "chooseUsable">;
+  readonly directory: Pick<LaneDirectory, "chooseUsable" | "lanes">;
   announceWork(waivers: readonly Uint8Array[]): void;
 }
 
@@ -33,6 +35,12 @@ export function createRouting({ policies, directory, announceWork }: RoutingDepe
       if (permitted === undefined || permitted.length === 0) return "here";
       if (permitted.some((one) => bytesEqual(one, waiver))) return "here";
       return directory.chooseUsable(permitted) ?? "later";
+    },
+    hasOtherCarrier(waiver, innerRaw) {
+      const { to, data } = decodeInnerTx(innerRaw);
+      const all = directory.lanes.map((lane) => lane.waiver);
+      const permitted = (to && policies.current().waiversFor(to, data)) ?? all;
+      return directory.chooseUsable(permitted.filter((one) => !bytesEqual(one, waiver))) !== undefined;
     },
     announceWork,
   };

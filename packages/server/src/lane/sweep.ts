@@ -8,7 +8,7 @@ import {
   type WithdrawnWrapper,
 } from "../store/lanes/withdrawnWrappers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "./chainOutcomes.js";
-import type { LaneContext } from "./context.js";
+import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
 
 /** A submission on whose state store and chain disagree. */
@@ -24,7 +24,7 @@ const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 /** Compares everything that the lane has not finished with the chain. Changes nothing. */
 export async function examine(
   lane: Pick<HeldLane, "chain" | "waiver">,
-  context: Pick<LaneContext, "store" | "chain">,
+  context: Pick<WatchContext, "store" | "chain">,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   let after = LOWEST_ID;
@@ -42,7 +42,7 @@ export async function examine(
 }
 
 /** Reconciles the whole lane with the chain, at the start and now and then: finds what was missed on the way. */
-export async function sweep(held: HeldLane, context: LaneContext): Promise<Finding[]> {
+export async function sweep(held: HeldLane, context: WatchContext): Promise<Finding[]> {
   await sweepWithdrawn(held, context);
   const findings = await examine(held, context);
   if (findings.length === 0) return findings;
@@ -58,7 +58,7 @@ export async function sweep(held: HeldLane, context: LaneContext): Promise<Findi
 }
 
 /** Closes what can never land, and forgets what nobody needs any more. */
-export async function sweepWithdrawn(held: HeldLane, context: LaneContext): Promise<void> {
+export async function sweepWithdrawn(held: HeldLane, context: WatchContext): Promise<void> {
   const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
   await closeDeadWrappers(held, chainNonce, context);
   await forgetWithdrawnWrappers(context.store, held, chainNonce);
@@ -74,7 +74,7 @@ const MAX_PROOFS = 50;
 export async function closeDeadWrappers(
   held: HeldLane,
   chainNonce: bigint,
-  { store, nonceProofs }: Pick<LaneContext, "store" | "nonceProofs">,
+  { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
 ): Promise<void> {
   const dead: WithdrawnWrapper[] = [];
   for (const wrapper of await findOpenWrappersBelow(store, held, chainNonce, MAX_PROOFS)) {

@@ -8,8 +8,9 @@ import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { NotBroadcastError } from "./applyAnswers.js";
 import type { Broadcaster } from "./broadcaster.js";
 import { RECEIPT_BATCH } from "./chainOutcomes.js";
-import type { LaneContext } from "./context.js";
+import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
+import { createForsakenRelease } from "./releaseForsaken.js";
 import { missingPredecessors } from "./senderGaps.js";
 
 /**
@@ -18,17 +19,27 @@ import { missingPredecessors } from "./senderGaps.js";
  */
 export interface Watcher {
   /** Looks at the chain once. */
-  poll(held: HeldLane): Promise<void>;
+  poll(held: HeldLane, mode?: WatchMode): Promise<void>;
 }
+
+/**
+ * - `signs`: this process signs and sends for the lane.
+ * - `sends`: nobody signs for the lane. Its stored wrappers go out again.
+ * - `silent`: nobody signs for the lane, and nothing may be sent: it is stopped.
+ *
+ * Where nobody signs, another lane gets what blocks leave out (`releaseForsaken.ts`).
+ */
+export type WatchMode = "signs" | "sends" | "silent";
 
 /** Submissions that are reconciled at a time: two requests to the node. */
 const BATCH = 2 * RECEIPT_BATCH;
 /** The lane's lowest wrapper goes out again when so many blocks came without it: the pool may have dropped it. */
 const MAX_BLOCKS_WITHOUT = 2n;
 
-export function createWatcher(context: LaneContext, broadcaster: Broadcaster): Watcher {
+export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
   const { store, chain, options } = context;
   const lowestWrapper = createBlockCount();
+  const release = createForsakenRelease(context);
   /** Repeats, since a busy lane has more than one batch in a block. */
   const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
     let first: string | undefined;
@@ -56,7 +67,7 @@ export function createWatcher(context: LaneContext, broadcaster: Broadcaster): W
     );
   };
   return {
-    async poll(held) {
+    async poll(held, mode = "signs") {
       const inBlocks = options.reorgDepth > 0 ? await findUnfinalized(store, held, BATCH) : [];
       const [first] = await findInFlight(store, held, { limit: 1 });
       if (first === undefined && inBlocks.length === 0) return;
@@ -65,7 +76,9 @@ export function createWatcher(context: LaneContext, broadcaster: Broadcaster): W
       if (first === undefined) return;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
       await reconcilePassed(held, waiverNonce);
-      await sendAgain(held, block, waiverNonce);
+      if (mode === "sends") await resendSigned(held, broadcaster);
+      if (mode !== "silent") await sendAgain(held, block, waiverNonce);
+      if (mode !== "signs") await release(held, block, waiverNonce);
     },
   };
 }
@@ -94,7 +107,7 @@ function createBlockCount() {
 async function requeueStuck(
   held: HeldLane,
   stale: readonly InFlightSubmission[],
-  { store, chain, options, log }: LaneContext,
+  { store, chain, options, log }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
   const all = await findInFlight(store, held, { limit: options.maxInFlight });
@@ -125,10 +138,18 @@ async function rebroadcast(
   stale: readonly InFlightSubmission[],
   broadcaster: Broadcaster,
 ): Promise<void> {
+  await untilLater(broadcaster.send(held, stale, { isFirst: false }));
+}
+
+async function resendSigned(held: HeldLane, broadcaster: Broadcaster): Promise<void> {
+  await untilLater(broadcaster.resendSigned(held));
+}
+
+/** A later poll sends again the wrappers that the node does not take now. */
+async function untilLater(sending: Promise<void>): Promise<void> {
   try {
-    await broadcaster.send(held, stale, { isFirst: false });
+    await sending;
   } catch (error) {
-    // A later poll sends again the wrappers that the node does not take now.
     if (!(error instanceof NotBroadcastError)) throw error;
   }
 }
@@ -138,7 +159,7 @@ async function checkBlocks(
   held: HeldLane,
   inBlocks: readonly UnfinalizedSubmission[],
   head: bigint,
-  { store, chain, options, log }: LaneContext,
+  { store, chain, options, log }: WatchContext,
 ): Promise<void> {
   if (inBlocks.length === 0) return;
   const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];

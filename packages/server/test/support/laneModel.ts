@@ -196,6 +196,7 @@ export class LaneModel {
         whyUnusable: () => undefined,
         policiesDiffer: () => false,
         carrierOf: () => "here",
+        hasOtherCarrier: () => false,
         announceWork() {},
       },
       expectedSenders: this.#expected,

@@ -14,7 +14,9 @@ export async function lanesOf(service: TestService) {
 /** Resolves when some replica holds the lease of each of these lanes. */
 export async function untilOwned(service: TestService, waivers: readonly Hex[]): Promise<void> {
   for (const waiver of waivers) {
-    await service.until("select from lanes where waiver = $1 and owner is not null", [hexToBytes(waiver)]);
+    await service.until("select from lanes where waiver = $1 and owner is not null and not watch_only", [
+      hexToBytes(waiver),
+    ]);
   }
 }
 

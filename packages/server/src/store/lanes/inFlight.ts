@@ -66,6 +66,31 @@ export async function findInFlight(
   }));
 }
 
+/** A submission in flight with its InnerTx, which another wrapper may carry. */
+export type InFlightInner = Pick<InFlightSubmission, "id" | "state" | "wrapperHash"> & {
+  readonly innerRaw: Uint8Array;
+};
+
+/** Finds what the lane has signed or broadcast with the InnerTxs, in the order of the waiver nonces. */
+export async function findInFlightInners(
+  { pool }: Store,
+  lane: HeldLane,
+  limit: number,
+): Promise<InFlightInner[]> {
+  const { rows } = await pool.query<InFlightRow & { inner_raw: Buffer }>(
+    `select id, state, wrapper_hash, inner_raw from unfinished
+     where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')
+     order by waiver_nonce limit $3`,
+    [lane.chain, toBuffer(lane.waiver), limit],
+  );
+  return rows.map(({ id, state, wrapper_hash: wrapperHash, inner_raw: innerRaw }) => ({
+    id,
+    state,
+    wrapperHash,
+    innerRaw,
+  }));
+}
+
 /** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
 export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw">;
 

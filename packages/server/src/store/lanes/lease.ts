@@ -23,6 +23,14 @@ export interface Lease {
 /** Replicas may use leases of different lengths. No lease is longer than this, or than twice the replica's own. */
 const LONGEST_LEASE_MS = 4_000;
 
+export interface LeaseOptions {
+  /**
+   * The owner signs nothing: it follows what the lane has sent. A retired lane has only such owners, and to everybody else
+   * the lane has none.
+   */
+  readonly watchOnly?: boolean;
+}
+
 /**
  * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner changes.
  * @returns undefined if another replica holds the lease, or if the lane is retired.
@@ -31,16 +39,24 @@ export async function takeLease(
   { pool }: Store,
   lane: Omit<HeldLane, "epoch">,
   leaseMs: number,
+  { watchOnly = false }: LeaseOptions = {},
 ): Promise<Lease | undefined> {
   const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
     `update lanes
      set lease_until = now() + $4 * interval '1 millisecond',
-         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3
-     where chain = $1 and waiver = $2 and state <> 'retired'
+         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6
+     where chain = $1 and waiver = $2 and (state <> 'retired' or $6)
        -- A lease that ends later than any lease can was taken before the database's clock was set back.
        and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
      returning epoch, state`,
-    [lane.chain, toBuffer(lane.waiver), lane.owner, leaseMs, Math.max(LONGEST_LEASE_MS, 2 * leaseMs)],
+    [
+      lane.chain,
+      toBuffer(lane.waiver),
+      lane.owner,
+      leaseMs,
+      Math.max(LONGEST_LEASE_MS, 2 * leaseMs),
+      watchOnly,
+    ],
   );
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { createNonceProofs } from "../chain/nonceProof.js";
+import { type Lease, releaseLease, takeLease } from "../store/lanes/lease.js";
+import { findUnwatchedLanes } from "../store/lanes/unwatchedLanes.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
+import { createBroadcaster } from "./broadcaster.js";
+import { createConfirmations } from "./confirmations.js";
+import type { LaneDependencies, WatchContext } from "./context.js";
+import { logFailure } from "./lease.js";
+import { sweep } from "./sweep.js";
+import { createWatcher, type Watcher } from "./watch.js";
+
+/** Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. */
+export interface Caretaker {
+  close(): Promise<void>;
+}
+
+export interface CaretakerDependencies extends LaneDependencies {
+  /** Whether this replica has the waiver's account: its lane is about to take the lease by itself. */
+  isOwn(waiver: Uint8Array): boolean;
+}
+
+interface Charge {
+  readonly context: WatchContext;
+  readonly watcher: Watcher;
+  sweptAt: number;
+}
+
+const ROUND_MS = 1_000;
+/** Nobody sends new work to such a lane, so it needs no breaker. */
+const BREAKER = { succeed: async () => {}, fail: async () => {} };
+
+/**
+ * Starts to look after the lanes without an owner. In each round it takes the lease of one lane after the other, brings it
+ * to what the chain says, and gives the lease back, so that a replica with the key can have it.
+ */
+export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
+  const { store, chainRef, options, log } = dependencies;
+  const owner = randomUUID();
+  const charges = new Map<Hex, Charge>();
+  const timer = createWakeableTimer();
+  let closed = false;
+  const careFor = async (waiver: Uint8Array) => {
+    const lease = await takeLease(store, { chain: chainRef, waiver, owner }, options.leaseMs, {
+      watchOnly: true,
+    });
+    if (lease === undefined) return;
+    const name = bytesToHex(waiver);
+    const charge = charges.get(name) ?? createCharge(waiver, dependencies);
+    charges.set(name, charge);
+    try {
+      await watchOnce(lease, charge, options);
+    } finally {
+      await dependencies.broadcastBuffer.flush();
+      await releaseLease(store, lease.lane);
+    }
+  };
+  const round = async () => {
+    const lanes = await findUnwatchedLanes(store, chainRef);
+    // The lane of an account that this replica has takes its lease by itself, unless it is retired.
+    const waivers = lanes
+      .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
+      .map(({ waiver }) => waiver);
+    const names = new Set(waivers.map(bytesToHex));
+    for (const name of charges.keys()) if (!names.has(name)) charges.delete(name);
+    for (const waiver of waivers) {
+      if (closed) return;
+      await careFor(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
+    }
+  };
+  const running = (async () => {
+    while (!closed) {
+      await round().catch((error: unknown) => logFailure(log, error, "caretaker"));
+      await timer.rest(ROUND_MS, false);
+    }
+  })();
+  return {
+    async close() {
+      closed = true;
+      timer.end();
+      await running;
+    },
+  };
+}
+
+function createCharge(waiver: Uint8Array, dependencies: CaretakerDependencies): Charge {
+  const { chain, options } = dependencies;
+  const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
+  const context: WatchContext = {
+    ...dependencies,
+    log,
+    confirmations: createConfirmations(),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
+    onLaneStopped: () => {},
+  };
+  log.warn("no replica signs for this lane; its wrappers are followed to their end");
+  const watcher = createWatcher(context, createBroadcaster(context, BREAKER));
+  return { context, watcher, sweptAt: Number.NEGATIVE_INFINITY };
+}
+
+async function watchOnce(
+  { lane, state }: Lease,
+  charge: Charge,
+  options: WatchContext["options"],
+): Promise<void> {
+  if (performance.now() - charge.sweptAt >= options.sweepIntervalMs) {
+    await sweep(lane, charge.context);
+    charge.sweptAt = performance.now();
+  }
+  await charge.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
+}

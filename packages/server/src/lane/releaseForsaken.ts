@@ -1,0 +1,41 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findInFlightInners } from "../store/lanes/inFlight.js";
+import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import type { WatchContext } from "./context.js";
+import { decide } from "./law.js";
+
+/** Without a block that carries the lane's next nonce for so many blocks, its wrappers count as forsaken. */
+const MAX_BLOCKS_WITHOUT = 5n;
+/** Submissions that are released at a time. */
+const BATCH = 200;
+
+/**
+ * Releases what is in flight in a lane in which nobody signs (L10): a nonce that the pool has lost holds up all wrappers
+ * above it, and nobody can fill it. Once the chain has not passed the waiver's next nonce for some blocks and as long as
+ * `resendAfterMs`, the submissions that another lane may carry go back to the queue, which the lane directory empties into
+ * other lanes. The InnerTx's own nonce lets it run once, however many wrappers carry it.
+ * @param now a monotonic clock in ms.
+ */
+export function createForsakenRelease(
+  { store, routing, options, log }: Pick<WatchContext, "store" | "routing" | "options" | "log">,
+  now: () => number = () => performance.now(),
+) {
+  let waiting: { readonly nonce: bigint; readonly block: bigint; readonly at: number } | undefined;
+  return async (held: HeldLane, block: bigint, waiverNonce: bigint): Promise<void> => {
+    if (waiting?.nonce !== waiverNonce) waiting = { nonce: waiverNonce, block, at: now() };
+    if (block - waiting.block < MAX_BLOCKS_WITHOUT || now() - waiting.at < options.resendAfterMs) return;
+    const forsaken = (await findInFlightInners(store, held, BATCH)).filter(({ state, innerRaw }) => {
+      const isForsaken = routing.hasOtherCarrier(held.waiver, innerRaw);
+      return decide({ state, openWrappers: 0, isForsaken }).move === "requeue";
+    });
+    const ids = forsaken.map(({ id }) => id);
+    const wrapperHashes = forsaken.map(({ wrapperHash }) => wrapperHash);
+    const released = await saveRequeued(store, held, ids, { afterMs: 0, isOpen: true, wrapperHashes });
+    if (released.length === 0) return;
+    log.warn(
+      { ids: released.map(({ id }) => id), nonce: String(waiverNonce), waiver: bytesToHex(held.waiver) },
+      "blocks leave out the wrappers of a lane in which nobody signs; other lanes carry their submissions",
+    );
+  };
+}
