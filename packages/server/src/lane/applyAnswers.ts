@@ -1,14 +1,15 @@
 import { bytesEqual, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
-import type { Failure } from "../model/submission.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import { countOpenWrappers, findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
+import type { FailedSubmission } from "../store/transitions/saveFailed.js";
 import { type RequeueOptions, saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { WatchContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
+import { requeueMisplaced } from "./requeueMisplaced.js";
 import type { SenderGaps } from "./senderGaps.js";
 import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
 
@@ -39,6 +40,7 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "waiver unusable": 1_000,
 };
 const NONCE_OCCUPIED_MS = 250;
+const BLOCKED_MS = 250;
 /** Verdicts after which the chain or the node must be asked for the wrapper itself before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["nonce too low", "disputed"]);
 
@@ -55,17 +57,20 @@ export async function applyAnswers(
 ): Promise<void> {
   const { store, metrics, broadcastBuffer } = context;
   for (const { verdict } of answered) metrics.sent(verdict.kind);
-  const submissionsOf = (kind: SendVerdictKind) =>
-    answered.filter(({ verdict }) => verdict.kind === kind).map(({ submission }) => submission);
   const { blocked, undecided } = await memory.senderGaps.classify(answered);
-  const runnable = submissionsOf("accepted").filter(({ id }) => !blocked.has(id) && !undecided.has(id));
-  broadcastBuffer.add(held, runnable);
-  await saveRequeued(store, held, [...blocked], { afterMs: 250, isOpen: true });
+  const runnable = answered.filter(({ submission: { id } }) => !blocked.has(id) && !undecided.has(id));
+  broadcastBuffer.add(held, runnable.filter(isBroadcast).map(submissionOf));
+  const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
+  await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store });
   const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
-  const asked = unclear.map(({ submission }) => submission);
+  const asked = unclear.map(submissionOf);
   await reconcile(held, asked, context);
   const known = await addKnown(held, asked, context);
-  const withdrawn = await requeueBlockedByWithdrawn(held, submissionsOf("occupied"), context);
+  const withdrawn = await requeueBlockedByWithdrawn(
+    held,
+    answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
+    context,
+  );
   const rest = answered.filter(
     ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !withdrawn.has(id),
   );
@@ -73,6 +78,17 @@ export async function applyAnswers(
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
   await rejectRemaining(remaining, breaker);
+}
+
+function submissionOf({ submission }: AnsweredBroadcast): InFlightSubmission {
+  return submission;
+}
+
+/** Whether the node has taken the wrapper (L5). */
+function isBroadcast({ submission: { state }, verdict, isFirst }: AnsweredBroadcast): boolean {
+  return (
+    decide({ state, openWrappers: 0, answer: { verdict, isFirst, isNodeWell: true } }).move === "broadcast"
+  );
 }
 
 /** A refusal of bytes that were sent before may come after they were taken. */
@@ -93,30 +109,46 @@ async function applyDecisions(
   if (verdicts.includes("accepted")) probe.onAccepted();
   if (rest.length === 0) return new Set();
   const open = await openWrappersOf(rest, store);
-  const failed: (Failure & { readonly id: string })[] = [];
-  const requeued = new Map<string, RequeueOptions & { ids: string[] }>();
+  const failed: FailedSubmission[] = [];
+  const requeued = new Map<string, RequeueGroup>();
   const resend = new Set<string>();
   for (const { submission, verdict, isFirst } of rest) {
     const { id, state, signings } = submission;
     const isNodeWell = probe.isNodeWell(submission, verdicts);
     const answer = { verdict, isFirst, isNodeWell };
     const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
-    if (decision.move === "fail") failed.push({ id, ...decision.failure });
+    if (decision.move === "fail") failed.push({ id, ...decision.failure, while: submission.wrapperHash });
     else if (decision.move === "resend") resend.add(id);
     else if (decision.move === "requeue") {
       const { isOpen } = decision;
       const isSetAside = decision.clause === "L8" || verdict.kind === "refused";
       const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[verdict.kind] ?? 0);
       if (isSetAside) log.warn({ id, said: messageOf({ verdict }), afterMs }, "a submission is set aside");
-      const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, ids: [] };
+      const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, submissions: [] };
       requeued.set(`${afterMs} ${isOpen}`, group);
-      group.ids.push(id);
+      group.submissions.push(submission);
       if (decision.clause === "L8") probe.onSetAside(id);
     }
   }
   await failSubmissions(held, failed, context);
-  for (const { ids, ...options } of requeued.values()) await saveRequeued(store, held, ids, options);
+  for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, store);
   return resend;
+}
+
+interface RequeueGroup extends Pick<RequeueOptions, "afterMs" | "isOpen"> {
+  readonly submissions: InFlightSubmission[];
+}
+
+/** Queues those that still have the wrappers which the answers are about: a late answer says nothing of another wrapper. */
+async function requeue(
+  held: HeldLane,
+  submissions: readonly InFlightSubmission[],
+  pause: Pick<RequeueOptions, "afterMs" | "isOpen">,
+  store: Store,
+): Promise<void> {
+  const ids = submissions.map(({ id }) => id);
+  const wrapperHashes = submissions.map(({ wrapperHash }) => wrapperHash);
+  await saveRequeued(store, held, ids, { ...pause, wrapperHashes });
 }
 
 /** Only a first refusal rests on it that no other wrapper of the submission is open. */
@@ -141,7 +173,10 @@ async function addKnown(
 ): Promise<ReadonlySet<string>> {
   if (submissions.length === 0) return new Set();
   const known = await chain.knowsTransactions(submissions.map(({ wrapperHash }) => wrapperHash));
-  const found = submissions.filter((_, i) => known[i]);
+  // A node that has the wrapper has accepted it, whatever it answers to the same bytes.
+  const found = submissions.filter(
+    (submission, i) => known[i] && isBroadcast({ submission, verdict: { kind: "accepted" }, isFirst: false }),
+  );
   broadcastBuffer.add(held, found);
   return new Set(found.map(({ id }) => id));
 }
@@ -163,14 +198,12 @@ async function requeueBlockedByWithdrawn(
   const inPool = new Map(
     withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
   );
-  const ids = occupied
-    .filter(({ waiverNonce, wrapperHash }) => {
-      const other = inPool.get(waiverNonce);
-      return other !== undefined && !bytesEqual(other, wrapperHash);
-    })
-    .map(({ id }) => id);
-  await saveRequeued(store, held, ids, { afterMs: NONCE_OCCUPIED_MS, isOpen: true });
-  return new Set(ids);
+  const blocked = occupied.filter(({ waiverNonce, wrapperHash }) => {
+    const other = inPool.get(waiverNonce);
+    return other !== undefined && !bytesEqual(other, wrapperHash);
+  });
+  await requeueMisplaced(held, blocked, "nonce occupied", { afterMs: NONCE_OCCUPIED_MS, store });
+  return new Set(blocked.map(({ id }) => id));
 }
 
 async function moveBreaker(

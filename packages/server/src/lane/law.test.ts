@@ -37,8 +37,9 @@ const EXPIRIES: (Expiry | undefined)[] = [
   { kind: "nonce past", senderNonce: 3n, next: 4n },
 ];
 
-/** A queued submission may be over its time, and one in flight forsaken. */
-const LEFT = EXPIRIES.flatMap((expiry) => BOOLEANS.map((isForsaken) => [expiry, isForsaken] as const));
+/** A queued submission may be over its time, and one in flight misplaced. */
+const MISPLACEMENTS = [undefined, "sender gap", "no signer"] as const;
+const LEFT = EXPIRIES.flatMap((expiry) => MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const));
 
 function* answers(): Generator<SendAnswer | undefined> {
   yield undefined;
@@ -54,7 +55,7 @@ function* everyEvidence(): Generator<Evidence> {
         for (const senderNonceUse of USES)
           for (const waiverNonceUse of USES)
             for (const answer of answers())
-              for (const [expiry, isForsaken] of LEFT)
+              for (const [expiry, misplaced] of LEFT)
                 yield {
                   state,
                   openWrappers,
@@ -63,7 +64,7 @@ function* everyEvidence(): Generator<Evidence> {
                   ...(waiverNonceUse && { waiverNonceUse }),
                   ...(answer && { answer }),
                   ...(expiry && { expiry }),
-                  isForsaken,
+                  ...(misplaced && { misplaced }),
                 };
 }
 
@@ -123,16 +124,17 @@ describe("the law, over every combination of evidence", () => {
     const isFull = ({ state, answer }: Evidence) =>
       state === "broadcast" && answer?.verdict.kind === "not now";
     const isHeld = (e: Evidence) =>
-      (kinds.has(e.answer?.verdict.kind) || isFull(e)) && e.waiverNonceUse === undefined;
+      (kinds.has(e.answer?.verdict.kind) || isFull(e)) &&
+      e.waiverNonceUse === undefined &&
+      e.misplaced === undefined;
     expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
   });
 
-  it("releases what a lane without a signer holds, as open, unless there is other evidence", () => {
-    const isReleased = (_: Evidence, d: Decision) => d.move === "requeue" && d.clause === "L10";
-    const isBare = (e: Evidence) =>
-      isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse && !e.answer;
-    expect(those((e, d) => isReleased(e, d) !== (isBare(e) && e.isForsaken === true))).toEqual([]);
-    expect(those((e, d) => isReleased(e, d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
+  it("queues what is misplaced again, as open, unless the chain shows more", () => {
+    const isQueuedAgain = (d: Decision) => d.move === "requeue" && d.clause === "L10";
+    const isBare = (e: Evidence) => isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse;
+    expect(those((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined))).toEqual([]);
+    expect(those((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
   });
 
   it("sets nothing aside while the node seems unwell", () => {

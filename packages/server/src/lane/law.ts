@@ -22,8 +22,9 @@ import type { Failure } from "../model/submission.js";
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
  *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
- *   L10 Nobody signs in the lane any more (it is stopped or retired, or no replica has its key), blocks came without the
- *       wrapper, and another lane may carry the submission: it is queued again, with the wrapper remembered as open.
+ *   L10 The wrapper cannot land or run where it stands: a nonce of its sender before it is missing, another wrapper of the
+ *       lane has its nonce in the pool, the lane has too few to fill the nonces below it, or nobody signs in the lane and
+ *       another lane may carry the submission. It is queued again, with the wrapper remembered as open.
  *   L11 Otherwise the submission stays as it is.
  *
  * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took it,
@@ -49,6 +50,17 @@ export type Expiry =
   /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
 
+/** The reasons for which a wrapper cannot land or run where it stands. */
+export type Misplacement =
+  /** A nonce of its sender before it is neither used nor carried by a wrapper in front. */
+  | "sender gap"
+  /** Another wrapper of the lane waits in the pool under its nonce. */
+  | "nonce occupied"
+  /** The lane has too few submissions to fill the nonces below it. */
+  | "nonces unfilled"
+  /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
+  | "no signer";
+
 /** The evidence about a submission at one moment. An undefined member is not known. */
 export interface Evidence {
   readonly state: "queued" | "signed" | "broadcast";
@@ -61,8 +73,8 @@ export interface Evidence {
   /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
   readonly answer?: SendAnswer;
-  /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
-  readonly isForsaken?: boolean;
+  /** Its present wrapper cannot land or run where it stands. */
+  readonly misplaced?: Misplacement;
   readonly expiry?: Expiry;
 }
 
@@ -100,9 +112,8 @@ export function decide(evidence: Evidence): Decision {
     return { move: "stay", clause: "L3" };
   if (state === "queued") return decideQueued(evidence);
   if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
-  if (answer !== undefined) return decideAnswer(evidence, answer);
-  if (evidence.isForsaken === true) return { move: "requeue", clause: "L10", isOpen: true };
-  return { move: "stay", clause: "L11" };
+  if (evidence.misplaced !== undefined) return { move: "requeue", clause: "L10", isOpen: true };
+  return answer === undefined ? { move: "stay", clause: "L11" } : decideAnswer(evidence, answer);
 }
 
 function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {

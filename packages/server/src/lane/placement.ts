@@ -1,9 +1,9 @@
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { type AssignedNonce, findAssignedNonces, findFirstFreeNonce } from "../store/lanes/waiverNonces.js";
-import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { LaneContext } from "./context.js";
 import { freeNonces } from "./plan.js";
+import { requeueMisplaced } from "./requeueMisplaced.js";
 
 // Waiver nonces for submissions that are ready. A nonce that no wrapper takes holds up every nonce above it, so gaps
 // are filled before anything goes above them.
@@ -51,10 +51,8 @@ export async function placeInGaps(
   // Read after the taken nonces: what a block takes in between counts twice, never not at all.
   const first = await findFirstFreeNonce(store, held, chainNonce);
   const { fitting, others } = splitByGap(ready, first, taken);
-  const requeued = await saveRequeued(store, held, toRequeue(first, taken, fitting.length), {
-    afterMs: 0,
-    isOpen: true,
-  });
+  const unfilled = toRequeue(first, taken, fitting.length);
+  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", { afterMs: 0, store });
   if (requeued.length > 0) return undefined;
   const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
   return place([...fitting, ...others], nonces);
@@ -84,7 +82,7 @@ function firstFree(first: bigint, taken: readonly AssignedNonce[]): bigint {
  * and their senders' others above the gap, so that no later nonce of a user is sent before an earlier one. A user's
  * nonce lets an InnerTx run only once, so a second wrapper of it does no harm.
  */
-function toRequeue(first: bigint, taken: readonly AssignedNonce[], fitting: number): string[] {
+function toRequeue(first: bigint, taken: readonly AssignedNonce[], fitting: number): AssignedNonce[] {
   const highest = taken.at(-1)?.waiverNonce ?? first;
   const above = taken.filter(({ waiverNonce }) => waiverNonce >= first).length;
   const gaps = Number(highest - first) + 1 - above;
@@ -92,7 +90,5 @@ function toRequeue(first: bigint, taken: readonly AssignedNonce[], fitting: numb
   if (taken.length === 0 || highest < first || missing <= 0) return [];
   const gap = firstFree(first, taken);
   const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
-  return taken
-    .filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender))
-    .map(({ id }) => id);
+  return taken.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender));
 }

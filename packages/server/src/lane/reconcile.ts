@@ -3,12 +3,11 @@ import type { NodeClient } from "../chain/nodeClient.js";
 import type { NonceProofs, NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
-import type { Failure } from "../model/submission.js";
 import type { Results } from "../results/results.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
-import { saveFailed } from "../store/transitions/saveFailed.js";
+import { type FailedSubmission, saveFailed } from "../store/transitions/saveFailed.js";
 import { saveIncluded } from "../store/transitions/saveIncluded.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
@@ -63,10 +62,15 @@ export async function reconcile(
   });
   const decided = await decideContradicted(held, contradicted, context);
   const failed = decided.flatMap(({ candidate: { id }, decision }) =>
-    decision.move === "fail" ? [{ id, ...decision.failure }] : [],
+    decision.move === "fail" ? [{ id, ...decision.failure, while: conditionOf(decision) }] : [],
   );
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
+}
+
+/** Proof holds whatever happens meanwhile; what rests on the queue holds as long as the submission is queued. */
+function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["while"] {
+  return clause === "L2" ? "always" : "queued";
 }
 
 async function decideContradicted(
@@ -133,8 +137,10 @@ async function includeExecuted(
   judged: readonly Judged[],
   { store, results, options }: ReconcileContext,
 ): Promise<void> {
-  const included = judged.flatMap(({ candidate: { id }, outcome }) => {
+  const included = judged.flatMap(({ candidate: { id, waiverNonce }, outcome }) => {
     if (outcome.kind !== "included") return [];
+    const state = waiverNonce === undefined ? "queued" : "broadcast";
+    if (decide({ state, openWrappers: 0, hasReceipt: true }).move !== "include") return [];
     const { succeeded, ...block } = outcome.receipt;
     return [{ id, ...block, reverted: !succeeded, foreign: outcome.foreign }];
   });
@@ -148,7 +154,7 @@ async function includeExecuted(
 /** Ends submissions as failed, and notifies their result lines. */
 export async function failSubmissions(
   held: HeldLane,
-  failed: readonly (Failure & { readonly id: string })[],
+  failed: readonly FailedSubmission[],
   { store, results }: Pick<ReconcileContext, "store" | "results">,
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));

@@ -1,9 +1,8 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlightInners } from "../store/lanes/inFlight.js";
-import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { WatchContext } from "./context.js";
-import { decide } from "./law.js";
+import { requeueMisplaced } from "./requeueMisplaced.js";
 
 /** Without a block that carries the lane's next nonce for so many blocks, its wrappers count as forsaken. */
 const MAX_BLOCKS_WITHOUT = 5n;
@@ -25,13 +24,10 @@ export function createForsakenRelease(
   return async (held: HeldLane, block: bigint, waiverNonce: bigint): Promise<void> => {
     if (waiting?.nonce !== waiverNonce) waiting = { nonce: waiverNonce, block, at: now() };
     if (block - waiting.block < MAX_BLOCKS_WITHOUT || now() - waiting.at < options.resendAfterMs) return;
-    const forsaken = (await findInFlightInners(store, held, BATCH)).filter(({ state, innerRaw }) => {
-      const isForsaken = routing.hasOtherCarrier(held.waiver, innerRaw);
-      return decide({ state, openWrappers: 0, isForsaken }).move === "requeue";
-    });
-    const ids = forsaken.map(({ id }) => id);
-    const wrapperHashes = forsaken.map(({ wrapperHash }) => wrapperHash);
-    const released = await saveRequeued(store, held, ids, { afterMs: 0, isOpen: true, wrapperHashes });
+    const forsaken = (await findInFlightInners(store, held, BATCH)).filter(({ innerRaw }) =>
+      routing.hasOtherCarrier(held.waiver, innerRaw),
+    );
+    const released = await requeueMisplaced(held, forsaken, "no signer", { afterMs: 0, store });
     if (released.length === 0) return;
     log.warn(
       { ids: released.map(({ id }) => id), nonce: String(waiverNonce), waiver: bytesToHex(held.waiver) },

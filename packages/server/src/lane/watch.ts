@@ -4,13 +4,13 @@ import { findCandidatesBelow, findInFlight, type InFlightSubmission } from "../s
 import { findUnfinalized, type UnfinalizedSubmission } from "../store/lanes/unfinalized.js";
 import { saveFinal } from "../store/transitions/saveFinal.js";
 import { saveReorged } from "../store/transitions/saveReorged.js";
-import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { NotBroadcastError } from "./applyAnswers.js";
 import type { Broadcaster } from "./broadcaster.js";
 import { RECEIPT_BATCH } from "./chainOutcomes.js";
 import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
 import { createForsakenRelease } from "./releaseForsaken.js";
+import { requeueMisplaced } from "./requeueMisplaced.js";
 import { missingPredecessors } from "./senderGaps.js";
 
 /**
@@ -118,10 +118,9 @@ async function requeueStuck(
   if (candidates.length === 0) return new Set();
   const known = await chain.knowsTransactions(candidates.map(({ wrapperHash }) => wrapperHash));
   const dropped = candidates.filter((_, i) => !known[i]);
-  const ids = new Set(
-    dropped.flatMap((first) => all.filter((other) => isSenderBehind(first, other)).map(({ id }) => id)),
-  );
-  const requeued = await saveRequeued(store, held, [...ids], { afterMs: 0, isOpen: true });
+  const stuck = all.filter((other) => dropped.some((first) => isSenderBehind(first, other)));
+  const ids = new Set(stuck.map(({ id }) => id));
+  const requeued = await requeueMisplaced(held, stuck, "sender gap", { afterMs: 0, store });
   if (requeued.length > 0) {
     log.info({ ids: requeued.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
   }

@@ -16,7 +16,12 @@ it("vacuums unfinished rows as soon as many of them are dead", async () => {
   const lane = await createHeldLane(store);
   const newSubmissions = Array.from({ length: 30 }, (_, i) => newSubmissionOf(i + 1));
   await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
-  const failed = newSubmissions.map(({ id }) => ({ id, reason: "NODE_REFUSED" as const, message: "no" }));
+  const failed = newSubmissions.map(({ id }) => ({
+    id,
+    reason: "NODE_REFUSED" as const,
+    message: "no",
+    while: "always" as const,
+  }));
   await saveFailed(store, lane, failed);
   // PostgreSQL counts dead rows a moment later, unless a session asks for it.
   await store.pool.query("select pg_stat_force_next_flush()");

@@ -4,11 +4,13 @@ import type { NodeClient } from "../../src/chain/nodeClient.js";
 import type { NonceUse } from "../../src/chain/nonceProof.js";
 import { CONFIRM_MS, createConfirmations } from "../../src/lane/confirmations.js";
 import { type ReconcileContext, reconcile } from "../../src/lane/reconcile.js";
+import { requeueMisplaced } from "../../src/lane/requeueMisplaced.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import { findInFlight } from "../../src/store/lanes/inFlight.js";
 import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";
 import type { Store } from "../../src/store/store.js";
 import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
+import { saveFailed } from "../../src/store/transitions/saveFailed.js";
 import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
 import { saveReorged } from "../../src/store/transitions/saveReorged.js";
 import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
@@ -88,6 +90,34 @@ describe("evidence before finality", () => {
       rows.filter((row) => row.open_for === null),
       "the new wrapper counts as dead",
     ).toEqual([]);
+  });
+
+  it("a refusal of one wrapper fails nothing that has another one by now, and nothing that is open", async () => {
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
+    const refusal = { id, reason: "TARGET_NOT_ALLOWED", message: "no" } as const;
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: false });
+    await signAs(id, 6n, 9);
+    expect(await saveFailed(store, lane, [{ ...refusal, while: bytes(32, 2) }])).toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, while: "queued" }])).toEqual([]);
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
+    await signAs(id, 7n, 10);
+    expect(await saveFailed(store, lane, [{ ...refusal, while: bytes(32, 10) }])).toEqual([]);
+    const { rows } = await store.pool.query("select from withdrawn where waiver_nonce = 7");
+    expect(rows, "the living wrapper counts as withdrawn").toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, while: "always" }])).toMatchObject([{ id }]);
+  });
+
+  it("a late answer to one wrapper does not queue a submission that has another one by now", async () => {
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
+    const [first] = await findInFlight(store, lane, { limit: 1 });
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
+    await signAs(id, 6n, 9);
+    const options = { afterMs: 0, store };
+    expect(await requeueMisplaced(lane, first ? [first] : [], "sender gap", options)).toEqual([]);
+    const [second] = await findInFlight(store, lane, { limit: 1 });
+    expect(await requeueMisplaced(lane, second ? [second] : [], "sender gap", options)).toMatchObject([
+      { id },
+    ]);
   });
 
   it("twenty whose proof is not found do not keep the twenty-first from its own", async () => {

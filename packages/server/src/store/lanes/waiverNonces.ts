@@ -5,6 +5,9 @@ import type { HeldLane } from "./heldLane.js";
 /** A waiver nonce that a signed or broadcast submission holds. */
 export interface AssignedNonce {
   readonly id: string;
+  readonly state: "signed" | "broadcast";
+  /** 32 bytes. */
+  readonly wrapperHash: Uint8Array;
   readonly waiverNonce: bigint;
   /** The address in hex, without 0x. */
   readonly sender: string;
@@ -15,12 +18,24 @@ export async function findAssignedNonces(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<AssignedNonce[]> {
-  const { rows } = await pool.query<{ id: string; waiver_nonce: string; sender: string }>(
-    `select id, waiver_nonce, encode(sender, 'hex') as sender from unfinished
+  const { rows } = await pool.query<{
+    id: string;
+    state: AssignedNonce["state"];
+    wrapper_hash: Buffer;
+    waiver_nonce: string;
+    sender: string;
+  }>(
+    `select id, state, wrapper_hash, waiver_nonce, encode(sender, 'hex') as sender from unfinished
      where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast') order by waiver_nonce`,
     [lane.chain, toBuffer(lane.waiver)],
   );
-  return rows.map(({ id, waiver_nonce, sender }) => ({ id, waiverNonce: BigInt(waiver_nonce), sender }));
+  return rows.map(({ id, state, wrapper_hash: wrapperHash, waiver_nonce, sender }) => ({
+    id,
+    state,
+    wrapperHash,
+    waiverNonce: BigInt(waiver_nonce),
+    sender,
+  }));
 }
 
 /**

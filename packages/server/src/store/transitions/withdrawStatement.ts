@@ -14,6 +14,3 @@ export const withdrawing = (ids: string, isOpen = "false") => `, withdrawing as 
   on conflict (chain, waiver, waiver_nonce, wrapper_hash) do update
     set open_for = coalesce(withdrawn.open_for, excluded.open_for)
 )`;
-
-/** {@link withdrawing} for the ids in parameter $5. */
-export const WITHDRAWN = withdrawing("select unnest($5::uuid[])");

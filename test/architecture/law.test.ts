@@ -1,0 +1,50 @@
+// Only the law of a lane ends or moves what was sent (D28). So the transitions that do so have these callers and no others, and
+// each of them asks the law.
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "../support/sourceCode.js";
+import { readImports } from "./importGraph.js";
+
+const LAW = "lane/law.ts";
+/** Each transition that ends or moves a submission with a wrapper, and the files that call it. */
+const CALLERS: Readonly<Record<string, readonly string[]>> = {
+  saveFailed: ["lane/applyAnswers.ts", "lane/reconcile.ts"],
+  saveIncluded: ["lane/reconcile.ts"],
+  saveRequeued: ["lane/applyAnswers.ts", "lane/requeueMisplaced.ts", "lane/requeueReplaced.ts"],
+  saveBroadcast: ["lane/broadcastBuffer.ts", "store/transitions/saveSigned.ts"],
+  saveReorged: ["lane/watch.ts"],
+  saveFinal: ["lane/watch.ts"],
+  // It fails what no wrapper may carry any more, and has that condition in its statement (L9).
+  expireQueued: ["maintenance/expiry.ts"],
+};
+/** Callers that apply what another file has decided. */
+const APPLIERS: Readonly<Record<string, string>> = {
+  "lane/requeueReplaced.ts": "lane/reconcile.ts",
+  "lane/broadcastBuffer.ts": "lane/applyAnswers.ts",
+};
+
+const imports = readImports(join(root, "packages", "server"));
+const importersOf = (file: string) =>
+  [...imports].filter(([, imported]) => imported.has(file)).map(([importer]) => importer);
+
+describe("a submission that was sent", () => {
+  it.each(Object.entries(CALLERS))("is moved by %s only where the law is asked", (transition, callers) => {
+    const file = `store/transitions/${transition}.ts`;
+    expect(importersOf(file)).toEqual(callers);
+    const judged = callers.filter((caller) => caller.startsWith("lane/") && caller !== "lane/watch.ts");
+    const deciders = judged.map((caller) => APPLIERS[caller] ?? caller);
+    expect(deciders.filter((decider) => !imports.get(decider)?.has(LAW))).toEqual([]);
+  });
+
+  it("is ended by no other transition", () => {
+    const ending = importersOf("store/transitions/finishStatement.ts");
+    expect(ending).toEqual([
+      // A devnet that began anew: its chain is gone, with everything on it.
+      "store/chains.ts",
+      "store/transitions/expireQueued.ts",
+      "store/transitions/saveFailed.ts",
+      "store/transitions/saveFinal.ts",
+      "store/transitions/saveIncluded.ts",
+    ]);
+  });
+});
