@@ -7,6 +7,7 @@ import { ChildProgram } from "../support/childProgram.js";
 import { rpcOf } from "../support/jsonRpc.js";
 import { generate } from "./generate.js";
 import type { Accounts } from "./state.js";
+import { signedBytesOf } from "./transaction.js";
 
 const { cases, contracts } = generate();
 
@@ -70,7 +71,7 @@ describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects 
   it.each(included)("$name", async ({ wrapper, accounts, expected }) => {
     const mark = await rpc("evm_snapshot");
     await setState(accounts);
-    const inner = Transaction.from(Transaction.from(wrapper).data);
+    const inner = Transaction.from(signedBytesOf(Transaction.from(wrapper).data));
     // A waiver that carries its own InnerTx has used a nonce for the wrapper.
     await rpc("anvil_setNonce", expected.sender, hex(inner.nonce));
     await rpc("anvil_setBalance", expected.sender, hex(accounts[expected.sender]?.balance ?? 0));

@@ -62,6 +62,8 @@ export interface VectorCase {
 }
 
 export const CHAIN_ID = 2201n;
+/** The gas of the chain for unwrapping and verification (D7). */
+export const VERIFICATION_GAS = 10_000n;
 
 const word = (hex: string) => hex.replace("0x", "").padStart(64, "0");
 export const transferData = (to: string, amount: bigint) => TRANSFER + word(to) + word(amount.toString(16));
@@ -130,8 +132,12 @@ function refusedByService(transaction: string, waiver: string, reason: string): 
   return { transaction, waiver, verdict: "refused", code, reason };
 }
 
-function acceptedByService({ bytes, from, hash }: Signed, waiver: string): ServiceExpectation {
-  return { transaction: bytes, waiver, verdict: "accepted", sender: from, txHash: hash };
+function acceptedByService(
+  { bytes, from, hash }: Signed,
+  waiver: string,
+  transaction = bytes,
+): ServiceExpectation {
+  return { transaction, waiver, verdict: "accepted", sender: from, txHash: hash };
 }
 
 /** A case that the validators refuse. The service has no part in it, because the wrapper is at fault, not the InnerTx. */
@@ -189,7 +195,7 @@ export function included(situation: Situation, effects: Effects = {}): VectorCas
   };
   const service =
     serviceReason === undefined
-      ? acceptedByService(inner, wrapper.from)
+      ? acceptedByService(inner, wrapper.from, situation.data)
       : refusedByService(inner.bytes, wrapper.from, serviceReason);
   return { ...head, expect, service };
 }

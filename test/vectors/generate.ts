@@ -1,4 +1,4 @@
-import type { VectorCase } from "./case.js";
+import { VERIFICATION_GAS, type VectorCase } from "./case.js";
 import { decodingCases } from "./cases/decoding.js";
 import { executionCases } from "./cases/execution.js";
 import { orderCases } from "./cases/order.js";
@@ -12,6 +12,8 @@ export interface VectorFile {
   readonly hardfork: "prague";
   /** The limits of the service for an InnerTx, beside the policy (D3). */
   readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
+  /** The chain's parameter of D7, in gas. */
+  readonly verificationGas: string;
   readonly contracts: Readonly<Record<string, Contract>>;
   readonly cases: readonly VectorCase[];
 }
@@ -29,6 +31,7 @@ export function generate(): VectorFile {
     format: 1,
     hardfork: "prague",
     serviceLimits: { maxGasLimit: "10000000", maxDataLength: 131_072 },
+    verificationGas: String(VERIFICATION_GAS),
     contracts,
     cases,
   };

@@ -1,6 +1,6 @@
 // Builds the transactions of the vectors with ethers' primitives alone, independently of the protocol package. Every
 // field can have an encoding that no library would produce.
-import { HDNodeWallet, keccak256, Mnemonic, SigningKey, toBeHex } from "ethers";
+import { decodeRlp, HDNodeWallet, keccak256, Mnemonic, SigningKey, toBeHex } from "ethers";
 
 /** An RLP item. The bytes of `raw` are written unchanged. */
 export type Item = string | readonly Item[] | { readonly raw: string };
@@ -57,6 +57,14 @@ function header(length: number, offset: number): string {
   if (length < 56) return pairs(offset + length);
   const digits = toBeHex(length).slice(2);
   return pairs(offset + 55 + digits.length / 2) + digits;
+}
+
+/** The signed bytes in a wrapper's data: the data itself, or the content of its RLP string (D1). */
+export function signedBytesOf(data: string): string {
+  if (!/^0x[89ab]/.test(data)) return data;
+  const content = decodeRlp(data);
+  if (typeof content !== "string") throw new Error(`${data} is not an RLP string`);
+  return content;
 }
 
 /** RLP without 0x. It is canonical except for `raw` items. */

@@ -7,11 +7,11 @@ import {
   privateKeyToAddress,
   recoverSender,
 } from "@gas-waiver/protocol";
-import { SigningKey, Wallet } from "ethers";
+import { encodeRlp, SigningKey, Transaction, Wallet } from "ethers";
 import { sign } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { describeWaiverAccount } from "../../protocol/test/support/waiverAccountContract.js";
-import { broadcast, hashOf, hashSignerAccount, wrap } from "./selfHosted.js";
+import { broadcast, hashOf, hashSignerAccount, type InnerEncoding, wrap } from "./selfHosted.js";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 const user = new Wallet(`0x${"22".repeat(32)}`);
@@ -60,6 +60,22 @@ describe("wrap", () => {
       ),
     );
     expect((more?.gasLimit ?? 0n) - (less?.gasLimit ?? 0n)).toBe(10n);
+  });
+
+  it("writes a typed transaction as an RLP string on request", async () => {
+    const typed = await user.signTransaction({
+      ...call,
+      type: 2,
+      gasPrice: null,
+      maxFeePerGas: 0,
+      maxPriorityFeePerGas: 0,
+    });
+    const dataOf = async (innerEncoding?: InnerEncoding) => {
+      const options = { ...place, ...(innerEncoding && { innerEncoding }) };
+      return Transaction.from(await wrap(typed, { privateKey: KEY }, options)).data;
+    };
+    expect(await dataOf()).toBe(typed);
+    expect(await dataOf("rlp")).toBe(encodeRlp(typed));
   });
 
   it.each([

@@ -12,6 +12,7 @@ import {
   crypto,
   type Hex,
   hexToBytes,
+  type InnerEncoding,
   type InnerTx,
   parseInnerTx,
   privateKeyAccount,
@@ -23,7 +24,12 @@ import {
   wrapInnerTx,
 } from "@gas-waiver/protocol";
 
-export { privateKeyAccount, type Signature, type WaiverAccount } from "@gas-waiver/protocol";
+export {
+  type InnerEncoding,
+  privateKeyAccount,
+  type Signature,
+  type WaiverAccount,
+} from "@gas-waiver/protocol";
 export { type BroadcastOptions, broadcast, NodeRefusedError } from "./broadcast.js";
 export { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
 
@@ -57,6 +63,11 @@ export interface WrapOptions {
   readonly chainId: number | bigint;
   /** The gas for unwrapping and verification on top, in gas; 50,000 by default, as validators take. */
   readonly verificationGas?: bigint;
+  /**
+   * The form of a typed InnerTx in the wrapper's data: the signed `envelope`, the default, or an `rlp` string around it.
+   * Validators read both.
+   */
+  readonly innerEncoding?: InnerEncoding;
 }
 
 /**
@@ -78,12 +89,12 @@ export interface WrapOptions {
 export async function wrap(
   signedInnerTx: string,
   waiver: Waiver,
-  { nonce, chainId, verificationGas }: WrapOptions,
+  { nonce, chainId, verificationGas, innerEncoding = "envelope" }: WrapOptions,
 ): Promise<Hex> {
   const inner = parseInnerTx(signedInnerTx);
   assertWrappable(inner, BigInt(chainId));
   const gas = verificationGas === undefined ? {} : { verificationGas };
-  const wrapper = wrapInnerTx(inner, { nonce: BigInt(nonce), ...gas });
+  const wrapper = wrapInnerTx(inner, { nonce: BigInt(nonce), ...gas, innerEncoding });
   const hash = signingHash(wrapper);
   const signing = signingOf(waiver);
   const signature = await signing.sign(hash);

@@ -1,5 +1,6 @@
 import type { FaultSettings } from "./faults/faultSettings.js";
 import { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
+import { DEFAULT_CHAIN_VERIFICATION_GAS } from "./presets/constants.js";
 
 /** The options of a devnet. Each has a default. */
 export interface DevnetOptions {
@@ -9,6 +10,8 @@ export interface DevnetOptions {
   readonly automine?: boolean;
   /** The minimum gas price of ordinary transactions, in wei (D11). Default 1 gwei. */
   readonly minGasPrice?: bigint;
+  /** The gas for unwrapping and verification that a wrapper's gas limit must cover (D7). Default 10,000. */
+  readonly verificationGas?: bigint;
   /** In gas. Default 1,000,000,000. */
   readonly blockGasLimit?: bigint;
   /** The number of past states that stay readable. Default 1,024. */
@@ -40,6 +43,7 @@ const DEFAULTS: ResolvedDevnetOptions = {
   blockTimeMs: 500,
   automine: true,
   minGasPrice: 1_000_000_000n,
+  verificationGas: DEFAULT_CHAIN_VERIFICATION_GAS,
   blockGasLimit: 1_000_000_000n,
   historyBlocks: 1_024,
   pool: "queued",
@@ -70,6 +74,7 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   if (!isInteger(resolved.blockTimeMs, 0, 2 ** 31 - 1)) wrong("blockTimeMs", "an integer from 0 to 2^31-1");
   if (typeof resolved.automine !== "boolean") wrong("automine", "true or false");
   if (!isBigint(resolved.minGasPrice, 0n)) wrong("minGasPrice", "a bigint of at least 0 wei");
+  if (!isBigint(resolved.verificationGas, 0n)) wrong("verificationGas", "a bigint of at least 0 gas");
   if (!isBigint(resolved.blockGasLimit, 21_000n)) wrong("blockGasLimit", "a bigint of at least 21000");
   if (!isInteger(resolved.historyBlocks, 0, 2 ** 31)) wrong("historyBlocks", "an integer of at least 0");
   if (!isInteger(resolved.poolLimit, 1, 2 ** 31)) wrong("poolLimit", "an integer of at least 1");

@@ -18,12 +18,15 @@ import {
   DEFAULT_MAX_DATA_LENGTH,
   DEFAULT_MAX_GAS_LIMIT,
   decodeInnerTx,
+  encodeInnerTx,
+  INNER_ENCODINGS,
   type InnerTx,
   type InnerTxRules,
   parseInnerTx,
 } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
+import { encodeRlp } from "./rlp.js";
 import { hashTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 
 const rules: InnerTxRules = {
@@ -44,6 +47,23 @@ const nobodys = (tx: UnsignedTransaction): InnerTx => {
   compact[63] = 1;
   return { ...byUser(tx), signature: { compact, yParity: 0 } } as InnerTx;
 };
+
+describe("encodeInnerTx (D1)", () => {
+  it.each([eip2930(), eip1559()])("writes a $type inner as its envelope, or as an RLP string", (tx) => {
+    const one = inner(tx);
+    expect(encodeInnerTx(one)).toEqual(one.raw);
+    const string = encodeInnerTx(one, "rlp");
+    expect(string).toEqual(encodeRlp(one.raw));
+    const read = decodeInnerTx(string);
+    expect(read).toEqual(one);
+    expect(hashTransaction(read)).toEqual(hashTransaction(one));
+  });
+
+  it("writes a legacy inner as its list, which is its RLP encoding", () => {
+    const one = inner(legacy());
+    for (const encoding of INNER_ENCODINGS) expect(encodeInnerTx(one, encoding)).toEqual(one.raw);
+  });
+});
 
 describe("parseInnerTx", () => {
   it("reads 0x-prefixed hex in upper and lower case", () => {

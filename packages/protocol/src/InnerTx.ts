@@ -6,6 +6,7 @@ import { bytesEqual, bytesToHex, hexToBytes, InvalidHexError } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
 import { ProtocolError } from "./protocolError.js";
+import { encodeRlp, RlpReader } from "./rlp.js";
 import {
   hashTransaction,
   highestGasPrice,
@@ -17,7 +18,15 @@ import {
 export type InnerTx = SignedTransaction & { readonly chainId: bigint };
 
 /**
- * Decodes an InnerTx from its signed bytes (D1, D2).
+ * The forms of a typed InnerTx in a wrapper's data (D1): the EIP-2718 envelope as it was signed, or an RLP string that
+ * holds it, which is what go-ethereum's RLP encoder makes of a typed transaction. A legacy InnerTx has one form alone.
+ */
+export const INNER_ENCODINGS = ["envelope", "rlp"] as const;
+export type InnerEncoding = (typeof INNER_ENCODINGS)[number];
+
+/**
+ * Decodes an InnerTx from its signed bytes (D1, D2), or from an RLP string that holds the envelope of a typed one. The
+ * `raw` of the result, and so its hash, is the envelope in either case.
  * @throws {@link ProtocolError} of code `PARSE_ERROR` or `VALIDATION_FAILED`, and nothing else.
  * @example
  * ```ts
@@ -26,15 +35,50 @@ export type InnerTx = SignedTransaction & { readonly chainId: bigint };
  * ```
  */
 export function decodeInnerTx(raw: Uint8Array): InnerTx {
-  const tx = decodeTransaction(raw);
-  // D1: a signature from before EIP-155 replays on other chains.
-  if (tx.chainId === undefined) {
-    throw new ProtocolError(
-      "UNPROTECTED_SIGNATURE",
-      "the signature names no chain (from before EIP-155) and would replay on others; sign with a chainId",
-    );
-  }
-  return tx as InnerTx;
+  const tx = decodeTransaction(envelopeOf(raw));
+  assertReplayProtected(tx);
+  return tx;
+}
+
+/**
+ * Encodes an InnerTx as it travels in a wrapper's data (D1).
+ * @example
+ * ```ts
+ * const data = encodeInnerTx(parseInnerTx(signedHex), "rlp");
+ * ```
+ */
+export function encodeInnerTx(inner: InnerTx, encoding: InnerEncoding = "envelope"): Uint8Array {
+  return encoding === "rlp" && inner.type !== "legacy" ? encodeRlp(inner.raw) : inner.raw;
+}
+
+/** Takes the envelope out of an RLP string; other bytes are returned unchanged. */
+function envelopeOf(raw: Uint8Array): Uint8Array {
+  const first = raw[0] ?? 0;
+  if (first < 0x80 || first >= 0xc0) return raw;
+  const reader = new RlpReader(raw);
+  const envelope = reader.bytes("the string around the transaction");
+  reader.finish("the string around the transaction");
+  const type = envelope[0];
+  // RLP writes a legacy transaction as a list, never as a string.
+  if (type !== undefined && type < 0x80) return envelope;
+  throw new ProtocolError("MALFORMED_RLP", "the RLP string holds no typed transaction", { offset: 0 });
+}
+
+/**
+ * Asserts that the signature names its chain: one from before EIP-155 replays on other chains (D1).
+ * @throws {@link ProtocolError} `UNPROTECTED_SIGNATURE`.
+ * @example
+ * ```ts
+ * const tx = decodeTransaction(hexToBytes(signedHex));
+ * assertReplayProtected(tx);
+ * ```
+ */
+export function assertReplayProtected(tx: SignedTransaction): asserts tx is InnerTx {
+  if (tx.chainId !== undefined) return;
+  throw new ProtocolError(
+    "UNPROTECTED_SIGNATURE",
+    "the signature names no chain (from before EIP-155) and would replay on others; sign with a chainId",
+  );
 }
 
 /**

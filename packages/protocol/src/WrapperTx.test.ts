@@ -17,6 +17,7 @@ import { bytesToHex } from "./hex.js";
 import { decodeInnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
+import { encodeRlp } from "./rlp.js";
 import { recoverSender, signingHash } from "./SignedTransaction.js";
 import { assembleWrapperTx, signWrapperTx, signWrapperTxWithKey, wrapInnerTx } from "./WrapperTx.js";
 import { privateKeyAccount } from "./waiverAccount.js";
@@ -42,6 +43,13 @@ describe("wrapInnerTx (D5)", () => {
       expect(wrapInnerTx(decodeInnerTx(raw), { nonce: 0n }).data).toEqual(raw);
     },
   );
+
+  it("carries a typed inner as an RLP string on request, and has gas for its longer data (D1)", () => {
+    const typed = decodeInnerTx(byUser(eip1559()).raw);
+    const wrapper = wrapInnerTx(typed, { nonce: 0n, innerEncoding: "rlp" });
+    expect(wrapper.data).toEqual(encodeRlp(typed.raw));
+    expect(wrapper.gasLimit).toBe(typed.gasLimit + intrinsicGas(wrapper) + 50_000n);
+  });
 
   it("has gas for the inner, for its own intrinsic gas and for verification: 50,000 by default", () => {
     const wrapper = wrapInnerTx(inner, { nonce: 0n });

@@ -1,7 +1,7 @@
 import { crypto as defaultCrypto } from "./crypto/crypto.js";
 import type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 import { bytesEqual } from "./hex.js";
-import type { InnerTx } from "./InnerTx.js";
+import { encodeInnerTx, type InnerEncoding, type InnerTx } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
 import {
@@ -34,18 +34,23 @@ export interface WrapOptions {
   readonly nonce: bigint;
   /** In gas; {@link DEFAULT_VERIFICATION_GAS} by default. */
   readonly verificationGas?: bigint;
+  /** The form of a typed InnerTx in the data (D1); `envelope` by default. */
+  readonly innerEncoding?: InnerEncoding;
 }
 
 /**
  * Builds the unsigned WrapperTx around an InnerTx (D5): legacy EIP-155, to the marker, of value and gas price 0.
- * Its data is the signed bytes of the InnerTx; its gas limit is the inner's plus its own intrinsic gas plus
+ * Its data is the signed InnerTx; its gas limit is the inner's plus its own intrinsic gas plus
  * verification.
  * @example
  * ```ts
  * const wrapper = wrapInnerTx(parseInnerTx(signedHex), { nonce: 7n });
  * ```
  */
-export function wrapInnerTx(inner: InnerTx, { nonce, verificationGas }: WrapOptions): UnsignedTransaction {
+export function wrapInnerTx(
+  inner: InnerTx,
+  { nonce, verificationGas, innerEncoding }: WrapOptions,
+): UnsignedTransaction {
   const wrapper = {
     type: "legacy",
     chainId: inner.chainId,
@@ -54,7 +59,7 @@ export function wrapInnerTx(inner: InnerTx, { nonce, verificationGas }: WrapOpti
     gasLimit: 0n,
     to: MARKER_ADDRESS,
     value: 0n,
-    data: inner.raw,
+    data: encodeInnerTx(inner, innerEncoding),
   } as const;
   const gasLimit = inner.gasLimit + intrinsicGas(wrapper) + (verificationGas ?? DEFAULT_VERIFICATION_GAS);
   return { ...wrapper, gasLimit };

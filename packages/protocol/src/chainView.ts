@@ -5,6 +5,8 @@ type MaybePromise<T> = T | Promise<T>;
 /** The state of the chain that the validators' rules read. Addresses are 20 bytes. */
 export interface ChainView {
   readonly chainId: bigint;
+  /** The gas for unwrapping and verification that a wrapper's limit must cover: a parameter of the chain (D7). */
+  readonly verificationGas: bigint;
   isWaiver(address: Uint8Array): MaybePromise<boolean>;
   /** Returns the verdict of the waiver's AllowedTarget policy (D4). */
   isAllowed(waiver: Uint8Array, to: Uint8Array, data: Uint8Array): MaybePromise<Verdict>;

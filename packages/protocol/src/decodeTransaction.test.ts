@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byUser, eip1559, eip2930, legacy, refusal, TOKEN } from "../test/support/fixtures.js";
 import { decodeTransaction } from "./decodeTransaction.js";
-import { bytesToHex, concatBytes, hexToBytes } from "./hex.js";
+import { bigIntToBytes, bytesToHex, concatBytes, hexToBytes } from "./hex.js";
 import { encodeRlp, type RlpItem } from "./rlp.js";
 import { encodeTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 
@@ -79,6 +79,49 @@ describe("decodeTransaction", () => {
   it.each([0x00, 0x03, 0x04, 0x05, 0x7f])("refuses type 0x%x as unsupported (D1)", (type) => {
     const error = refusal(decode(Uint8Array.of(type, ...byUser(eip1559()).raw.subarray(1))));
     expect(error).toMatchObject({ reason: "UNSUPPORTED_TYPE", code: "VALIDATION_FAILED", values: { type } });
+  });
+
+  it.each([
+    "0x00",
+    "0x12",
+    "0x7f",
+    "0x0380",
+    "0x0500",
+    "0x05c1",
+    "0x05c201",
+    "0x05c281",
+    "0x05c00a",
+    "0x05c0c0",
+    "0x05c28100",
+    bytesToHex(new TextEncoder().encode("a text")),
+  ])(
+    "refuses %s as unreadable, because no well-formed list follows its first byte to the end (D2)",
+    (hex) => {
+      expect(refusal(decode(hexToBytes(hex))).code).toBe("PARSE_ERROR");
+    },
+  );
+
+  it.each(["0x00c0", "0x05c0", "0x7fc3c2c101", "0x05c88381828382c0c103"])(
+    "refuses %s as of an unsupported type, because a well-formed list follows its first byte (D2)",
+    (hex) => {
+      expect(refusal(decode(hexToBytes(hex))).reason).toBe("UNSUPPORTED_TYPE");
+    },
+  );
+
+  it("reads past lists that are nested very deep", () => {
+    const depth = 200_000;
+    const nested = new Uint8Array(8 * depth);
+    let start = nested.length;
+    for (let i = 0; i < depth; i++) {
+      const length = nested.length - start;
+      const digits = length < 56 ? [] : bigIntToBytes(BigInt(length));
+      start -= 1 + digits.length;
+      nested[start] = (length < 56 ? 0xc0 + length : 0xf7 + digits.length) & 0xff;
+      nested.set(digits, start + 1);
+    }
+    const raw = concatBytes(Uint8Array.of(0x05), nested.subarray(start));
+    expect(refusal(decode(raw)).reason).toBe("UNSUPPORTED_TYPE");
+    expect(refusal(decode(raw.subarray(0, -1))).code).toBe("PARSE_ERROR");
   });
 
   it.each<[string, Uint8Array, string]>([

@@ -24,18 +24,28 @@ export function decodeTransaction(raw: Uint8Array): SignedTransaction {
   if (first >= 0xc0) return assertRanges(decodeLegacy(raw));
   if (first === TYPE_BYTES.eip2930) return assertRanges(decodeTyped(raw, "eip2930"));
   if (first === TYPE_BYTES.eip1559) return assertRanges(decodeTyped(raw, "eip1559"));
-  if (first < 0x80) {
-    // D1: EIP-4844 (3), EIP-7702 (4) and any other type.
-    throw new ProtocolError(
-      "UNSUPPORTED_TYPE",
-      `transaction type ${first} is not supported; use legacy (EIP-155), EIP-2930 or EIP-1559`,
-      { type: first },
-    );
-  }
+  if (first < 0x80) throw unsupportedType(raw, first);
   throw new ProtocolError(
     "MALFORMED_RLP",
     `the first byte 0x${first.toString(16)} begins neither a list nor a typed transaction`,
     { offset: 0, firstByte: first },
+  );
+}
+
+/**
+ * The refusal of EIP-4844 (3), EIP-7702 (4) and any other type (D1).
+ * @throws {@link ProtocolError} of code `PARSE_ERROR` if no well-formed list follows the type byte to the end: such
+ * bytes are no transaction of any type (D2).
+ */
+function unsupportedType(raw: Uint8Array, type: number): ProtocolError {
+  const what = `the list behind the type byte 0x${type.toString(16).padStart(2, "0")}`;
+  const outer = new RlpReader(raw, 1);
+  outer.skipList(what);
+  outer.finish(what);
+  return new ProtocolError(
+    "UNSUPPORTED_TYPE",
+    `transaction type ${type} is not supported; use legacy (EIP-155), EIP-2930 or EIP-1559`,
+    { type },
   );
 }
 

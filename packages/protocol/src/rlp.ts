@@ -137,6 +137,29 @@ export class RlpReader {
     return bytes;
   }
 
+  /** Reads past the next item, which must be a list, and asserts the form of everything in it. */
+  skipList(what: string): void {
+    const bytes = this.#bytes;
+    // The ends of the lists around the current one. An attacker nests millions of them, so there is no recursion.
+    const outerEnds: number[] = [];
+    let reader = this.list(what);
+    for (;;) {
+      while (reader.done) {
+        const outerEnd = outerEnds.pop();
+        if (outerEnd === undefined) return;
+        reader = new RlpReader(bytes, reader.#at, outerEnd);
+      }
+      if ((bytes[reader.#at] ?? 0) < 0x80) {
+        reader.#at++;
+        continue;
+      }
+      const item = reader.#next(`an item of ${what}`);
+      if (item.kind === "bytes") continue;
+      outerEnds.push(reader.#end);
+      reader = new RlpReader(bytes, item.start, item.end);
+    }
+  }
+
   /** Asserts that no item follows. */
   finish(what: string): void {
     if (!this.done) {

@@ -159,17 +159,18 @@ export async function assertBalance(sender: Uint8Array, inner: InnerTx, chain: C
 }
 
 /**
- * Asserts that the wrapper's gas limit covers the inner's plus its own intrinsic gas, and the inner's covers the
- * inner's own (docs/protocol.md#check-wrapper-gas-limit).
+ * Asserts that the wrapper's gas limit covers the inner's, the wrapper's intrinsic gas and the chain's verification gas,
+ * and the inner's covers the inner's own (docs/protocol.md#check-wrapper-gas-limit).
  */
-export function assertWrapperGas(wrapper: SignedTransaction, inner: InnerTx): void {
+export function assertWrapperGas(wrapper: SignedTransaction, inner: InnerTx, verificationGas: bigint): void {
   const check = "wrapper gas limit";
   nameCheck(check, undefined, () => assertIntrinsicGas(inner));
-  const needed = inner.gasLimit + intrinsicGas(wrapper);
+  const intrinsic = intrinsicGas(wrapper);
+  const needed = inner.gasLimit + intrinsic + verificationGas;
   if (wrapper.gasLimit >= needed) return;
   throw new ProtocolError(
     "WRAPPER_GAS_LIMIT_TOO_LOW",
-    `the wrapper's gas limit is ${wrapper.gasLimit}; the inner's ${inner.gasLimit} and its own intrinsic gas need ${needed}`,
+    `the wrapper's gas limit is ${wrapper.gasLimit}, not ${needed}: the inner's ${inner.gasLimit}, its own intrinsic gas of ${intrinsic} and ${verificationGas} for verification`,
     { check, gasLimit: wrapper.gasLimit.toString(), needed: needed.toString() },
   );
 }

@@ -41,11 +41,14 @@ const GOOD: Chain = {
   balances: {},
 };
 
+const VERIFICATION_GAS = 12_345n;
+
 function view(chain: Chain): ChainView {
   const waivers = new Set(chain.waivers.map(bytesToHex));
   const policy = compilePolicy(chain.policy);
   return {
     chainId: CHAIN_ID,
+    verificationGas: VERIFICATION_GAS,
     isWaiver: (address) => waivers.has(bytesToHex(address)),
     isAllowed: (_waiver, to, data) => policy.check(to, data),
     nonceOf: async (address) => chain.nonces[bytesToHex(address)] ?? 0n,
@@ -237,8 +240,8 @@ describe("assertWrapper", () => {
     );
   });
 
-  it("accepts a wrapper gas limit of exactly the inner's and its own intrinsic gas", async () => {
-    const least = 100_000n + intrinsicGas(wrapperTx(byUser(innerTx()).raw));
+  it("accepts a wrapper gas limit of exactly the inner's, its own intrinsic gas and the verification gas", async () => {
+    const least = 100_000n + intrinsicGas(wrapperTx(byUser(innerTx()).raw)) + VERIFICATION_GAS;
     expect((await check({ wrapper: { gasLimit: least } })).wrapper.gasLimit).toBe(least);
     const error = await refusalOf(check({ wrapper: { gasLimit: least - 1n } }));
     expect(error.values).toMatchObject({ gasLimit: String(least - 1n), needed: String(least) });

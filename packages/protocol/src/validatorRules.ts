@@ -36,6 +36,7 @@ export interface ValidWrapper {
  * ```ts
  * const { waiver, sender } = await assertWrapper(hexToBytes(signedHex), {
  *   chainId: CHAIN_IDS.testnet,
+ *   verificationGas: 10_000n,
  *   isWaiver: () => true,
  *   isAllowed: (_waiver, to, data) => compilePolicy([{ address: "*" }]).check(to, data),
  *   nonceOf: () => 0n,
@@ -64,7 +65,7 @@ export async function assertWrapper(
   const sender = nameCheck("inner signature", undefined, () => recoverSender(inner, crypto));
   const valid = { wrapper, waiver, inner, sender };
   await assertAccounts(valid, chain, nonces);
-  assertWrapperGas(wrapper, inner);
+  assertWrapperGas(wrapper, inner, chain.verificationGas);
   return valid;
 }
 

@@ -38,6 +38,7 @@ interface Vector {
 }
 
 interface VectorFile {
+  readonly verificationGas: string;
   readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
   readonly cases: readonly Vector[];
 }
@@ -55,6 +56,7 @@ function view(vector: Vector): ChainView {
   const of = (address: Uint8Array) => accounts[bytesToHex(address)] ?? { nonce: "0", balance: "0" };
   return {
     chainId: BigInt(chainId),
+    verificationGas: BigInt(file.verificationGas),
     isWaiver: (address) => registry[bytesToHex(address)] !== undefined,
     isAllowed: (waiver, to, data) => policyOf(vector, waiver).check(to, data),
     nonceOf: (address) => BigInt(of(address).nonce),

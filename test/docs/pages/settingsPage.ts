@@ -7,7 +7,14 @@ type Name = keyof typeof SERVE_SETTINGS;
 /** The settings of the service by subject. */
 const SUBJECTS = {
   "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth"],
-  "The waivers": ["waiverKeyFile", "waiverKeys", "allowedTargets", "policySource"],
+  "The waivers": [
+    "waiverKeyFile",
+    "waiverKeys",
+    "allowedTargets",
+    "policySource",
+    "verificationGas",
+    "innerEncoding",
+  ],
   "The store": ["databaseUrl", "dataDir"],
   "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
   "Ports and addresses": ["host", "port", "metricsPort", "adminPort", "adminHost", "adminTokens"],

@@ -7,6 +7,7 @@ import {
   type Log,
   type Situation,
   transferData,
+  VERIFICATION_GAS,
   type VectorCase,
   wrapperTx,
 } from "../case.js";
@@ -23,7 +24,7 @@ import {
   USER,
   WAIVER,
 } from "../state.js";
-import { addressOf, gasOf } from "../transaction.js";
+import { addressOf, encode, gasOf } from "../transaction.js";
 
 /**
  * Gas of the token's own code for a transfer of a few units to somebody who holds some, and to oneself. Not
@@ -66,16 +67,21 @@ function transfers(): VectorCase[] {
       { name, clause: "D9, D10", inner, wrapper, ...more },
       { execution: TOKEN_GAS.toHolder, logs: [log] },
     );
+  /** The other reading of "RLP encoding of the InnerTx" (D1). */
+  const transferInString = (name: string, inner: Changes) =>
+    transfer(name, inner, {}, { clause: "D1, D9", data: `0x${encode(innerTx(inner).bytes)}` });
   const data = transferData(sender, 7n);
-  const least = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
+  const own = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
   return [
     transfer("token transfer in a legacy inner"),
     transfer("token transfer in an EIP-2930 inner", { type: 1 }),
     transfer("token transfer in an EIP-1559 inner", { type: 2 }),
+    transferInString("token transfer in an EIP-2930 inner inside an RLP string", { type: 1 }),
+    transferInString("token transfer in an EIP-1559 inner inside an RLP string", { type: 2 }),
     transfer("token transfer in an EIP-2930 wrapper", {}, { type: 1 }),
     transfer("token transfer in an EIP-1559 wrapper", { type: 2 }, { type: 2 }),
-    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: least }),
-    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: least + 50_000n }),
+    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: own + VERIFICATION_GAS }),
+    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: own + 50_000n }),
     transfer("inner gas limit of 10,000,000", { gasLimit: 10_000_000n }, { gasLimit: 11_000_000n }),
     included(
       {

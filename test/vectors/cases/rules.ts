@@ -6,6 +6,7 @@ import {
   refusedByBoth,
   refusedByChain,
   transferData,
+  VERIFICATION_GAS,
   type VectorCase,
   wrapperTx,
 } from "../case.js";
@@ -157,7 +158,7 @@ function gasLimits(): VectorCase[] {
   const innerGas = gasOf(innerTx().fields);
   const needs = (changes: Changes = {}, inner: Changes = {}) => {
     const signed = innerTx(inner);
-    return signed.fields.gasLimit + gasOf(wrapperTx(signed.bytes, changes).fields);
+    return signed.fields.gasLimit + gasOf(wrapperTx(signed.bytes, changes).fields) + VERIFICATION_GAS;
   };
   const listed = {
     type: 1,
@@ -174,6 +175,7 @@ function gasLimits(): VectorCase[] {
   const zeros = { data: `${transferData(addressOf(OTHER_USER), 0n)}${"00".repeat(400)}` };
   return [
     tooLow("wrapper gas limit one below what is needed", needs() - 1n),
+    tooLow("wrapper gas limit without the chain's verification gas", needs() - VERIFICATION_GAS),
     tooLow("wrapper gas limit of the inner's alone", 100_000n),
     tooLow("wrapper gas limit of 0", 0n),
     tooLow("EIP-2930 wrapper gas limit one below what its access list needs", needs(listed) - 1n, listed),

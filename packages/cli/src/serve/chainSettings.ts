@@ -1,4 +1,5 @@
-import { allowedTargets, fileOf, policySource, url, urls, wholeNumber } from "../settings/parsers.js";
+import { INNER_ENCODINGS } from "@gas-waiver/protocol";
+import { allowedTargets, fileOf, oneOf, policySource, url, urls, wholeNumber } from "../settings/parsers.js";
 
 /** The settings of the chain: its nodes, and the allowed targets. */
 export const CHAIN_SETTINGS = {
@@ -41,5 +42,21 @@ export const CHAIN_SETTINGS = {
     help: "Source of the policy: registry; config (--allowed-targets); or both, for what both permit.",
     defaultText: "config with --allowed-targets, otherwise registry",
     parse: policySource,
+  },
+  verificationGas: {
+    flag: "verification-gas",
+    env: "GAS_WAIVER_VERIFICATION_GAS",
+    placeholder: "GAS",
+    help: "Gas of each wrapper for unwrapping and verification, at least what the chain's validators count.",
+    defaultText: "50000",
+    parse: (value: string) => BigInt(wholeNumber(0)(value)),
+  },
+  innerEncoding: {
+    flag: "inner-encoding",
+    env: "GAS_WAIVER_INNER_ENCODING",
+    placeholder: "FORM",
+    help: "Form of a typed InnerTx in a wrapper: envelope, or rlp for an RLP string around it.",
+    defaultText: "envelope",
+    parse: oneOf(...INNER_ENCODINGS),
   },
 } as const;

@@ -3,10 +3,11 @@ import { createTxFromRLP, type TypedTransaction } from "@ethereumjs/tx";
 import { Address } from "@ethereumjs/util";
 import {
   assertChainId,
+  assertReplayProtected,
   bytesEqual,
   bytesToHex,
   crypto,
-  decodeInnerTx,
+  decodeTransaction,
   type Hex,
   MARKER_ADDRESS,
   ProtocolError,
@@ -36,8 +37,9 @@ export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTran
  */
 export function decodeOrdinary(raw: Uint8Array): ChainTransaction {
   if (raw[0] === EIP7702_TYPE) return decodeSetCode(raw);
-  // The strict decoder of inner transactions fits: the canonical encoding does not depend on who pays.
-  const tx = decodeInnerTx(raw);
+  // The canonical encoding does not depend on who pays, so protocol's strict decoder fits.
+  const tx = decodeTransaction(raw);
+  assertReplayProtected(tx);
   assertChainId(tx, DEVNET_CHAIN_ID);
   return chainTransaction(raw, recoverSender(tx));
 }

@@ -1,7 +1,14 @@
-import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  encodeRlp,
+  type Hex,
+  hexToBytes,
+  MARKER_ADDRESS,
+  signTransaction,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js";
-import { addressOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
+import { addressOf, hashOf, key, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
@@ -115,6 +122,45 @@ describe("eth_estimateGas", () => {
       "gas required exceeds allowance (0)",
     );
     expect(await estimate({ ...request, gasPrice: "0x1" }, { [user]: { balance: "0x5208" } })).toBe(21_000n);
+  });
+
+  it("of a wrapper is exactly what the validators ask for, in both forms of a typed inner (D1, D7)", async () => {
+    const legacy = signInner(0).raw;
+    const typed = signTransaction(
+      {
+        ...signInner(0),
+        type: "eip1559",
+        maxFeePerGas: 0n,
+        maxPriorityFeePerGas: 0n,
+        accessList: [],
+        chainId: 2201n,
+      },
+      key(0),
+    );
+    for (const data of [legacy, typed.raw, encodeRlp(typed.raw)]) {
+      const gasLimit = await estimate({
+        from: addressOf(10),
+        to: bytesToHex(MARKER_ADDRESS),
+        data: bytesToHex(data),
+      });
+      const wrapper = (gas: bigint) => wrap(signInner(0), { data, gasLimit: gas });
+      await expect(node.send(wrapper(gasLimit - 1n))).rejects.toMatchObject({
+        reason: "WRAPPER_GAS_LIMIT_TOO_LOW",
+      });
+      const undo = await node.rpc<Hex>("evm_snapshot");
+      await node.sendAndMine(wrapper(gasLimit));
+      expect((await node.receipt(hashOf(wrapper(gasLimit)))).status).toBe("0x1");
+      await node.rpc("evm_revert", undo);
+    }
+  });
+
+  it("of a wrapper without a transaction in it names the check that fails", async () => {
+    const request = { from: addressOf(10), to: bytesToHex(MARKER_ADDRESS), data: "0x12" };
+    await expect(estimate(request)).rejects.toMatchObject({
+      data: { reason: "MALFORMED_RLP", check: "inner decodes" },
+    });
+    const wide = bytesToHex(signInner(0, { gasLimit: 2n ** 63n }).raw);
+    await expect(estimate({ ...request, data: wide })).rejects.toThrow("gas required exceeds allowance");
   });
 
   it("includes the access list", async () => {

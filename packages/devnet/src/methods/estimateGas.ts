@@ -1,3 +1,4 @@
+import { decodeInnerTx, type InnerTx, isWrapper, ProtocolError } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { RPC_CODES, RpcError } from "../rpc/errors.js";
@@ -15,6 +16,7 @@ export async function estimateGas(
   block: SealedBlock,
   state: StateReader,
 ): Promise<bigint> {
+  if (isWrapper(request)) return estimateWrapperGas(chain, request);
   assertValueCovered(request, state);
   const { intrinsic, floor, least } = leastGas(request);
   const cap = gasCap(chain, request, state);
@@ -29,6 +31,28 @@ export async function estimateGas(
   const succeeds = async (gasLimit: bigint) => (await attempt(gasLimit)).status === 1;
   const lowest = await lowestThat(succeeds, exact, cap);
   return lowest > floor ? lowest : floor;
+}
+
+/**
+ * Estimates a wrapper: the gas limit of its InnerTx, its own intrinsic gas, and the chain's verification gas (D7). The
+ * limit of the InnerTx is signed, so nothing is tried out.
+ */
+function estimateWrapperGas(chain: Chain, request: CallRequest): bigint {
+  const { blockGasLimit, verificationGas } = chain.options;
+  const inner = readInner(request.data);
+  const needed = inner.gasLimit + leastGas(request).least + verificationGas;
+  if (needed > blockGasLimit) throw exceedsAllowance(blockGasLimit);
+  return needed;
+}
+
+function readInner(data: Uint8Array): InnerTx {
+  try {
+    return decodeInnerTx(data);
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    const values = { ...error.values, reason: error.reason, check: "inner decodes" };
+    throw new RpcError(RPC_CODES.refused, `execution failed: ${error.message}`, values);
+  }
 }
 
 /** The lowest limit that succeeds, given that `low` fails and `high` succeeds. It is usually near `low`. */

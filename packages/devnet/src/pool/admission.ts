@@ -30,6 +30,8 @@ export interface AdmissionRules {
   readonly minGasPrice: bigint;
   /** In gas. */
   readonly blockGasLimit: bigint;
+  /** The gas for unwrapping and verification that a wrapper's gas limit must cover (D7). */
+  readonly verificationGas: bigint;
 }
 
 interface EntryFields {
@@ -87,7 +89,7 @@ export async function admit(
 /** Repeats the checks on the state in which the transaction is about to run (D8). */
 export async function recheck(entry: PoolEntry, state: StateReader, rules: AdmissionRules): Promise<void> {
   if (entry.kind === "wrapper") {
-    await reassertWrapper(entry.valid, chainView(state));
+    await reassertWrapper(entry.valid, chainView(state, rules));
   } else assertAffordable(entry, state, "exact", rules);
 }
 
@@ -97,7 +99,7 @@ async function admitWrapper(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<WrapperEntry> {
-  const valid = await assertWrapper(raw, chainView(state), nonces);
+  const valid = await assertWrapper(raw, chainView(state, rules), nonces);
   const { wrapper, waiver, inner, sender } = valid;
   assertFitsBlock(wrapper.gasLimit, rules);
   const innerTx = chainTransaction(inner.raw, sender);
@@ -247,9 +249,13 @@ function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateRe
 }
 
 /** The view of a state that protocol's validator rules read. */
-export function chainView(state: StateReader): ChainView {
+export function chainView(
+  state: StateReader,
+  { verificationGas }: Pick<AdmissionRules, "verificationGas">,
+): ChainView {
   return {
     chainId: DEVNET_CHAIN_ID,
+    verificationGas,
     isWaiver: (address) => policyVersion(state, address) !== undefined,
     isAllowed: (waiver, to, data) => policyVerdict(state, waiver, to, data),
     nonceOf: (address) => state.account(bytesToHex(address))?.nonce ?? 0n,

@@ -19,6 +19,9 @@ export const USER_TOKENS: bigint = 1_000_000n * 10n ** 18n;
 /** Balance in wei of the funded account and of each validator in genesis. They pay for their transactions. */
 export const FUNDED_BALANCE: bigint = 10_000n * 10n ** 18n;
 
+/** The gas that validators count for unwrapping and verifying a wrapper (D7). */
+export const DEFAULT_CHAIN_VERIFICATION_GAS = 10_000n;
+
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_RPC_PORT = 8545;
 export const DEFAULT_SERVICE_PORT = 8080;

@@ -1,4 +1,4 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex, intrinsicGas, MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createPublicClient, createWalletClient, defineChain, http, parseAbi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -39,6 +39,25 @@ describe("over HTTP", () => {
       expect(await token.queryFilter("Transfer")).toHaveLength(1);
       const whole = await provider.getBlock("latest", true);
       expect(whole?.prefetchedTransactions.map((tx) => tx.hash)).toEqual(whole?.transactions);
+    } finally {
+      provider.destroy();
+    }
+  });
+
+  it("ethers sends a wrapper without a gas limit, because the estimate counts everything (D7)", async () => {
+    const provider = new JsonRpcProvider(node.url, undefined, { polling: true, pollingInterval: 10 });
+    try {
+      const waiver = HDNodeWallet.fromPhrase(DEVNET_MNEMONIC, undefined, "m/44'/60'/0'/0/10").connect(
+        provider,
+      );
+      const nonce = BigInt(await provider.getTransactionCount(addressOf(3)));
+      const inner = signInner(3, { nonce });
+      const data = bytesToHex(inner.raw);
+      const sent = await waiver.sendTransaction({ to: bytesToHex(MARKER_ADDRESS), data, gasPrice: 0 });
+      expect((await sent.wait())?.status).toBe(1);
+      expect((await provider.getTransactionReceipt(hashOf(data)))?.from.toLowerCase()).toBe(addressOf(3));
+      const least = inner.gasLimit + intrinsicGas({ ...inner, data: inner.raw }) + 10_000n;
+      expect(sent.gasLimit).toBe(least);
     } finally {
       provider.destroy();
     }

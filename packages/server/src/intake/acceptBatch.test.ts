@@ -123,7 +123,7 @@ describe("a batch", () => {
     await others;
     expect(outcomes(lineSources)).toEqual([
       ...Array(25).fill("accepted"),
-      "UNSUPPORTED_TYPE",
+      "MALFORMED_RLP",
       ...Array(24).fill("OUTCOME_UNKNOWN"),
       ...Array(25).fill("NOT_BROADCAST"),
     ]);

@@ -13,7 +13,12 @@ import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./context.js";
 
-const OPTIONS = { verificationGas: 50_000n, maxInFlight: 100, nonceGapTimeoutMs: 10_000 };
+const OPTIONS = {
+  verificationGas: 50_000n,
+  innerEncoding: "envelope" as const,
+  maxInFlight: 100,
+  nonceGapTimeoutMs: 10_000,
+};
 
 let store: Store;
 let lane: HeldLane;

@@ -32,6 +32,7 @@ export const DEFAULTS = {
   maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
   maxDataLength: DEFAULT_MAX_DATA_LENGTH,
   verificationGas: DEFAULT_VERIFICATION_GAS,
+  innerEncoding: "envelope",
   rpcTimeoutMs: 5_000,
   pollIntervalMs: 200,
   reorgDepth: 0,

@@ -1,4 +1,4 @@
-import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import { bytesToHex, INNER_ENCODINGS, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { POLICY_SOURCES, type ResolvedOptions } from "./options.js";
 import { isOrigin } from "./origins.js";
@@ -146,6 +146,9 @@ export function numberProblems(options: ResolvedOptions): string[] {
   if (options.maxGasLimit < 21_000n)
     problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
   if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
+  if (!INNER_ENCODINGS.includes(options.innerEncoding)) {
+    problems.push(`innerEncoding is ${options.innerEncoding}; it can be ${INNER_ENCODINGS.join(" or ")}`);
+  }
   if (options.rateBurst < options.maxBatchSize) {
     problems.push(
       `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,

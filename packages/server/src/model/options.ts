@@ -1,4 +1,4 @@
-import type { AllowedTarget, WaiverAccount } from "@gas-waiver/protocol";
+import type { AllowedTarget, InnerEncoding, WaiverAccount } from "@gas-waiver/protocol";
 import type { Level } from "pino";
 import type { AdminToken } from "./adminToken.js";
 import type { DEFAULTS } from "./defaults.js";
@@ -88,6 +88,11 @@ export interface ServerOptions {
   readonly maxDataLength?: number;
   /** The gas that each wrapper has for the validators' own work (D5). Default: 50,000. */
   readonly verificationGas?: bigint;
+  /**
+   * The form of a typed InnerTx in a wrapper's data (D1): the signed `envelope`, or an `rlp` string around it. Validators
+   * read both. Default: `envelope`.
+   */
+  readonly innerEncoding?: InnerEncoding;
   /** The maximum time that the node may take for an answer. Default: 5 s. */
   readonly rpcTimeoutMs?: number;
   /** The interval at which the service polls for new blocks. Default: 200 ms. */

@@ -8,7 +8,7 @@ import {
   wrapInnerTx,
 } from "@gas-waiver/protocol";
 import { chunk } from "../util/chunk.js";
-import type { KeySigningOptions, SignedWrapper, WrapperRequest } from "./wrappers.js";
+import type { SignedWrapper, WrapperRequest, WrappingOptions } from "./wrappers.js";
 
 /** A custody whose signing service takes several hashes in one call implements this beside `sign`. */
 export interface BatchWaiverAccount extends WaiverAccount {
@@ -32,10 +32,10 @@ const MAX_OPEN_CALLS = 16;
 export async function signWithAccount(
   requests: readonly WrapperRequest[],
   account: WaiverAccount,
-  { verificationGas }: Pick<KeySigningOptions, "verificationGas">,
+  { verificationGas, innerEncoding }: WrappingOptions,
 ): Promise<SignedWrapper[]> {
   const unsigned = requests.map(({ innerRaw, waiverNonce }) =>
-    wrapInnerTx(decodeInnerTx(innerRaw), { nonce: waiverNonce, verificationGas }),
+    wrapInnerTx(decodeInnerTx(innerRaw), { nonce: waiverNonce, verificationGas, innerEncoding }),
   );
   const hashes = unsigned.map((wrapper) => signingHash(wrapper));
   try {

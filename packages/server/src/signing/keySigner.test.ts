@@ -9,7 +9,7 @@ import { createKeySigner } from "./keySigner.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
 import { signWrappers, type WrapperRequest } from "./wrappers.js";
 
-const SIGNING = { waiverKey: WAIVER_KEY, verificationGas: 50_000n };
+const SIGNING = { waiverKey: WAIVER_KEY, verificationGas: 50_000n, innerEncoding: "envelope" as const };
 
 /** Requests with InnerTxs of several lengths. */
 function requests(count: number): WrapperRequest[] {
@@ -79,7 +79,7 @@ describe("the signing thread", () => {
 });
 
 describe("the signer of private keys", () => {
-  const options = { verificationGas: SIGNING.verificationGas };
+  const options = { verificationGas: SIGNING.verificationGas, innerEncoding: SIGNING.innerEncoding };
 
   /** A signer whose thread starts or fails to start when the test says so. */
   function controlled() {

@@ -1,6 +1,6 @@
 import type { Logger } from "../model/log.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
-import { type KeySigningOptions, type SignedWrapper, signWrappers, type WrapperRequest } from "./wrappers.js";
+import { type SignedWrapper, signWrappers, type WrapperRequest, type WrappingOptions } from "./wrappers.js";
 
 /** Signs wrappers with private keys that are in this process. */
 export interface KeySigner {
@@ -11,7 +11,7 @@ export interface KeySigner {
 }
 
 export interface KeySignerDependencies {
-  readonly options: Pick<KeySigningOptions, "verificationGas">;
+  readonly options: WrappingOptions;
   readonly log: Logger;
   /** Starts the thread; tests replace it. */
   startThread?(onEnd: () => void): Promise<SigningThread>;
@@ -48,7 +48,8 @@ export function createKeySigner({
   };
   return {
     async sign(requests, waiverKey) {
-      const signing = { waiverKey, verificationGas: options.verificationGas };
+      const { verificationGas, innerEncoding } = options;
+      const signing = { waiverKey, verificationGas, innerEncoding };
       if (requests.length >= MIN_THREAD_BATCH) {
         starting ??= start();
         try {

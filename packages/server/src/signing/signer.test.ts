@@ -1,5 +1,7 @@
 import {
   bytesToHex,
+  decodeTransaction,
+  encodeRlp,
   hexToBytes,
   privateKeyAccount,
   type Signature,
@@ -8,12 +10,19 @@ import {
 import { describe, expect, it } from "vitest";
 import { mismatchedAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { silent } from "../../test/support/testPostgres.js";
-import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
+import {
+  accountsOf,
+  innerOf,
+  SECOND_KEY,
+  typedInnerOf,
+  WAIVER,
+  WAIVER_KEY,
+} from "../../test/support/user.js";
 import { type BatchWaiverAccount, CustodyError } from "./accountSigner.js";
 import { createSigner } from "./signer.js";
 import { signWrappers, type WrapperRequest } from "./wrappers.js";
 
-const options = { verificationGas: 50_000n };
+const options = { verificationGas: 50_000n, innerEncoding: "envelope" as const };
 const requests = Array.from(
   { length: 40 },
   (_, i): WrapperRequest => ({ innerRaw: hexToBytes(innerOf(i + 1)), waiverNonce: BigInt(i) }),
@@ -55,6 +64,21 @@ describe("the signer", () => {
     expect([calls.all, batches]).toEqual([40, 1]);
     // A signing service limits its callers.
     expect(calls.most).toBeLessThanOrEqual(16);
+  });
+
+  it("writes typed InnerTxs as RLP strings on request, with each custody and in the thread alike", async () => {
+    const typed = requests.map(({ waiverNonce }, i) => ({ innerRaw: typedInnerOf(i + 1), waiverNonce }));
+    const rlp = { ...options, innerEncoding: "rlp" as const };
+    const wrappers = signWrappers(typed, { waiverKey: WAIVER_KEY, ...rlp });
+    const { data } = decodeTransaction(wrappers[0]?.wrapperRaw ?? new Uint8Array());
+    expect(data).toEqual(encodeRlp(typedInnerOf(1)));
+    const one = createSigner({ options: rlp, log: silent, signal: new AbortController().signal });
+    for (const custody of [...accountsOf(WAIVER_KEY), privateKeyAccount(WAIVER_KEY)]) {
+      expect(await one.sign(typed, custody)).toEqual(wrappers);
+      // The thread runs from the second large batch on.
+      expect(await one.sign(typed, custody)).toEqual(wrappers);
+    }
+    await one.close();
   });
 
   it("returns nothing of a batch in which one signature is another key's (D33)", async () => {

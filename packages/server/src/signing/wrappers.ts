@@ -1,4 +1,9 @@
-import { decodeInnerTx, hashTransaction, signWrapperTxWithKey } from "@gas-waiver/protocol";
+import {
+  decodeInnerTx,
+  hashTransaction,
+  type InnerEncoding,
+  signWrapperTxWithKey,
+} from "@gas-waiver/protocol";
 
 /** An accepted InnerTx and the waiver nonce that its wrapper gets. */
 export interface WrapperRequest {
@@ -14,12 +19,18 @@ export interface SignedWrapper {
   readonly wrapperHash: Uint8Array;
 }
 
-/** The parts that all wrappers of one call have in common. */
-export interface KeySigningOptions {
-  /** The waiver's private key, 32 bytes. */
-  readonly waiverKey: Uint8Array;
+/** The parts that all wrappers of the service have in common. */
+export interface WrappingOptions {
   /** In gas (D5). */
   readonly verificationGas: bigint;
+  /** The form of a typed InnerTx in a wrapper's data (D1). */
+  readonly innerEncoding: InnerEncoding;
+}
+
+/** The parts that all wrappers of one call have in common. */
+export interface KeySigningOptions extends WrappingOptions {
+  /** The waiver's private key, 32 bytes. */
+  readonly waiverKey: Uint8Array;
 }
 
 /**
@@ -29,10 +40,10 @@ export interface KeySigningOptions {
  */
 export function signWrappers(
   requests: readonly WrapperRequest[],
-  { waiverKey, verificationGas }: KeySigningOptions,
+  { waiverKey, verificationGas, innerEncoding }: KeySigningOptions,
 ): SignedWrapper[] {
   return requests.map(({ innerRaw, waiverNonce }) => {
-    const options = { nonce: waiverNonce, verificationGas };
+    const options = { nonce: waiverNonce, verificationGas, innerEncoding };
     const wrapper = signWrapperTxWithKey(decodeInnerTx(innerRaw), waiverKey, options);
     return { wrapperRaw: wrapper.raw, wrapperHash: hashTransaction(wrapper) };
   });

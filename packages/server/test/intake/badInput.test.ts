@@ -34,7 +34,7 @@ function before155(): string {
 }
 
 function blob(): string {
-  return `0x03${innerOf(1).slice(4)}`;
+  return `0x03${innerOf(1).slice(2)}`;
 }
 
 const good = innerOf(1);
@@ -48,6 +48,10 @@ const LINES: readonly (readonly [what: string, transaction: string, outcome: str
   ["a letter that is no hex digit", `${good.slice(0, -1)}g`, "PARSE_ERROR/INVALID_HEX"],
   ["truncated RLP", good.slice(0, -2), "PARSE_ERROR/MALFORMED_RLP"],
   ["padded RLP", `${good}00`, "PARSE_ERROR/MALFORMED_RLP"],
+  ["the byte 0x12", "0x12", "PARSE_ERROR/MALFORMED_RLP"],
+  ["the byte 0x7f", "0x7f", "PARSE_ERROR/MALFORMED_RLP"],
+  ["a text as hex", bytesToHex(new TextEncoder().encode("hello world")), "PARSE_ERROR/MALFORMED_RLP"],
+  ["an unknown type before a list", "0x05c0", "VALIDATION_FAILED/UNSUPPORTED_TYPE"],
   ["a leading zero in an integer", "0xc88200018080808080", "PARSE_ERROR"],
   ["another chain's id", innerOf(1, 0, { chainId: 988n }), "VALIDATION_FAILED/WRONG_CHAIN_ID"],
   ["a gas price of 1", innerOf(1, 0, { gasPrice: 1n }), "VALIDATION_FAILED/NON_ZERO_GAS_PRICE"],

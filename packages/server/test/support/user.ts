@@ -56,6 +56,23 @@ export function innerOf(user: number, nonce: number | bigint = 0, changes: Chang
   return bytesToHex(signTransaction(tx, userKey(user)).raw);
 }
 
+/** The signed EIP-1559 envelope of a user's transfer, with both fees 0. */
+export function typedInnerOf(user: number, nonce: number | bigint = 0): Uint8Array {
+  const tx = {
+    type: "eip1559",
+    chainId: BigInt(CHAIN_ID),
+    nonce: BigInt(nonce),
+    maxPriorityFeePerGas: 0n,
+    maxFeePerGas: 0n,
+    gasLimit: 100_000n,
+    to: TOKEN,
+    value: 0n,
+    data: TRANSFER,
+    accessList: [],
+  } as const;
+  return signTransaction(tx, userKey(user)).raw;
+}
+
 /** The hash that a client knows it by (D6). */
 export function hashOf(raw: Hex): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(raw)));
