@@ -63,7 +63,7 @@ const count = (cases) => cases.toLocaleString("en");
 async function run(laws, { minutes, seed, signal }) {
   const start = Date.now();
   const deadline = start + minutes * 60_000;
-  let said = start;
+  let lastProgressAt = start;
   let cases = 0;
   for (let round = 0; ; round++) {
     const roundSeed = (seed + round) % (MAX_SEED + 1);
@@ -74,8 +74,8 @@ async function run(laws, { minutes, seed, signal }) {
       if (outcome.failure !== undefined) return { cases, broken: { law, seed: roundSeed, ...outcome } };
       const now = Date.now();
       if (now >= deadline || signal.aborted) return { cases };
-      if (now - said < PROGRESS_MS) continue;
-      said = now;
+      if (now - lastProgressAt < PROGRESS_MS) continue;
+      lastProgressAt = now;
       console.log(
         `${Math.round((now - start) / 1000)} s  ${count(cases)} cases  seed ${roundSeed}  ${law.name}`,
       );

@@ -141,9 +141,9 @@ describe("a service on SIGHUP", () => {
 
     write("this is no key");
     service.signal("SIGHUP");
-    const [said] = await service.line(/^the waiver keys stay as they were.*/);
-    expect(said).toContain(keyFile);
-    expect(said).not.toContain("this is no key");
+    const [warning] = await service.line(/^the waiver keys stay as they were.*/);
+    expect(warning).toContain(keyFile);
+    expect(warning).not.toContain("this is no key");
     const [again] = await submit(url, [await transfer(3)], { query: "?wait=included" });
     expect(again).toMatchObject({ success: true });
 

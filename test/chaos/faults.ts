@@ -24,11 +24,11 @@ export interface Fault {
   end(): unknown;
 }
 
-type Draft = Omit<Fault, "name" | "kills" | "afterMs"> & { readonly kills?: boolean };
-type FaultKind = (environment: Environment, random: SeededRandom) => Draft;
+type PlannedFault = Omit<Fault, "name" | "kills" | "afterMs"> & { readonly kills?: boolean };
+type FaultKind = (environment: Environment, random: SeededRandom) => PlannedFault;
 
 /** A restart of PostgreSQL; "immediate" drops everything in memory, so that it recovers from its log. */
-function restartOf(postgres: Environment["postgres"], mode: "fast" | "immediate"): Draft {
+function restartOf(postgres: Environment["postgres"], mode: "fast" | "immediate"): PlannedFault {
   return {
     ...{ target: "postgres", kills: true, lastsMs: 0 },
     begin: () => postgres.restart(mode),
@@ -113,16 +113,16 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   /** Removes a waiver key from some replicas while they run, and gives it back. */
   keys: (environment, random) => {
     const key = random.pick(environment.waiverKeys);
-    const losing = environment.replicas.filter(() => random.chance(0.6));
+    const affected = environment.replicas.filter(() => random.chance(0.6));
     return {
       target: "keys",
       lastsMs: random.between(500, 4_000),
       begin() {
-        for (const replica of losing)
+        for (const replica of affected)
           replica.setKeys(environment.waiverKeys.filter((other) => other !== key));
       },
       end() {
-        for (const replica of losing) replica.setKeys(environment.waiverKeys);
+        for (const replica of affected) replica.setKeys(environment.waiverKeys);
       },
     };
   },
@@ -130,16 +130,21 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 
 export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
 
-const SPREAD_MS = 2_500;
-const AT_ONCE = 6;
+const MAX_START_DELAY_MS = 2_500;
+const MAX_FAULTS = 6;
 
 /** Draws the faults of a round: one to six, each with another target. */
 export function planFaults(environment: Environment, random: SeededRandom): Fault[] {
-  const names = random.shuffled(FAULT_NAMES).slice(0, random.between(1, AT_ONCE));
+  const names = random.shuffled(FAULT_NAMES).slice(0, random.between(1, MAX_FAULTS));
   const faults = names.map((name): Fault => {
     const kind = KINDS[name];
-    if (kind === undefined) throw new Error(`${name} is no fault`);
-    return { kills: false, ...kind(environment, random), name, afterMs: random.between(0, SPREAD_MS) };
+    if (kind === undefined) throw new Error(`${name} is not a fault`);
+    return {
+      kills: false,
+      ...kind(environment, random),
+      name,
+      afterMs: random.between(0, MAX_START_DELAY_MS),
+    };
   });
   return faults.filter((fault, i) => faults.findIndex(({ target }) => target === fault.target) === i);
 }
@@ -156,10 +161,10 @@ export async function injectFaults(faults: readonly Fault[]): Promise<void> {
   );
 }
 
-const SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
+const FAULT_SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
 
 function nodeFaults(random: SeededRandom): FaultSettings {
-  const shares = random.shuffled(SHARES).slice(0, random.between(1, 4));
+  const shares = random.shuffled(FAULT_SHARES).slice(0, random.between(1, 4));
   const answers = random.chance(0.3) ? [random.pick(SEND_ANSWERS)] : [];
   return {
     seed: random.between(1, 1_000_000),
@@ -194,7 +199,7 @@ async function changeRegistry(
   }
 }
 
-const TRIES = 50;
+const MAX_ATTEMPTS = 50;
 
 /** Repeats an action that needs the database, which another fault may have stopped. */
 async function retry(run: () => Promise<unknown>): Promise<void> {
@@ -203,7 +208,7 @@ async function retry(run: () => Promise<unknown>): Promise<void> {
       await run();
       return;
     } catch (error) {
-      if (i === TRIES) throw error;
+      if (i === MAX_ATTEMPTS) throw error;
       await sleep(200);
     }
   }

@@ -115,10 +115,10 @@ function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Contex
   const rows = rowsByHash.get(tx.hash) ?? [];
   const evidence = () =>
     `${tx.hash}; lines ${shortJson(tx.received)}; store ${shortJson(rows)}; chain ${shortJson(run)}`;
-  const said = new Set<Violation>();
+  const reported = new Set<Violation>();
   const once = (violation: Violation, why: string) => {
-    if (!said.has(violation)) find(violation, `${why}: ${evidence()}`);
-    said.add(violation);
+    if (!reported.has(violation)) find(violation, `${why}: ${evidence()}`);
+    reported.add(violation);
   };
   for (const { line, wait } of tx.received) {
     const row = rowsById.get(line.id);

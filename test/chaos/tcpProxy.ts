@@ -63,17 +63,17 @@ export class TcpProxy {
   }
 
   #pass(socket: Socket): void {
-    this.#keep(socket);
+    this.#track(socket);
     if (this.#cut === "reset") socket.destroy();
     if (this.#cut !== undefined) return;
-    const inside = connect(this.#target, "127.0.0.1");
-    this.#keep(inside);
-    socket.on("close", () => inside.destroy());
-    inside.on("close", () => socket.destroy());
-    socket.pipe(inside).pipe(socket);
+    const upstream = connect(this.#target, "127.0.0.1");
+    this.#track(upstream);
+    socket.on("close", () => upstream.destroy());
+    upstream.on("close", () => socket.destroy());
+    socket.pipe(upstream).pipe(socket);
   }
 
-  #keep(socket: Socket): void {
+  #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket)).on("error", () => socket.destroy());
   }

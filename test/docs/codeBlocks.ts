@@ -5,7 +5,7 @@ import { root } from "../support/program.js";
 
 /** A fenced block of a document. */
 export interface CodeBlock {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   /** Where the fence stands, from 1 on. */
   readonly line: number;

@@ -8,7 +8,9 @@ interface Answer {
   readonly text: string;
 }
 
-/** Close codes that the description need not have: the WebSocket library's for a broken frame, and a client's own echoed. */
+/**
+ * Close codes that the description need not have: the WebSocket library's for a broken frame, and a client's own echoed.
+ */
 const LIBRARY_CODES = [1000, 1001, 1002, 1003, 1005, 1006, 1007, 1010, 1011, 1014];
 
 /** The problems of the bytes that one connection received, one sentence each. */
@@ -24,8 +26,8 @@ export function problemsOf(probe: Probe, received: Buffer, description: Descript
   }
   if (text.startsWith("HTTP/1.1 101")) return framesProblems(received, description);
   const answer = onlyAnswerOf(text);
-  if (probe.asked === undefined || answer === undefined) return [];
-  const { method, url } = probe.asked;
+  if (probe.request === undefined || answer === undefined) return [];
+  const { method, url } = probe.request;
   return description.problemsOfCall(method, url, answer).map((problem) => `${method} ${url}: ${problem}`);
 }
 

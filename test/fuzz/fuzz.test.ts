@@ -14,7 +14,7 @@ describe("a service under malformed requests", () => {
 });
 
 describe("the fuzzer", () => {
-  const whole = { pieces: [], asked: { method: "GET", url: "/v1/health" } };
+  const whole = { pieces: [], request: { method: "GET", url: "/v1/health" } };
   const answer = (status: string, body: string) =>
     Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: application/json\r\n\r\n${body}`);
 

@@ -3,7 +3,7 @@ export interface Probe {
   /** The pieces, each written by itself. {@link KNOWN_ID} stands for the id of an existing submission. */
   readonly pieces: readonly Buffer[];
   /** The request, if it is well-formed HTTP. Its answer must agree with the description. */
-  readonly asked?: { readonly method: string; readonly url: string };
+  readonly request?: { readonly method: string; readonly url: string };
 }
 
 export const KEY = "gw_test_fuzz_public";

@@ -71,9 +71,9 @@ export function requestProbe(random: SeededRandom): Probe {
   const head = Buffer.from(`${method} ${url} HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`, "latin1");
   const whole = Buffer.concat([head, content ?? Buffer.alloc(0)]);
   if (random.chance(0.25)) return { pieces: inPieces(mutated(whole, random), random) };
-  const asked =
+  const request =
     isPlain && /^[\x21-\x7e]+$/.test(url) && /^[A-Z]+$/.test(method) ? { method, url } : undefined;
-  return { pieces: inPieces(whole, random), ...(asked && { asked }) };
+  return { pieces: inPieces(whole, random), ...(request && { request }) };
 }
 
 function id(random: SeededRandom): string {

@@ -19,14 +19,14 @@ export class JsonRpcError extends CommandFailedError {
   readonly revert: Hex | undefined;
 
   constructor(message: string, revert: Hex | undefined) {
-    super(`the node refuses it: ${message}`);
+    super(`the node returned an error: ${message}`);
     this.revert = revert;
   }
 }
 
 /**
  * A chain's node over JSON-RPC. All methods throw {@link JsonRpcError} for an error of the node, and
- * {@link CommandFailedError} for a node that cannot be reached, or for a server that is no JSON-RPC node.
+ * {@link CommandFailedError} for a node that cannot be reached, or for a server that is not a JSON-RPC node.
  */
 export class JsonRpcClient {
   readonly #url: string;
@@ -85,7 +85,7 @@ export class JsonRpcClient {
     const parsed = parseJson(await response.text());
     if (isJsonRpcResponse(parsed)) return parsed;
     throw new CommandFailedError(
-      `what answers at ${this.#host} is no JSON-RPC node (status ${response.status})`,
+      `the server at ${this.#host} is not a JSON-RPC node (status ${response.status})`,
     );
   }
 

@@ -86,7 +86,7 @@ describe("gas-waiver", () => {
     expect(err.split("\n").slice(0, -1)).toEqual([
       "gas-waiver devnet cannot start with these settings:",
       "  - --fault: drop is 2, not a share from 0 to 1",
-      expect.stringMatching(/^ {2}- --fault: nope is no fault; there are drop, reset, /),
+      expect.stringMatching(/^ {2}- --fault: nope is not a fault; the faults are drop, reset, /),
       expect.stringMatching(/^ {2}- --fault: delayMs is \[9,1\], not two whole numbers of milliseconds/),
     ]);
     const malformed = await call(

@@ -43,7 +43,7 @@ interface Overrides {
 export interface SendGaslessTransactionParameters extends Overrides {
   readonly to: Address;
   readonly data?: Hex;
-  /** In wei. */
+  /** The value in wei. */
   readonly value?: bigint;
 }
 
@@ -60,7 +60,7 @@ export type WriteGaslessContractParameters<
   >,
 > = ContractFunctionParameters<abi, Changing, functionName, args> &
   Overrides & {
-    /** In wei. */
+    /** The value in wei. */
     readonly value?: bigint;
   };
 

@@ -12,7 +12,7 @@ export interface DevnetOptions {
   readonly minGasPrice?: bigint;
   /** The gas for unwrapping and verification that a wrapper's gas limit must cover (D7). Default 10,000. */
   readonly verificationGas?: bigint;
-  /** In gas. Default 1,000,000,000. */
+  /** The gas limit of a block. Default 1,000,000,000. */
   readonly blockGasLimit?: bigint;
   /** The number of past states that stay readable. Default 1,024. */
   readonly historyBlocks?: number;

@@ -109,9 +109,9 @@ function parseHex(text: string): Uint8Array {
 /** The rules of a network and a waiver on an InnerTx (D3). */
 export interface InnerTxRules {
   readonly chainId: bigint;
-  /** In gas. */
+  /** The highest gas limit. */
   readonly maxGasLimit: bigint;
-  /** In bytes of calldata. */
+  /** The most bytes of calldata. */
   readonly maxDataLength: number;
   readonly policy: Policy;
   /** The name of the policy in errors; `"the waiver's policy"` by default. */

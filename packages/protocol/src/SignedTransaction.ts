@@ -19,7 +19,7 @@ interface CommonFields {
   readonly gasLimit: bigint;
   /** 20 bytes; undefined creates a contract. */
   readonly to: Uint8Array | undefined;
-  /** In wei, below 2^256. */
+  /** The value in wei, below 2^256. */
   readonly value: bigint;
   readonly data: Uint8Array;
 }

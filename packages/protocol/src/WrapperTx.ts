@@ -32,7 +32,7 @@ export function isWrapper(tx: { readonly to: Uint8Array | undefined }): boolean 
 export interface WrapOptions {
   /** The waiver's nonce. */
   readonly nonce: bigint;
-  /** In gas; {@link DEFAULT_VERIFICATION_GAS} by default. */
+  /** The gas for the verification; {@link DEFAULT_VERIFICATION_GAS} by default. */
   readonly verificationGas?: bigint;
   /** The form of a typed InnerTx in the data (D1); `envelope` by default. */
   readonly innerEncoding?: InnerEncoding;

@@ -21,9 +21,9 @@ export type SendVerdict =
   | {
       readonly kind: "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
       /** The node's own words. */
-      readonly said: string;
+      readonly message: string;
     }
-  | { readonly kind: "refused"; readonly reason: Reason; readonly said: string };
+  | { readonly kind: "refused"; readonly reason: Reason; readonly message: string };
 
 /** The names of the verdicts. */
 export type SendVerdictKind = SendVerdict["kind"];
@@ -63,7 +63,8 @@ const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
     "waiver unusable",
   ],
   [/nonce too low|OldNonce|nonce is too low|nonce is lower than account nonce/i, "nonce too low"],
-  // Besu keeps nothing behind a nonce whose transaction it found invalid. Delegated accounts (EIP-7702) have no queue in geth.
+  // Besu keeps nothing behind a nonce whose transaction it found invalid. Delegated accounts (EIP-7702) have no queue in
+  // geth.
   [
     /nonce too high|nonce gap|NonceGap|nonce is higher than account nonce|nonce is too distant|gapped-nonce|invalid transaction with a lower nonce exists/i,
     "nonce gap",
@@ -98,24 +99,24 @@ const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient ba
  * console.log(kind); // "accepted": sending the same bytes twice is no failure
  * ```
  */
-export function classifySendError({ code, message: said, data }: NodeError): SendVerdict {
+export function classifySendError({ code, message, data }: NodeError): SendVerdict {
   const reason = reasonIn(data);
-  if (reason !== undefined) return classifyReason(reason, said);
-  const sequence = INVALID_SEQUENCE.exec(said)?.groups;
+  if (reason !== undefined) return classifyReason(reason, message);
+  const sequence = INVALID_SEQUENCE.exec(message)?.groups;
   if (sequence !== undefined) {
     const got = BigInt(sequence.got ?? sequence.given ?? 0);
     return { kind: got < BigInt(sequence.next ?? sequence.due ?? 0) ? "nonce too low" : "nonce gap" };
   }
-  if (INSUFFICIENT_FUNDS.test(said)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", said };
-  const byMessage = BY_MESSAGE.find(([wording]) => wording.test(said))?.[1];
+  if (INSUFFICIENT_FUNDS.test(message)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", message };
+  const byMessage = BY_MESSAGE.find(([wording]) => wording.test(message))?.[1];
   const kind = byMessage ?? (code === LIMIT_EXCEEDED ? "not now" : "disputed");
-  return kind === "refused" ? { kind, reason: "NODE_REFUSED", said } : { kind, said };
+  return kind === "refused" ? { kind, reason: "NODE_REFUSED", message } : { kind, message };
 }
 
-function classifyReason(reason: Reason, said: string): SendVerdict {
+function classifyReason(reason: Reason, message: string): SendVerdict {
   const kind = BY_REASON[reason] ?? "refused";
-  if (kind !== "refused") return { kind, said };
-  return { kind, reason: KEPT_REASONS.has(reason) ? reason : "NODE_REFUSED", said };
+  if (kind !== "refused") return { kind, message };
+  return { kind, reason: KEPT_REASONS.has(reason) ? reason : "NODE_REFUSED", message };
 }
 
 function reasonIn(data: unknown): Reason | undefined {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { classifySendError, type SendVerdictKind as Kind } from "./nodeErrors.js";
 
-const said = (message: string, code = -32_000) => classifySendError({ code, message });
+const classify = (message: string, code = -32_000) => classifySendError({ code, message });
 
 /** Wordings of a node that already has these bytes, which is success. */
 const ACCEPTED = [
@@ -146,26 +146,26 @@ const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
 
 describe.each(TABLE)("%s", (kind, rows) => {
   it.each(rows)("is the meaning of %s's %j", (_node, message = "") => {
-    expect(said(message).kind).toBe(kind);
+    expect(classify(message).kind).toBe(kind);
   });
 });
 
 describe("refused for good", () => {
   it.each(REFUSED)("is the meaning of %s's %j, whatever the code", (_node, message = "") => {
-    expect(said(message)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
-    expect(said(message, -32_005)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
+    expect(classify(message)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
+    expect(classify(message, -32_005)).toMatchObject({ kind: "refused", reason: "NODE_REFUSED" });
   });
 });
 
 describe("refused for funds", () => {
   it.each(FUNDS)("is the meaning of %s's %j", (_node, message = "") => {
-    expect(said(message)).toMatchObject({ kind: "refused", reason: "INSUFFICIENT_BALANCE" });
+    expect(classify(message)).toMatchObject({ kind: "refused", reason: "INSUFFICIENT_BALANCE" });
   });
 });
 
 describe("the code for an exceeded limit", () => {
   it("means not now, whatever the words, but known words take precedence", () => {
-    expect(said("daily request count exceeded", -32_005).kind).toBe("not now");
-    expect(said("already known", -32_005).kind).toBe("accepted");
+    expect(classify("daily request count exceeded", -32_005).kind).toBe("not now");
+    expect(classify("already known", -32_005).kind).toBe("accepted");
   });
 });

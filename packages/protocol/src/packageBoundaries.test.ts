@@ -42,7 +42,7 @@ describe("@gas-waiver/protocol/wire", () => {
     expect(imports.filter((name) => name.includes("crypto") || !name.endsWith(".ts"))).toEqual([]);
   });
 
-  it("is told from the main entry, whose cryptography the same walk finds", () => {
+  it("is distinguished from the main entry, whose cryptography the same walk finds", () => {
     expect([...importsOf("index.ts")]).toContain("crypto/javascript.ts");
   });
 });

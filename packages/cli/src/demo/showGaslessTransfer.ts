@@ -19,7 +19,7 @@ const AMOUNT = 25n * TOKEN;
 
 /**
  * Sends one token transfer of a user without native balance, with the SDK through the public API, and prints each step.
- * @throws {@link DemoFailedError} if the transfer fails or anybody pays for gas.
+ * @throws {@link DemoFailedError} if the transfer fails or an account pays for gas.
  */
 export async function showGaslessTransfer({
   url,
@@ -29,7 +29,8 @@ export async function showGaslessTransfer({
   signal,
 }: DemoOptions): Promise<void> {
   const [user, friend] = accountsOf("user");
-  if (user === undefined || friend === undefined) throw new DemoFailedError("the devnet has no two users");
+  if (user === undefined || friend === undefined)
+    throw new DemoFailedError("the devnet has fewer than two users");
   const chain = new ChainReader(rpcUrl, signal);
   const holdings = () => holdingsOf(chain, user.address, friend.address);
 
@@ -45,7 +46,7 @@ export async function showGaslessTransfer({
   const wrapper = await chain.wrapperOf(inner);
   const after = await holdings();
 
-  print(`  service    took it as submission ${line.id};`);
+  print(`  service    accepted it as submission ${line.id};`);
   print(`             waiver ${waiver} wrapped it, block ${Number(inner.blockNumber)} has both:`);
   printReceipt("wrapper", wrapper, print);
   printReceipt("inner", inner, print);
@@ -107,7 +108,7 @@ function printChange(name: string, before: string, after: string, print: (line: 
 
 function assertGasless(inner: Receipt, wrapper: Receipt): void {
   const paid = [inner, wrapper].some(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) !== 0n);
-  if (paid) throw new DemoFailedError("somebody paid for gas");
+  if (paid) throw new DemoFailedError("an account paid for gas");
   if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
 }
 

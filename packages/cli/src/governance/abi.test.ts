@@ -124,14 +124,14 @@ describe("a revert of the registry", () => {
       const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
       const sentence = revertMessage(encodeErrorResult({ abi, errorName: name, args }));
       expect(sentence).not.toContain("0x".concat("0".repeat(8)));
-      expect(sentence).not.toMatch(/refuses it/);
+      expect(sentence).not.toMatch(/the registry reverted/);
       for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
     },
   );
 
-  it("shows its text if it has one, and otherwise its data", () => {
+  it("is shown with its text if it has one, and otherwise with its data", () => {
     const text = "0x08c379a0".concat("20".padStart(64, "0"), "2".padStart(64, "0"), "6869".padEnd(64, "0"));
-    expect(revertMessage(text as Hex)).toBe("the registry says: hi");
+    expect(revertMessage(text as Hex)).toBe("the registry reverted: hi");
     expect(revertMessage("0x")).toContain("without a reason");
     expect(revertMessage("0x12345678")).toContain("0x12345678");
   });

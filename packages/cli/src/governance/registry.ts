@@ -40,7 +40,7 @@ export class Registry {
     return (await this.#read("listValidators()")).addresses();
   }
 
-  /** By ascending id. */
+  /** Reads the open proposals, by ascending id. */
   async openProposals(): Promise<Proposal[]> {
     const ids = (await this.#read("openProposals()")).uints();
     return Promise.all(ids.sort((a, b) => Number(a - b)).map((id) => this.proposal(id)));
@@ -48,12 +48,15 @@ export class Registry {
 
   /** @throws CommandFailedError if there is no such proposal. */
   async proposal(id: bigint): Promise<Proposal> {
-    const [head, validators] = await Promise.all([this.#read("getProposal(uint256)", id), this.validators()]);
-    const kind = memberOf(KINDS, head.uint());
-    const status = memberOf(STATUSES, head.uint());
-    const [subject, proposer] = [head.address(), head.address()];
-    head.uint(); // the policy's version
-    const expiresAt = new Date(Number(head.uint()) * 1000);
+    const [fields, validators] = await Promise.all([
+      this.#read("getProposal(uint256)", id),
+      this.validators(),
+    ]);
+    const kind = memberOf(KINDS, fields.uint());
+    const status = memberOf(STATUSES, fields.uint());
+    const [subject, proposer] = [fields.address(), fields.address()];
+    fields.uint(); // the policy's version
+    const expiresAt = new Date(Number(fields.uint()) * 1000);
     const hasTargets = kind === "register waiver" || kind === "update waiver";
     const targets = hasTargets ? (await this.#read("proposalTargets(uint256)", id)).targets() : undefined;
     const votes = await Promise.all(

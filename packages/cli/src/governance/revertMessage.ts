@@ -12,7 +12,10 @@ import { STATUSES } from "./proposal.js";
 const address = (data: ResultReader) => checksumAddress(data.address());
 const isoTime = (seconds: bigint) => new Date(Number(seconds) * 1000).toISOString();
 
-/** Formats each error of the registry as a sentence, keyed by the error's signature. Reads the error's ABI-encoded arguments. */
+/**
+ * Formats each error of the registry as a sentence, keyed by the error's signature. Reads the error's ABI-encoded
+ * arguments.
+ */
 const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "NotValidator(address)": (data) => `${address(data)} is not a validator`,
   "AlreadyValidator(address)": (data) => `${address(data)} is a validator already`,
@@ -30,7 +33,7 @@ const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
     `proposal ${data.uint()} has expired: it could be voted on until ${isoTime(data.uint())}`,
   "AlreadyVoted(uint256,address)": (data) => {
     const id = data.uint();
-    return `${address(data)} has cast this very vote on proposal ${id} already`;
+    return `${address(data)} has already cast the same vote on proposal ${id}`;
   },
   "NotCarried(uint256,uint256,uint256)": (data) =>
     `proposal ${data.uint()} has ${data.uint()} yes votes of ${data.uint()} validators, which do not carry it`,
@@ -50,8 +53,8 @@ export function revertMessage(data: Hex): string {
     // The data is too short for the error's arguments: show it as it is.
   }
   const revert = decodeRevert(bytes);
-  if (revert.kind === "error") return `the registry says: ${revert.message}`;
+  if (revert.kind === "error") return `the registry reverted: ${revert.message}`;
   return revert.kind === "empty"
-    ? "the registry refuses it without a reason"
-    : `the registry refuses it with ${data}`;
+    ? "the registry reverted without a reason"
+    : `the registry reverted with ${data}`;
 }

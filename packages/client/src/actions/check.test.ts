@@ -13,18 +13,18 @@ const bodyOf = (...lines: unknown[]) => lines.map((line) => `${JSON.stringify(li
 
 /** Creates a client whose service gives these answers in turn. Returns it with the requests that it sends. */
 function clientOf(...answers: (() => Response | Promise<Response>)[]) {
-  const asked: { url: string; init: RequestInit | undefined }[] = [];
+  const requests: { url: string; init: RequestInit | undefined }[] = [];
   const client = createWaiverClient({
     url: "http://service",
     apiKey: "gw_test_key_secret",
     fetch: async (input, init) => {
-      asked.push({ url: String(input), init });
+      requests.push({ url: String(input), init });
       const answer = answers.shift();
-      if (answer === undefined) throw new Error("asked too often");
+      if (answer === undefined) throw new Error("too many requests");
       return answer();
     },
   });
-  return { client, asked };
+  return { client, requests };
 }
 
 const away = () => {
@@ -35,7 +35,7 @@ const retry = { attempts: 2, minDelayMs: 0 };
 
 describe("check", () => {
   it("gives the lines in the order of the transactions, and asks for a simulation only if told to", async () => {
-    const { client, asked } = clientOf(
+    const { client, requests } = clientOf(
       () => new Response(bodyOf(bad, good)),
       () => new Response(bodyOf({ ...good, simulation: { success: true } })),
     );
@@ -43,17 +43,17 @@ describe("check", () => {
     expect(await client.check(["0x01"], { simulate: true })).toEqual([
       { ...good, simulation: { success: true } },
     ]);
-    expect(asked.map(({ url }) => url)).toEqual([
+    expect(requests.map(({ url }) => url)).toEqual([
       "http://service/v1/check",
       "http://service/v1/check?simulate=true",
     ]);
-    expect(asked[0]?.init).toMatchObject({ method: "POST", body: '{"transactions":["0x01","0x02"]}' });
+    expect(requests[0]?.init).toMatchObject({ method: "POST", body: '{"transactions":["0x01","0x02"]}' });
   });
 
   it("asks again while the service cannot be reached, because a check changes nothing", async () => {
-    const { client, asked } = clientOf(away, () => new Response(bodyOf(good)));
+    const { client, requests } = clientOf(away, () => new Response(bodyOf(good)));
     expect(await client.check(["0x01"], { retry })).toEqual([good]);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     await expect(clientOf(away, away).client.check(["0x01"], { retry })).rejects.toMatchObject({
       name: "RequestRefusedError",
       reason: "CHAIN_UNAVAILABLE",

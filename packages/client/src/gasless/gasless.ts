@@ -20,7 +20,7 @@ export interface GaslessCall {
   readonly to: string;
   /** 0x hex. */
   readonly data: string;
-  /** In wei. */
+  /** The value in wei. */
   readonly value: bigint;
   /** The gas limit, in gas; estimated if absent. */
   readonly gas?: bigint | undefined;

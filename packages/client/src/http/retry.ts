@@ -37,8 +37,8 @@ export async function pauseBeforeRetry(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (failed >= attempts || !isTemporary(error)) throw error;
-  const asked = error instanceof RequestRefusedError ? (error.retryAfterMs ?? 0) : 0;
-  await pause(Math.max(asked, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1))), signal);
+  const retryAfterMs = error instanceof RequestRefusedError ? (error.retryAfterMs ?? 0) : 0;
+  await pause(Math.max(retryAfterMs, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1))), signal);
 }
 
 /** Repeats a read that fails for a passing reason. Reads change nothing, however often they are sent. */

@@ -1,4 +1,6 @@
-/** The silence after which the service is probed, while answers are due, and after the probe counts as lost. In ms. */
+/**
+ * While answers are due, the connection is probed after this silence, and counts as lost after the same silence again.
+ */
 const SILENCE_LIMIT_MS = 40_000;
 
 /**

@@ -5,7 +5,7 @@ export interface SentFrame {
   readonly request: SocketRequest;
   /** The positions in the request that the frame's own positions stand for. */
   readonly indexes: readonly number[];
-  /** In characters. */
+  /** The length in characters. */
   readonly length: number;
   /** `first` and `again` carry transactions or ids; `probe` only asks whether the service still answers. */
   readonly purpose: "first" | "again" | "probe";

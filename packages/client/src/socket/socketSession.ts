@@ -25,7 +25,7 @@ export interface SessionOptions extends ReconnectionOptions {
 
 /** The HTTP status of an answer that became a WebSocket. */
 const SWITCHING_PROTOCOLS = 101;
-/** The pause before a frame is sent again that the service refused for now. In ms. */
+/** The pause, in ms, before a frame is sent again that the service refused for now. */
 const RETRY_REFUSED_FRAME_MS = 1_000;
 
 /** Carries the requests of one client over one WebSocket after another. */

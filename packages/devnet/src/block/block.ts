@@ -68,7 +68,7 @@ export class SealedBlock {
     this.#transactions = packTransactions(this.#transactions);
   }
 
-  /** In seconds since 1970. */
+  /** The time in seconds since 1970. */
   get timestamp(): bigint {
     this.#timestamp ??= bytesToBigInt(
       (RLP.decode(this.headerBytes) as Uint8Array[])[TIMESTAMP_FIELD] ?? EMPTY,

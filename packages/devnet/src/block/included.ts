@@ -9,7 +9,7 @@ export interface TransactionReceipt {
   readonly status: 0 | 1;
   readonly gasUsed: bigint;
   readonly cumulativeGasUsed: bigint;
-  /** In wei. */
+  /** The price of a unit of gas, in wei. */
   readonly effectiveGasPrice: bigint;
   readonly logs: readonly Log[];
   /** The index in the block of the first log. */

@@ -17,7 +17,7 @@ export interface UnpackedTransaction {
   readonly tx: ChainTransaction;
   readonly role: TransactionRole;
   readonly outcome: Outcome;
-  /** In wei. */
+  /** The price of a unit of gas, in wei. */
   readonly effectiveGasPrice: bigint;
 }
 

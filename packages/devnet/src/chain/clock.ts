@@ -17,7 +17,7 @@ export class Clock {
     this.#now = now;
   }
 
-  /** In seconds since 1970. */
+  /** Returns the time in seconds since 1970. */
   now(): bigint {
     return BigInt(Math.floor(this.#now() / 1000)) + this.#offsetSeconds;
   }

@@ -7,7 +7,7 @@ export interface CallFrame {
   /** Addresses. `to` of a creation is the new contract. */
   readonly from: Hex;
   to: Hex | undefined;
-  /** In wei; undefined for a STATICCALL, which cannot carry value. */
+  /** The value in wei; undefined for a STATICCALL, which cannot carry value. */
   readonly value: bigint | undefined;
   readonly gas: bigint;
   gasUsed: bigint;

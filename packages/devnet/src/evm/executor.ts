@@ -12,7 +12,7 @@ import { tuneInterpreter } from "./interpreter.js";
 /** The block that a transaction runs in, as the EVM sees it. */
 export interface BlockEnvironment {
   readonly number: bigint;
-  /** In seconds. */
+  /** The time in seconds since 1970. */
   readonly timestamp: bigint;
   readonly coinbase: Uint8Array;
   readonly gasLimit: bigint;

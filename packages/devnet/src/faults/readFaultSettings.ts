@@ -67,7 +67,7 @@ export function readFaultSettings(given: unknown, methods: readonly string[]): F
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
     const wanted = check?.(value);
     if (check === undefined) {
-      problems.push(`${name} is no fault; there are ${Object.keys(CHECKS).join(", ")}`);
+      problems.push(`${name} is not a fault; the faults are ${Object.keys(CHECKS).join(", ")}`);
     } else if (wanted !== undefined) problems.push(`${name} is ${shortJson(value)}, not ${wanted}`);
   }
   const settings = given as FaultSettings;

@@ -17,9 +17,9 @@ export function feeMethods(chain: Chain): Methods {
     eth_maxPriorityFeePerGas: floor,
     eth_blobBaseFee: () => "0x1",
     eth_feeHistory: ([count, newest, percentiles]) => {
-      const wanted = typeof count === "number" && Number.isInteger(count) && count >= 0;
-      const asked = wanted ? BigInt(count) : quantity(count, "blockCount");
-      const blocks = lastBlocks(chain, requireBlock(chain, newest).number, asked);
+      const isNumber = typeof count === "number" && Number.isInteger(count) && count >= 0;
+      const blockCount = isNumber ? BigInt(count) : quantity(count, "blockCount");
+      const blocks = lastBlocks(chain, requireBlock(chain, newest).number, blockCount);
       const points = readPercentiles(percentiles);
       const ratios = blocks.map(({ header }) => Number(header.gasUsed) / Number(header.gasLimit));
       return {
@@ -34,8 +34,8 @@ export function feeMethods(chain: Chain): Methods {
   };
 }
 
-function lastBlocks(chain: Chain, last: number, wanted: bigint): SealedBlock[] {
-  const size = Number(wanted < MAX_FEE_HISTORY ? wanted : MAX_FEE_HISTORY);
+function lastBlocks(chain: Chain, last: number, count: bigint): SealedBlock[] {
+  const size = Number(count < MAX_FEE_HISTORY ? count : MAX_FEE_HISTORY);
   const blocks: SealedBlock[] = [];
   for (let number = Math.max(0, last - size + 1); number <= last && size > 0; number++) {
     const block = chain.ledger.byNumber(number);

@@ -49,19 +49,17 @@ describe("filters", () => {
   });
 
   it("are removed when uninstalled, or not polled for five minutes", async () => {
-    const [gone, asked, forgotten] = await Promise.all(
+    const [uninstalled, polled, expired] = await Promise.all(
       [1, 2, 3].map(() => node.rpc<string>("eth_newBlockFilter")),
     );
-    expect(await node.rpc("eth_uninstallFilter", gone)).toBe(true);
-    expect(await node.rpc("eth_uninstallFilter", gone)).toBe(false);
-    await expect(node.rpc("eth_getFilterChanges", gone)).rejects.toMatchObject({ code: -32000 });
+    expect(await node.rpc("eth_uninstallFilter", uninstalled)).toBe(true);
+    expect(await node.rpc("eth_uninstallFilter", uninstalled)).toBe(false);
+    await expect(node.rpc("eth_getFilterChanges", uninstalled)).rejects.toMatchObject({ code: -32000 });
     now += FILTER_LIFE_MS - 1;
-    expect(await node.rpc("eth_getFilterChanges", asked)).toEqual([]);
+    expect(await node.rpc("eth_getFilterChanges", polled)).toEqual([]);
     now += 1;
-    expect(await node.rpc("eth_getFilterChanges", asked)).toEqual([]);
-    await expect(node.rpc("eth_getFilterChanges", forgotten)).rejects.toThrow(
-      `filter not found: "${forgotten}"`,
-    );
+    expect(await node.rpc("eth_getFilterChanges", polled)).toEqual([]);
+    await expect(node.rpc("eth_getFilterChanges", expired)).rejects.toThrow(`filter not found: "${expired}"`);
   });
 
   it("report the new blocks after a revert", async () => {

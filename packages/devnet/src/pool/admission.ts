@@ -26,9 +26,9 @@ const MAX_TRANSACTION_BYTES = 1_048_576;
 
 /** The rules of admission that do not depend on the state. */
 export interface AdmissionRules {
-  /** In wei (D11). */
+  /** The price floor in wei (D11). */
   readonly minGasPrice: bigint;
-  /** In gas. */
+  /** The gas limit of a block. */
   readonly blockGasLimit: bigint;
   /** The gas for unwrapping and verification that a wrapper's gas limit must cover (D7). */
   readonly verificationGas: bigint;

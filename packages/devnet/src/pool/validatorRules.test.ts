@@ -49,7 +49,7 @@ describe("a wrapper is refused, changes no state and uses no nonce (D7), when", 
   const node = useTestNode();
 
   const inner = signInner(0);
-  const cases: [name: string, raw: () => Hex, reason: string, says: string][] = [
+  const cases: [name: string, raw: () => Hex, reason: string, expectedMessage: string][] = [
     [
       "it is not canonical",
       () => highS(decodeTransaction(hexToBytes(wrap(inner)))),
@@ -151,11 +151,11 @@ describe("a wrapper is refused, changes no state and uses no nonce (D7), when", 
       "21000",
     ],
   ];
-  for (const [name, raw, reason, says] of cases) {
+  for (const [name, raw, reason, expectedMessage] of cases) {
     it(name, async () => {
       const refused = await refusal(node, raw());
       expect(refused.reason).toBe(reason);
-      expect(refused.message).toContain(says);
+      expect(refused.message).toContain(expectedMessage);
     });
   }
 

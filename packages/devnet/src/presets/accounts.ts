@@ -9,7 +9,7 @@ export type AccountRole = "user" | "waiver" | "unregisteredWaiver" | "funded" | 
 export interface DevnetAccount {
   /** The i of the derivation path m/44'/60'/0'/0/i. */
   readonly index: number;
-  /** With an EIP-55 checksum. */
+  /** The address with an EIP-55 checksum. */
   readonly address: Hex;
   /** 32 bytes. */
   readonly privateKey: Hex;

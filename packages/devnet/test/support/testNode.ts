@@ -94,7 +94,7 @@ export interface TestNode {
   receipt(hash: Hex): Promise<TestReceipt>;
   nonce(index: number, tag?: string): Promise<bigint>;
   balance(index: number): Promise<bigint>;
-  /** In the token's smallest unit. */
+  /** Returns the balance in the token's smallest unit. */
   tokens(index: number): Promise<bigint>;
 }
 

@@ -13,7 +13,7 @@ export const DECIMAL = /* @__PURE__ */ defineSchema(() => ({
   pattern: "^(0|[1-9][0-9]*)$",
 }));
 
-/** A moment in ISO 8601, UTC. */
+/** A time in ISO 8601, UTC. */
 export const TIME = /* @__PURE__ */ defineSchema(() => ({ type: "string", format: "date-time" }));
 
 /** A whole number from 0 on. */

@@ -37,7 +37,7 @@ const REFUSALS: readonly (readonly [string, unknown, number, BatchFit])[] = [
 ];
 
 describe("a batch that was refused for its size", () => {
-  it.each(REFUSALS)("by %s with %j was looked at by nobody", (_, body, status, fit) => {
+  it.each(REFUSALS)("by %s with %j was not executed", (_, body, status, fit) => {
     const answer = answerTo3(body, status);
     expect(answer.fit).toBe(fit);
     expect(answer.outcomes).toMatchObject(Array(3).fill({ error: { sent: "no" } }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { classifySendOutcome } from "./classifySendOutcome.js";
 import { RpcError, RpcUnavailableError } from "./rpc.js";
 
-const said = (message: string, data?: unknown) =>
+const verdictKind = (message: string, data?: unknown) =>
   classifySendOutcome({ error: new RpcError(-32_000, message, data) }).kind;
 
 describe("the verdict on a broadcast", () => {
@@ -21,7 +21,7 @@ describe("the verdict on a broadcast", () => {
     ["NON_ZERO_GAS_PRICE", "refused"],
     ["WRAPPER_GAS_LIMIT_TOO_LOW", "refused"],
   ])("for the reason %s is %s, whatever the words", (reason, kind) => {
-    expect(said("nonce too low", { reason })).toBe(kind);
+    expect(verdictKind("nonce too low", { reason })).toBe(kind);
   });
 
   it("keeps the reason of a refusal only if it concerns the user's account", () => {
@@ -33,9 +33,9 @@ describe("the verdict on a broadcast", () => {
   });
 
   it("ignores an unknown reason", () => {
-    expect(said("already known", { reason: "FULL_MOON" })).toBe("accepted");
-    expect(said("hm", { reason: "toString" })).toBe("disputed");
-    expect(said("hm", "0x")).toBe("disputed");
+    expect(verdictKind("already known", { reason: "FULL_MOON" })).toBe("accepted");
+    expect(verdictKind("hm", { reason: "toString" })).toBe("disputed");
+    expect(verdictKind("hm", "0x")).toBe("disputed");
   });
 
   it("without an answer is ambiguous, unless the request surely never arrived", () => {

@@ -6,5 +6,5 @@ export function classifySendOutcome(outcome: RpcOutcome): SendVerdict {
   if (!("error" in outcome)) return { kind: "accepted" };
   const { error } = outcome;
   if (error instanceof RpcError) return classifySendError(error);
-  return { kind: error.sent === "no" ? "not now" : "ambiguous", said: error.message };
+  return { kind: error.sent === "no" ? "not now" : "ambiguous", message: error.message };
 }

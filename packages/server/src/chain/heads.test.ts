@@ -16,15 +16,15 @@ async function followed(prepare: (node: ScriptedNode) => void = () => {}) {
   ends.push(() => node.close());
   prepare(node);
   let heads = 0;
-  let told: () => void = () => {};
+  let onHead: () => void = () => {};
   const follower: Heads = followHeads(node.wsUrl, silent, () => {
     heads++;
-    told();
+    onHead();
   });
   ends.push(() => follower.close());
   /** Resolves when so many blocks were announced. */
   const until = async (count: number) => {
-    while (heads < count) await new Promise<void>((resolve) => (told = resolve));
+    while (heads < count) await new Promise<void>((resolve) => (onHead = resolve));
   };
   return { node, follower, until, count: () => heads };
 }

@@ -14,14 +14,14 @@ const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
 
 /** Starts nodes that count their calls, and a client of them. */
 async function startNodes(count: number, rpcTimeoutMs = 20_000) {
-  const asked: string[][] = [];
+  const requests: string[][] = [];
   const scripts: (Misbehaviour | undefined)[] = [];
   for (let i = 0; i < count; i++) {
     const node = await ScriptedNode.start();
     nodes.push(node);
-    asked.push([]);
+    requests.push([]);
     node.script = ({ methods }) => {
-      asked[i]?.push(...methods);
+      requests[i]?.push(...methods);
       return scripts[i];
     };
   }
@@ -29,7 +29,7 @@ async function startNodes(count: number, rpcTimeoutMs = 20_000) {
   const rpcUrls = nodes.map(({ url }) => url);
   const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal });
   /** Returns the number of calls to each node since the last time. */
-  const counts = () => asked.map((methods) => methods.splice(0).length);
+  const counts = () => requests.map((methods) => methods.splice(0).length);
   return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
 }
 

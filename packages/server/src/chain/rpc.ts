@@ -32,9 +32,9 @@ export interface Rpc {
   read(calls: readonly RpcCall[], options?: { readonly together?: boolean }): Promise<RpcOutcome[]>;
   /**
    * Sends in order to one node, and to the next only if the first surely has not seen the request. Otherwise the caller
-   * must find out whether it arrived. Calls that the node surely has not looked at, because it found the request too large,
-   * are sent again in smaller requests. Nothing is sent after a request that may not have arrived. A node that failed rests
-   * for a while.
+   * must find out whether it arrived. Calls that the node surely has not looked at, because it found the request too
+   * large, are sent again in smaller requests. Nothing is sent after a request that may not have arrived. A node that
+   * failed rests for a while.
    */
   send(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
   /** Tells of each node whether it answered its last request. */
@@ -42,7 +42,7 @@ export interface Rpc {
 }
 
 export interface RpcOptions {
-  /** In the order of preference. */
+  /** The nodes' URLs in the order of preference. */
   readonly rpcUrls: readonly string[];
   readonly rpcTimeoutMs: number;
   /** Aborts every call in flight. */
@@ -84,15 +84,15 @@ export function createRpc(options: RpcOptions): Rpc {
     return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
   const ask: Ask = async (calls, first, { mayGoOn, together = false }) => {
-    let asked: BatchAnswer | undefined;
+    let answer: BatchAnswer | undefined;
     for (const endpoint of inOrder()) {
-      asked = await askEndpoint(endpoint, calls, first, together);
-      const failure = asked.fit === "fits" ? undefined : failureOf(asked.outcomes);
-      if (!failure || failure instanceof BatchTooLargeError) return asked;
-      if (!mayGoOn(failure) || options.signal.aborted) return asked;
+      answer = await askEndpoint(endpoint, calls, first, together);
+      const failure = answer.fit === "fits" ? undefined : failureOf(answer.outcomes);
+      if (!failure || failure instanceof BatchTooLargeError) return answer;
+      if (!mayGoOn(failure) || options.signal.aborted) return answer;
     }
-    if (asked === undefined) throw new Error("there is no endpoint");
-    return asked;
+    if (answer === undefined) throw new Error("there is no endpoint");
+    return answer;
   };
   return {
     read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
@@ -116,7 +116,7 @@ async function readAll(calls: SerializedCalls, ask: Ask, together: boolean): Pro
   const outcomes: RpcOutcome[] = [];
   while (outcomes.length < count) {
     const { outcomes: answered, fit } = await ask(calls, outcomes.length, { mayGoOn: () => true, together });
-    // The calls from the first one without an answer are asked again in a smaller request.
+    // The calls from the first one without an answer are sent again in a smaller request.
     const end = fit === "cut short" && answered.length > 1 ? answered.findIndex(isCutShort) : answered.length;
     outcomes.push(...answered.slice(0, end));
     // No node answers, so the calls after these are not tried either.

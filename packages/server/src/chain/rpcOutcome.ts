@@ -51,7 +51,9 @@ export function isUnanswered(
 
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL. */
+/**
+ * Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL.
+ */
 export function shorten(text: string): string {
   const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
   return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
@@ -60,9 +62,9 @@ export function shorten(text: string): string {
 /** The outcome of every call of a request that failed with this error of the network. */
 export function unavailableFor(error: unknown): RpcUnavailableError {
   const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
-  const said = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
   return new RpcUnavailableError(
-    `the node gave no answer: ${code ?? said}`,
+    `the node gave no answer: ${code ?? message}`,
     wasNeverSent(error) ? "no" : "unknown",
     { cause: error },
   );

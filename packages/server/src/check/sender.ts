@@ -7,7 +7,7 @@ export interface SenderTransaction {
   readonly index: number;
   readonly innerHash: Uint8Array;
   readonly nonce: bigint;
-  /** In wei. */
+  /** The value in wei. */
   readonly value: bigint;
 }
 
@@ -17,7 +17,7 @@ export interface SenderState {
   readonly sender: Uint8Array;
   /** The account's next nonce, by the latest block. */
   readonly nonce: bigint;
-  /** In wei. */
+  /** The balance in wei. */
   readonly balance: bigint;
   readonly work: readonly SenderSubmission[];
 }

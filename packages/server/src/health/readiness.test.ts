@@ -46,10 +46,10 @@ describe("readiness", () => {
 
   it("asks store and node once a second at most, however many ask and however long it takes", async () => {
     let now = 0;
-    let asked = 0;
+    let probes = 0;
     let answer: (height: bigint) => void = () => {};
     const probeChain = () => {
-      asked++;
+      probes++;
       return new Promise((resolve) => {
         answer = resolve;
       });
@@ -63,11 +63,11 @@ describe("readiness", () => {
     await late;
     now = 2_499;
     await readiness.probe();
-    expect(asked).toBe(1);
+    expect(probes).toBe(1);
     now = 2_500;
     const again = readiness.probe();
     answer(2n);
     await again;
-    expect(asked).toBe(2);
+    expect(probes).toBe(2);
   });
 });

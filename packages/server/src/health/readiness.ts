@@ -3,7 +3,10 @@ import { within } from "../util/within.js";
 
 /** Says whether the service can do its work (D24). */
 export interface ReadinessProbe {
-  /** Answers within {@link PROBE_TIMEOUT_MS}. Queries the store and the node once a second at most, however often it is called. */
+  /**
+   * Answers within {@link PROBE_TIMEOUT_MS}. Queries the store and the node once a second at most, however often it is
+   * called.
+   */
   probe(): Promise<Readiness>;
 }
 
@@ -13,7 +16,7 @@ export interface ReadinessDependencies {
   /** Calls the node. */
   probeChain(): Promise<unknown>;
   isShuttingDown(): boolean;
-  /** In ms, from any origin. */
+  /** Returns the time in ms, from any origin. */
   readonly now?: () => number;
   readonly timeoutMs?: number;
 }

@@ -23,9 +23,9 @@ export interface BaseAppOptions {
 }
 
 export interface RequestTimeouts {
-  /** For the request line and the header fields to arrive. */
+  /** The time in which the request line and the header fields must arrive. */
   readonly headTimeoutMs: number;
-  /** For a whole request to arrive, such as a slow 32 MiB body. */
+  /** The time in which a whole request must arrive, such as a slow 32 MiB body. */
   readonly bodyTimeoutMs: number;
   /** The longest wait for a response. */
   readonly requestTimeoutMs: number;

@@ -52,8 +52,8 @@ export interface BatchAcceptor {
    * the last transaction is validated, and other requests get their turns in between.
    * @returns when the first slice is in the store. `others` resolves when the rest is, and never rejects: by then,
    *   every
-   *   failure is told in a line.
-   * @throws {@link ProtocolError} of code `UNAVAILABLE`. Nothing is accepted then, as far as is known.
+   *   failure has a result line.
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`. Then nothing is known to be accepted.
    */
   accept(
     transactions: readonly string[],
@@ -94,7 +94,7 @@ class SliceAcceptor implements BatchAcceptor {
     return { others: this.#acceptOthers(others, batch) };
   }
 
-  /** From here on the request is admitted, so every failure is told in lines. */
+  /** From here on the request is admitted, so every failure becomes a result line. */
   async #acceptOthers(slices: readonly Slice[], batch: Batch): Promise<void> {
     const { isStopping, log } = this.#dependencies;
     let refusal: ProtocolError | undefined;
@@ -109,7 +109,7 @@ class SliceAcceptor implements BatchAcceptor {
       try {
         await this.#acceptSlice(validated, batch);
       } catch (error) {
-        if (!(error instanceof ProtocolError)) log.error({ err: error }, "a part of a request failed");
+        if (!(error instanceof ProtocolError)) log.error({ err: error }, "a slice of a request failed");
         const cause = error instanceof ProtocolError ? error : internalError();
         refusal = cause;
         const transactions = transactionsOf(validated, batch.ids, validated.from);

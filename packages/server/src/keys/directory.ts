@@ -32,7 +32,7 @@ export interface KeyDirectoryDependencies {
   readonly limits: KeyLimits;
   /** Submissions that may wait for a broadcast. A key's batches must fit into its share of them. */
   readonly queueCapacity: number;
-  /** In ms, by a clock that does not jump. */
+  /** Returns the time in ms of a monotonic clock. */
   readonly now?: () => number;
 }
 

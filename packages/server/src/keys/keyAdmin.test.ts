@@ -176,9 +176,9 @@ describe("a change of a key", () => {
     const { signal } = (await directory()).authenticate(key, hashOfKey(key));
     await admin.revoke("tests", record.id);
     expect(signal.aborted).toBe(false);
-    const told = once(signal, "abort");
+    const aborted = once(signal, "abort");
     vi.advanceTimersByTime(500);
-    await told;
+    await aborted;
     expect((signal.reason as ProtocolError).reason).toBe("KEY_REVOKED");
   });
 

@@ -2,7 +2,10 @@ import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 import type { AuditEntry } from "../store/keys/keyAudit.js";
 
-/** The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its terms. */
+/**
+ * The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its
+ * terms.
+ */
 export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";
 
 /** A key as operators see it, in the admin API and with `--json`. It holds nothing secret. */
@@ -26,7 +29,7 @@ export interface KeyRecord extends KeyTermsJson {
 /** A key's use of its daily caps. */
 export interface KeyUse {
   readonly transactions: number;
-  /** In gas, as decimal text. */
+  /** The gas as decimal text. */
   readonly gas: string;
   /** The end of the day: ISO 8601. */
   readonly ends: string;

@@ -41,7 +41,7 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
 };
 const NONCE_OCCUPIED_MS = 250;
 const BLOCKED_MS = 250;
-/** Verdicts after which the chain or the node must be asked for the wrapper itself before anything is decided. */
+/** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["nonce too low", "disputed"]);
 
 /**
@@ -63,9 +63,9 @@ export async function applyAnswers(
   const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
   await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store });
   const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
-  const asked = unclear.map(submissionOf);
-  await reconcile(held, asked, context);
-  const known = await addKnown(held, asked, context);
+  const unclearSubmissions = unclear.map(submissionOf);
+  await reconcile(held, unclearSubmissions, context);
+  const known = await addKnown(held, unclearSubmissions, context);
   const withdrawn = await requeueBlockedByWithdrawn(
     held,
     answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
@@ -123,7 +123,8 @@ async function applyDecisions(
       const { isOpen } = decision;
       const isSetAside = decision.clause === "L8" || verdict.kind === "refused";
       const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[verdict.kind] ?? 0);
-      if (isSetAside) log.warn({ id, said: messageOf({ verdict }), afterMs }, "a submission is set aside");
+      if (isSetAside)
+        log.warn({ id, nodeMessage: messageOf({ verdict }), afterMs }, "a submission is set aside");
       const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, submissions: [] };
       requeued.set(`${afterMs} ${isOpen}`, group);
       group.submissions.push(submission);
@@ -139,7 +140,7 @@ interface RequeueGroup extends Pick<RequeueOptions, "afterMs" | "isOpen"> {
   readonly submissions: InFlightSubmission[];
 }
 
-/** Queues those that still have the wrappers which the answers are about: a late answer says nothing of another wrapper. */
+/** Requeues the submissions that still have the answered wrappers: a late answer is no evidence about another wrapper. */
 async function requeue(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
@@ -151,7 +152,7 @@ async function requeue(
   await saveRequeued(store, held, ids, { ...pause, wrapperHashes });
 }
 
-/** Only a first refusal rests on it that no other wrapper of the submission is open. */
+/** Counts the open wrappers where a decision needs them: only a first refusal requires that no other wrapper is open. */
 async function openWrappersOf(
   rest: readonly AnsweredBroadcast[],
   store: Store,
@@ -230,5 +231,5 @@ async function rejectRemaining(
 }
 
 function messageOf({ verdict }: Pick<AnsweredBroadcast, "verdict">): string {
-  return "said" in verdict ? verdict.said : "";
+  return "message" in verdict ? verdict.message : "";
 }

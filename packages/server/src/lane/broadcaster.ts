@@ -62,12 +62,12 @@ export function createBroadcaster(
   };
 }
 
-/** So many requests in a row without an answer, and the node seems to be away. */
-const MAX_SILENT = 2;
+/** After this many requests in a row without an answer the node counts as unavailable. */
+const MAX_UNANSWERED = 2;
 
 /**
- * Sends each in a request of its own, in order: one of them may have kept the others from an answer, where a proxy refuses
- * the whole request for it.
+ * Sends each in a request of its own, in order: one of them may have kept the others from an answer, where a proxy
+ * refuses the whole request for it.
  */
 async function sendSingly(
   raws: readonly Uint8Array[],
@@ -76,7 +76,7 @@ async function sendSingly(
   const outcomes: RpcOutcome[] = [];
   let silent = 0;
   for (const raw of raws) {
-    if (silent >= MAX_SILENT) {
+    if (silent >= MAX_UNANSWERED) {
       outcomes.push({
         error: new RpcUnavailableError("not sent, since those before it got no answer", "no"),
       });

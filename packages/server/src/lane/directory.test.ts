@@ -139,10 +139,10 @@ describe("a submission that is queued in a lane that does not work", () => {
     await setLaneState(store, chainRef, FIRST, "stopped");
     const owner = randomUUID();
     await work(SECOND, owner);
-    const told = await new Promise<readonly string[]>((resolve) => {
+    const notifiedOwners = await new Promise<readonly string[]>((resolve) => {
       refreshed({ announceWork: resolve }).catch(() => {});
     });
-    expect(told).toEqual([owner]);
+    expect(notifiedOwners).toEqual([owner]);
     expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
     expect([await laneOf(signed.id), await laneOf(behind.id)]).toEqual([WAIVER, WAIVER]);
   });

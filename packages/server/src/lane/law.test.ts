@@ -4,19 +4,19 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
 
 const BOOLEANS = [false, true];
-const said = "words of a node";
+const message = "words of a node";
 const KINDS: Record<SendVerdictKind, SendVerdict> = {
   accepted: { kind: "accepted" },
   "nonce too low": { kind: "nonce too low" },
   "nonce gap": { kind: "nonce gap" },
   "inner too early": { kind: "inner too early" },
   "inner too late": { kind: "inner too late" },
-  occupied: { kind: "occupied", said },
-  "not now": { kind: "not now", said },
-  "waiver unusable": { kind: "waiver unusable", said },
-  disputed: { kind: "disputed", said },
-  ambiguous: { kind: "ambiguous", said },
-  refused: { kind: "refused", reason: "NODE_REFUSED", said },
+  occupied: { kind: "occupied", message },
+  "not now": { kind: "not now", message },
+  "waiver unusable": { kind: "waiver unusable", message },
+  disputed: { kind: "disputed", message },
+  ambiguous: { kind: "ambiguous", message },
+  refused: { kind: "refused", reason: "NODE_REFUSED", message },
 };
 
 const USE: NonceUse = {
@@ -160,7 +160,10 @@ describe("a decision", () => {
     expect(decide({ ...signed, answer: answer("refused") })).toEqual({
       move: "fail",
       clause: "L6",
-      failure: { reason: "NODE_REFUSED", message: "the chain's node refuses it: words of a node" },
+      failure: {
+        reason: "NODE_REFUSED",
+        message: "the chain's node refused the transaction: words of a node",
+      },
     });
   });
 

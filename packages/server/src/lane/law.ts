@@ -3,9 +3,9 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import type { Failure } from "../model/submission.js";
 
 /*
- * The law of a lane (D28): the evidence that lets a submission end or move. Everything that a node says is evidence. Absence
- * proves nothing: no receipt, an unknown hash, a nonce without its block, time that passed. The clauses, in the order of
- * their questions:
+ * The law of a lane (D28): the evidence that lets a submission end or move. Everything that a node says is evidence.
+ * Absence proves nothing: no receipt, an unknown hash, a nonce without its block, time that passed. The clauses, in the
+ * order of their questions:
  *
  *   L1  The InnerTx has a receipt: the submission is included. Only the loss of the block contradicts that.
  *   L2  A final block shows the sender's nonce used by another transaction: the submission has failed, because its InnerTx
@@ -27,16 +27,16 @@ import type { Failure } from "../model/submission.js";
  *       another lane may carry the submission. It is queued again, with the wrapper remembered as open.
  *   L11 Otherwise the submission stays as it is.
  *
- * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took it,
- * or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
+ * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took
+ * it, or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
  */
 
 /** An answer to the send of a submission's present wrapper. */
 export interface SendAnswer {
   readonly verdict: SendVerdict;
   /**
-   * The answer to the first send of these bytes, by the process that signed them and under the same lease: nobody else can have
-   * sent them before.
+   * The answer to the first send of these bytes, by the process that signed them and under the same lease: nobody else
+   * can have sent them before.
    */
   readonly isFirst: boolean;
   /** The node seems to work: what is unclear concerns this wrapper alone (`setAside.ts`). */
@@ -98,8 +98,8 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 ]);
 
 /**
- * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`, where
- * the nonce is not free.
+ * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`,
+ * where the nonce is not free.
  */
 const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
 
@@ -121,7 +121,7 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
   const isOnlySend = isFirst && state === "signed";
   if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
-    const message = `the chain's node refuses it: ${verdict.said}`;
+    const message = `the chain's node refused the transaction: ${verdict.message}`;
     return fail("L6", { reason: verdict.reason, message });
   }
   if (isOnlySend && (NOT_TAKEN.has(verdict.kind) || verdict.kind === "refused"))

@@ -14,12 +14,12 @@ afterEach(() => {
 
 const LEASE_MS = 3_000;
 
-/** Keeps a lease on a store that records the questions for it, in their order. The release is one of them. */
-function kept() {
-  const asked: { readonly kind: "take" | "release"; answer(state: "open" | "stopped"): void }[] = [];
+/** Keeps a lease on a store that records its queries, in their order. The release is one of them. */
+function openLease() {
+  const queries: { readonly kind: "take" | "release"; answer(state: "open" | "stopped"): void }[] = [];
   const query = (sql: string) =>
     new Promise((resolve) => {
-      asked.push({
+      queries.push({
         kind: sql.includes("'-infinity'") ? "release" : "take",
         answer: (state) => resolve({ rows: [{ epoch: "1", state }] }),
       });
@@ -27,49 +27,49 @@ function kept() {
   const lane = { chain: 1, waiver: new Uint8Array(20), owner: randomUUID() };
   const store = { pool: { query } } as unknown as Store;
   const lease = keepLease(lane, { store, log: silent, options: { leaseMs: LEASE_MS } });
-  return { lease, asked, kinds: () => asked.map(({ kind }) => kind) };
+  return { lease, queries, kinds: () => queries.map(({ kind }) => kind) };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the lease of a lane", () => {
-  it("is asked for once at a time, however long the answer takes", async () => {
-    const { lease, asked } = kept();
+  it("is queried once at a time, however long the answer takes", async () => {
+    const { lease, queries } = openLease();
     const held = lease.acquire();
-    asked[0]?.answer("open");
+    queries[0]?.answer("open");
     expect((await held)?.state).toBe("open");
     vi.advanceTimersByTime(4 * LEASE_MS);
-    expect(asked).toHaveLength(2);
-    asked[1]?.answer("open");
+    expect(queries).toHaveLength(2);
+    queries[1]?.answer("open");
     await turn();
     vi.advanceTimersByTime(LEASE_MS);
-    expect(asked).toHaveLength(3);
+    expect(queries).toHaveLength(3);
   });
 
-  it("is asked for again if the answer may be older than a recheck", async () => {
-    const { lease, asked } = kept();
+  it("is queried again if the answer may be older than a recheck", async () => {
+    const { lease, queries } = openLease();
     const held = lease.acquire();
     lease.recheck();
-    asked[0]?.answer("open");
+    queries[0]?.answer("open");
     await turn();
-    asked[1]?.answer("stopped");
+    queries[1]?.answer("stopped");
     expect((await held)?.state).toBe("stopped");
     lease.forget();
     expect(lease.current()).toBeUndefined();
   });
 
-  it("is released after the last question, which would take it again", async () => {
-    const { lease, asked, kinds } = kept();
+  it("is released after the last query, which would take it again", async () => {
+    const { lease, queries, kinds } = openLease();
     const held = lease.acquire();
-    asked[0]?.answer("open");
+    queries[0]?.answer("open");
     await held;
     vi.advanceTimersByTime(LEASE_MS);
     const ended = lease.release();
     await turn();
     expect(kinds()).toEqual(["take", "take"]);
-    asked[1]?.answer("open");
+    queries[1]?.answer("open");
     await turn();
     expect(kinds()).toEqual(["take", "take", "release"]);
-    asked[2]?.answer("open");
+    queries[2]?.answer("open");
     await ended;
   });
 });

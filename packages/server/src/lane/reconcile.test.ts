@@ -19,61 +19,61 @@ import type { Candidate } from "./chainOutcomes.js";
 import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
 
-const A = { id: "a", signings: 1 };
+const CANDIDATE = { id: "a", signings: 1 };
 
 describe("a confirmation", () => {
   function confirmationsAt() {
     const clock = { ms: 0 };
-    return { confirmations: createConfirmations(() => clock.ms), pass: (ms: number) => (clock.ms += ms) };
+    return { confirmations: createConfirmations(() => clock.ms), advance: (ms: number) => (clock.ms += ms) };
   }
 
   it("comes when the same outcome still holds after its time, not before", () => {
-    const { confirmations, pass } = confirmationsAt();
-    expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
-    pass(CONFIRM_MS - 1);
-    expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
-    pass(1);
-    expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
+    const { confirmations, advance } = confirmationsAt();
+    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
+    advance(CONFIRM_MS - 1);
+    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
+    advance(1);
+    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
   });
 
   it.each(["open", "included", "nonceUsed"] as const)(
-    "takes its time anew when the chain says %s in between",
+    "starts again when the outcome is %s in between",
     (other) => {
-      const { confirmations, pass } = confirmationsAt();
-      confirmations.isConfirmed(A, "replaced");
-      pass(CONFIRM_MS);
-      expect(confirmations.isConfirmed(A, other)).toBe(false);
-      expect(confirmations.isConfirmed(A, "replaced")).toBe(false);
-      pass(CONFIRM_MS);
-      expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
+      const { confirmations, advance } = confirmationsAt();
+      confirmations.isConfirmed(CANDIDATE, "replaced");
+      advance(CONFIRM_MS);
+      expect(confirmations.isConfirmed(CANDIDATE, other)).toBe(false);
+      expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
+      advance(CONFIRM_MS);
+      expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
     },
   );
 
-  it("is about one wrapper: the next one of the same submission takes its time anew", () => {
-    const { confirmations, pass } = confirmationsAt();
-    confirmations.isConfirmed(A, "replaced");
-    pass(CONFIRM_MS);
-    expect(confirmations.isConfirmed(A, "replaced")).toBe(true);
-    expect(confirmations.isConfirmed({ ...A, signings: 2 }, "replaced")).toBe(false);
+  it("is about one wrapper: the next one of the same submission starts again", () => {
+    const { confirmations, advance } = confirmationsAt();
+    confirmations.isConfirmed(CANDIDATE, "replaced");
+    advance(CONFIRM_MS);
+    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
+    expect(confirmations.isConfirmed({ ...CANDIDATE, signings: 2 }, "replaced")).toBe(false);
     expect(confirmations.isConfirmed({ id: "b", signings: 1 }, "replaced")).toBe(false);
   });
 });
 
-describe("a submission, by what the chain says of it,", () => {
+describe("a reconciled submission", () => {
   let store: Store;
   let lane: HeldLane;
   let nowMs: number;
   let nodeSnapshot: NodeSnapshot;
-  let told: SubmissionUpdate[];
-  /** Which transaction used a nonce, by final blocks. */
-  let blockUses: Map<bigint, NonceUse>;
+  let published: SubmissionUpdate[];
+  /** The transaction that used a nonce, as final blocks show it. */
+  let nonceUses: Map<bigint, NonceUse>;
   let context: ReconcileContext;
   useTestStore("perTest", async (opened) => {
     store = opened;
     lane = await createHeldLane(store);
     nowMs = 0;
-    told = [];
-    blockUses = new Map();
+    published = [];
+    nonceUses = new Map();
     const chain: Pick<NodeClient, "snapshot" | "receipts"> = {
       snapshot: async () => nodeSnapshot,
       receipts: async (hashes) => hashes.map(() => undefined),
@@ -81,11 +81,11 @@ describe("a submission, by what the chain says of it,", () => {
     context = {
       store,
       chain: chain as NodeClient,
-      results: { publish: (moved, updateOf) => told.push(...moved.map(({ id }) => updateOf(id))) },
+      results: { publish: (moved, updateOf) => published.push(...moved.map(({ id }) => updateOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
       confirmations: createConfirmations(() => nowMs),
-      nonceProofs: { find: async ({ nonce }) => blockUses.get(nonce) },
+      nonceProofs: { find: async ({ nonce }) => nonceUses.get(nonce) },
       onLaneStopped: () => {},
     };
   });
@@ -97,13 +97,13 @@ describe("a submission, by what the chain says of it,", () => {
     succeeded: true,
   };
   /** Sets the chain's next nonces of waiver and sender, and the InnerTx's receipt. */
-  const says = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
+  const setChain = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
-  /** A final block shows a transaction under this nonce: another one than any of ours, or the one with this hash. */
-  const blockShows = (nonce: bigint, hash = bytes(32, 99)) => {
+  /** Adds a final block with a transaction under this nonce: one that is none of ours, or the one with this hash. */
+  const addFinalBlock = (nonce: bigint, hash = bytes(32, 99)) => {
     const transaction = { hash, from: bytes(20, 1), nonce, to: undefined, input: new Uint8Array() };
-    blockUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7) });
+    nonceUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7) });
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
@@ -115,98 +115,100 @@ describe("a submission, by what the chain says of it,", () => {
 
   it("is included by its receipt, whatever the nonces say", async () => {
     const candidate = await broadcast();
-    says(0n, 0n, receipt);
+    setChain(0n, 0n, receipt);
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({
       state: "included",
       blockNumber: 7n,
       reverted: false,
     });
-    expect(told).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false }]);
   });
 
   it("does not fail while its receipt is late, although the nonce has moved on", async () => {
     const candidate = await broadcast();
-    says(5n, 1n);
+    setChain(5n, 1n);
     await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS - 1;
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
-    says(5n, 1n, { ...receipt, succeeded: false });
+    setChain(5n, 1n, { ...receipt, succeeded: false });
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);
-    expect(told).toEqual([{ state: "included", reverted: true }]);
+    expect(published).toEqual([{ state: "included", reverted: true }]);
   });
 
   it("fails with NONCE_TOO_LOW if a final block shows its sender's nonce used by something else", async () => {
     const candidate = await broadcast();
-    says(5n, 3n);
+    setChain(5n, 3n);
     await reconcile(lane, [candidate], context);
-    expect(told).toEqual([]);
+    expect(published).toEqual([]);
     nowMs += CONFIRM_MS;
-    blockShows(candidate.senderNonce);
+    addFinalBlock(candidate.senderNonce);
     await reconcile(lane, [candidate], context);
-    expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
+    expect(published).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
-  it("waits for ever where only nonces contradict it, and no block shows who used them", async () => {
+  it("waits for ever where only nonces contradict it, and no block shows the transactions that used them", async () => {
     const candidate = await broadcast();
-    says(5n, 3n);
+    setChain(5n, 3n);
     for (let i = 0; i < 10; i++) {
       await reconcile(lane, [candidate], context);
       nowMs += 100 * CONFIRM_MS;
     }
     expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
-    expect(told).toEqual([]);
+    expect(published).toEqual([]);
   });
 
   it("waits for its receipt where a block shows the InnerTx itself", async () => {
     const candidate = await broadcast();
-    says(5n, 3n);
-    blockShows(candidate.senderNonce, Uint8Array.from(candidate.innerHash));
+    setChain(5n, 3n);
+    addFinalBlock(candidate.senderNonce, Uint8Array.from(candidate.innerHash));
     await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);
-    expect(told).toEqual([]);
-    says(5n, 3n, receipt);
+    expect(published).toEqual([]);
+    setChain(5n, 3n, receipt);
     await reconcile(lane, [candidate], context);
-    expect(told).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false }]);
   });
 
   it("needs no proof if it was never signed", async () => {
     const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
     const [row] = await findSubmissions(store, [id]);
-    if (row === undefined) throw new Error("it is not there");
-    says(0n, 3n);
+    if (row === undefined) throw new Error("the submission is not in the store");
+    setChain(0n, 3n);
     await reconcile(lane, [{ ...row, signings: 0 }], context);
-    expect(told).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
+    expect(published).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 
   it("is queued again if another wrapper has its nonce; the second time, the lane stops and names the nonces", async () => {
-    const uses = async () =>
+    const foreignUses = async () =>
       (await store.pool.query("select state, foreign_uses, reason from lanes where foreign_uses > 0")).rows;
     const candidate = await broadcast();
-    says(5n, 0n);
-    blockShows(4n);
-    blockShows(5n);
+    setChain(5n, 0n);
+    addFinalBlock(4n);
+    addFinalBlock(5n);
     await reconcile(lane, [candidate], context);
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
-    expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
+    expect(await foreignUses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
     // The same outcome counts once: the submission is queued already.
     await reconcile(lane, [candidate], context);
-    expect(await uses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
+    expect(await foreignUses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
 
     await TRANSITION_TO.signed(store, lane, candidate.id, 5n);
-    const [again] = await findInFlight(store, lane, { limit: 1 });
-    if (again === undefined) throw new Error("nothing is in flight");
-    says(6n, 0n);
-    await reconcile(lane, [again], context);
-    expect(await uses()).toMatchObject([{ foreign_uses: 1 }]);
+    const [resigned] = await findInFlight(store, lane, { limit: 1 });
+    if (resigned === undefined) throw new Error("nothing is in flight");
+    setChain(6n, 0n);
+    await reconcile(lane, [resigned], context);
+    expect(await foreignUses()).toMatchObject([{ foreign_uses: 1 }]);
     nowMs += CONFIRM_MS;
-    await reconcile(lane, [again], context);
-    expect(await uses()).toMatchObject([{ state: "stopped", reason: expect.stringContaining("nonces 5 ") }]);
-    expect(told).toEqual([]);
+    await reconcile(lane, [resigned], context);
+    expect(await foreignUses()).toMatchObject([
+      { state: "stopped", reason: expect.stringContaining("nonces 5 ") },
+    ]);
+    expect(published).toEqual([]);
   });
 });

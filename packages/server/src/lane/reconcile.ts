@@ -38,12 +38,12 @@ interface Decided extends Judged {
   readonly decision: Decision;
 }
 
-/** Proofs that one call looks for; each costs several calls to the node. Others come with the next call. */
-const MAX_PROOFS = 20;
+/** The most proofs that one call looks for; each costs several calls to the node. The next call looks for others. */
+const MAX_PROOFS_PER_CALL = 20;
 
 /**
- * Brings the store to what the chain says of the candidates. Receipts decide at once. What a node's nonces contradict is
- * looked up in the blocks, and `law.ts` decides.
+ * Brings the candidates in the store to their outcomes on the chain. Receipts decide at once. Where a node's nonces
+ * contradict the store, the blocks are searched for a proof, and `law.ts` decides.
  */
 export async function reconcile(
   held: HeldLane,
@@ -86,7 +86,7 @@ async function decideContradicted(
   const decided: Decided[] = [];
   let proofs = 0;
   for (const { candidate, outcome } of contradicted) {
-    if (candidate.signings > 0 && ++proofs > MAX_PROOFS) continue;
+    if (candidate.signings > 0 && ++proofs > MAX_PROOFS_PER_CALL) continue;
     const evidence = await evidenceOf(held, { candidate, outcome }, open.get(candidate.id) ?? 0, context);
     const decision = decide(evidence);
     decided.push({ candidate, outcome, evidence, decision });

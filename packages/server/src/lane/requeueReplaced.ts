@@ -25,7 +25,7 @@ interface ReplacedContext {
   readonly onLaneStopped: () => void;
 }
 
-/** At this many uses of the key by something else the lane stops. */
+/** The lane stops when something else has used its key this many times. */
 const MAX_FOREIGN_USES = 2;
 /** A replaced submission waits until a lane that is stopped for it knows so. Then another lane may take it. */
 const REPLACED_DELAY_MS = 1_500;
@@ -63,9 +63,9 @@ async function countForeign(
   { store, log, onLaneStopped }: ReplacedContext,
 ): Promise<void> {
   const nonces = used.map(String);
-  const uses = await countForeignUses(store, held.chain, held.waiver, 1);
-  log.error({ nonces, uses }, "the chain used the waiver's nonces for wrappers that are not ours");
-  if (uses < MAX_FOREIGN_USES) return;
+  const foreignUses = await countForeignUses(store, held.chain, held.waiver, 1);
+  log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  if (foreignUses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
   await setLaneState(store, held.chain, held.waiver, "stopped", reason);
   onLaneStopped();

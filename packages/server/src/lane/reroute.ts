@@ -9,7 +9,7 @@ import type { LaneContext } from "./context.js";
 const NO_LANE_MS = 1_000;
 
 interface Departures {
-  /** By waiver (hex), the submissions that go to its lane. */
+  /** The submissions that go to another lane, keyed by its waiver in hex. */
   readonly byWaiver: Map<string, { readonly waiver: Uint8Array; readonly ids: string[] }>;
   /** Submissions that another waiver may carry, while no lane of such a waiver takes work. */
   readonly postponed: string[];

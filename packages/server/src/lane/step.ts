@@ -10,9 +10,11 @@ import type { Broadcaster } from "./broadcaster.js";
 import type { LaneContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
 
-/** Submissions in one step. The chain's nonces of their senders and of the waiver are two requests to the node. */
-const STEP_LIMIT = 2 * (MAX_BATCH_CALLS - 1);
-/** The rest of a lane that hears of no work. */
+/**
+ * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
+ */
+const MAX_SUBMISSIONS_PER_STEP = 2 * (MAX_BATCH_CALLS - 1);
+/** The time that a lane without work rests, unless it is woken. */
 export const IDLE_MS = 250;
 
 /**
@@ -95,7 +97,7 @@ async function resendSigned(held: HeldLane, { broadcastBuffer, broadcaster }: St
 /** A custody that does not sign counts against the lane, as a node does that does not take its wrappers. */
 async function assignNext(state: StepState, held: HeldLane, context: StepContext): Promise<Assigned> {
   const { breaker } = context;
-  const limit = breaker.state === "probing" ? 1 : STEP_LIMIT;
+  const limit = breaker.state === "probing" ? 1 : MAX_SUBMISSIONS_PER_STEP;
   try {
     return await assign(held, { limit, backlog: state.backlog }, context);
   } catch (error) {

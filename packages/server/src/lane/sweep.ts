@@ -17,8 +17,8 @@ export interface Finding {
   readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 
-/** Submissions that are compared at a time: two requests to the node. */
-const BATCH = 2 * RECEIPT_BATCH;
+/** The submissions that are compared at a time, with two requests to the node. */
+const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Compares everything that the lane has not finished with the chain. Changes nothing. */
@@ -29,26 +29,29 @@ export async function examine(
   const findings: Finding[] = [];
   let after = LOWEST_ID;
   for (;;) {
-    const candidates = await findUnfinished(context.store, lane, after, BATCH);
+    const candidates = await findUnfinished(context.store, lane, after, CANDIDATES_PER_BATCH);
     const outcomes = await chainOutcomes(lane.waiver, candidates, context);
     candidates.forEach((candidate, i) => {
       const outcome = outcomes[i];
       if (outcome && outcome.kind !== "open") findings.push({ candidate, outcome });
     });
     const last = candidates.at(-1);
-    if (last === undefined || candidates.length < BATCH) return findings;
+    if (last === undefined || candidates.length < CANDIDATES_PER_BATCH) return findings;
     after = last.id;
   }
 }
 
-/** Reconciles the whole lane with the chain, at the start and now and then: finds what was missed on the way. */
+/**
+ * Reconciles the whole lane with the chain, at its start and every minute, and so finds the outcomes that the watcher
+ * missed.
+ */
 export async function sweep(held: HeldLane, context: WatchContext): Promise<Finding[]> {
   await sweepWithdrawn(held, context);
   const findings = await examine(held, context);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
   for (const { outcome } of findings) counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
-  context.log.info(counts, "the sweep brings submissions to what the chain says of them");
+  context.log.info(counts, "the sweep brings submissions to their outcomes on the chain");
   await reconcile(
     held,
     findings.map(({ candidate }) => candidate),
@@ -57,19 +60,19 @@ export async function sweep(held: HeldLane, context: WatchContext): Promise<Find
   return findings;
 }
 
-/** Closes what can never land, and forgets what nobody needs any more. */
+/** Closes the withdrawn wrappers that can never land, and deletes those that no submission needs any more. */
 export async function sweepWithdrawn(held: HeldLane, context: WatchContext): Promise<void> {
   const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
   await closeDeadWrappers(held, chainNonce, context);
   await forgetWithdrawnWrappers(context.store, held, chainNonce);
 }
 
-/** Wrappers whose nonces are looked up in one sweep. */
-const MAX_PROOFS = 50;
+/** The wrappers whose nonces are looked up in one sweep. */
+const MAX_WRAPPERS_PER_SWEEP = 50;
 
 /**
- * Closes the withdrawn wrappers whose nonces other transactions have used, by the proof of a final block (D28). One that landed
- * itself stays open until its submission is included.
+ * Closes the withdrawn wrappers whose nonces other transactions have used, by the proof of a final block (D28). One that
+ * landed itself stays open until its submission is included.
  */
 export async function closeDeadWrappers(
   held: HeldLane,
@@ -77,7 +80,7 @@ export async function closeDeadWrappers(
   { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
 ): Promise<void> {
   const dead: WithdrawnWrapper[] = [];
-  for (const wrapper of await findOpenWrappersBelow(store, held, chainNonce, MAX_PROOFS)) {
+  for (const wrapper of await findOpenWrappersBelow(store, held, chainNonce, MAX_WRAPPERS_PER_SWEEP)) {
     const use = await nonceProofs.find({ account: held.waiver, nonce: wrapper.waiverNonce });
     if (use && !bytesEqual(use.transaction.hash, wrapper.wrapperHash)) dead.push(wrapper);
   }

@@ -14,11 +14,11 @@ import { requeueMisplaced } from "./requeueMisplaced.js";
 import { missingPredecessors } from "./senderGaps.js";
 
 /**
- * Follows the chain for one lane: reconciles what the waiver's nonce has passed, sends again what waits too long for a
- * block, and notices when a block with one of the lane's submissions goes away.
+ * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, resends a wrapper that waits too
+ * long for a block, and notices when a reorg removes a block with one of the lane's submissions.
  */
 export interface Watcher {
-  /** Looks at the chain once. */
+  /** Compares the lane with the chain once. */
   poll(held: HeldLane, mode?: WatchMode): Promise<void>;
 }
 
@@ -27,13 +27,13 @@ export interface Watcher {
  * - `sends`: nobody signs for the lane. Its stored wrappers go out again.
  * - `silent`: nobody signs for the lane, and nothing may be sent: it is stopped.
  *
- * Where nobody signs, another lane gets what blocks leave out (`releaseForsaken.ts`).
+ * Where nobody signs, another lane gets the submissions that blocks leave out (`releaseForsaken.ts`).
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** Submissions that are reconciled at a time: two requests to the node. */
-const BATCH = 2 * RECEIPT_BATCH;
-/** The lane's lowest wrapper goes out again when so many blocks came without it: the pool may have dropped it. */
+/** The submissions that are reconciled at a time, with two requests to the node. */
+const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
+/** The lane's lowest wrapper goes out again when this many blocks came without it: the pool may have dropped it. */
 const MAX_BLOCKS_WITHOUT = 2n;
 
 export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
@@ -44,10 +44,10 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
     let first: string | undefined;
     for (;;) {
-      const passed = await findCandidatesBelow(store, held, waiverNonce, BATCH);
+      const passed = await findCandidatesBelow(store, held, waiverNonce, CANDIDATES_PER_BATCH);
       await reconcile(held, passed, context);
       // Submissions that could not be reconciled yet come first again.
-      if (passed.length < BATCH || passed[0]?.id === first) return;
+      if (passed.length < CANDIDATES_PER_BATCH || passed[0]?.id === first) return;
       first = passed[0]?.id;
     }
   };
@@ -57,7 +57,11 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
       lowest?.waiverNonce === waiverNonce &&
       lowestWrapper.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
     const age = isOverdue ? {} : { sentBeforeMs: options.resendAfterMs };
-    const stale = await findInFlight(store, held, { state: "broadcast", ...age, limit: BATCH });
+    const stale = await findInFlight(store, held, {
+      state: "broadcast",
+      ...age,
+      limit: CANDIDATES_PER_BATCH,
+    });
     if (isOverdue) lowestWrapper.restart();
     const requeued = await requeueStuck(held, stale, context);
     await rebroadcast(
@@ -68,7 +72,7 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   };
   return {
     async poll(held, mode = "signs") {
-      const inBlocks = options.reorgDepth > 0 ? await findUnfinalized(store, held, BATCH) : [];
+      const inBlocks = options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH) : [];
       const [first] = await findInFlight(store, held, { limit: 1 });
       if (first === undefined && inBlocks.length === 0) return;
       const block = await chain.blockNumber();

@@ -11,7 +11,7 @@ import {
 
 const INTERVAL_MS = 1_000;
 /** The most submissions that one round ends. */
-const BATCH = 500;
+const SUBMISSIONS_PER_ROUND = 500;
 
 export interface ExpiryDependencies {
   readonly store: Store;
@@ -29,7 +29,11 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
   const { store, options, chainRef, results, log, since } = dependencies;
   const { maxQueueMs } = options;
   const expireOverdue = async () => {
-    const overdue = await findOverdueQueued(store, chainRef, { maxQueueMs, since, limit: BATCH });
+    const overdue = await findOverdueQueued(store, chainRef, {
+      maxQueueMs,
+      since,
+      limit: SUBMISSIONS_PER_ROUND,
+    });
     const ids = await notExecuted(overdue, dependencies);
     const expired = new Map((await expireQueued(store, ids, maxQueueMs)).map((e) => [e.id, e]));
     if (expired.size > 0) log.warn({ expired: expired.size }, "old submissions were given up");

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.js";
 
 const INTERVAL_MS = 60_000;
 /** The most requests that one statement deletes. */
-const BATCH = 500;
+const REQUESTS_PER_DELETE = 500;
 
 /**
  * Deletes requests with an `Idempotency-Key`, `keptMs` after they came (D18). The store also compares that time when it
@@ -21,12 +21,13 @@ export function startForgettingRequests({
 }): { close(): void } {
   let closed = false;
   const forget = async () => {
-    while (!closed && (await forgetIdempotentRequests(store.pool, keptMs, BATCH)) === BATCH);
+    while (
+      !closed &&
+      (await forgetIdempotentRequests(store.pool, keptMs, REQUESTS_PER_DELETE)) === REQUESTS_PER_DELETE
+    );
   };
   const timer = setInterval(() => {
-    forget().catch((error: Error) =>
-      log.debug({ err: error.message }, "old requests could not be forgotten"),
-    );
+    forget().catch((error: Error) => log.debug({ err: error.message }, "old requests could not be deleted"));
   }, INTERVAL_MS);
   return {
     close() {

@@ -4,12 +4,12 @@ import { vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 
 const INTERVAL_MS = 1_000;
-/** Vacuuming takes at most one part in ten of the time. */
-const TIME_SHARE = 10;
+/** Vacuuming takes at most one tenth of the time. */
+const PERIODS_PER_VACUUM = 10;
 
 /** Returns the pause after a vacuum. Rows that cannot be removed, as during a dump, do not make it run all the time. */
 export function restAfter(tookMs: number): number {
-  return Math.max(INTERVAL_MS, tookMs * (TIME_SHARE - 1));
+  return Math.max(INTERVAL_MS, tookMs * (PERIODS_PER_VACUUM - 1));
 }
 
 /**
@@ -26,13 +26,16 @@ export function startVacuum({ store, log }: { readonly store: Store; readonly lo
     for (;;) {
       await timer.rest(restMs, false);
       if (closed) return;
-      const from = performance.now();
+      const startedAt = performance.now();
       try {
         await vacuumUnfinished(store);
       } catch (error) {
-        log.debug({ err: (error as Error).message }, "dead rows could not be cleared away");
+        log.debug(
+          { err: (error as Error).message },
+          "the table of unfinished submissions could not be vacuumed",
+        );
       }
-      restMs = restAfter(performance.now() - from);
+      restMs = restAfter(performance.now() - startedAt);
     }
   };
   const running = loop();

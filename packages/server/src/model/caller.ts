@@ -1,7 +1,9 @@
 import { type AllowedTarget, compilePolicy, type Policy } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "./options.js";
 
-/** An API key with its limits and rights (D22, D25). The service's limits stand in for those that the key does not set. */
+/**
+ * An API key with its limits and rights (D22, D25). The service's limits stand in for those that the key does not set.
+ */
 export interface Caller {
   /** Names the API key without revealing it. */
   readonly keyId: string;
@@ -34,7 +36,7 @@ export type RateLimits = Pick<KeyLimits, "ratePerSecond" | "rateBurst">;
 /** The daily caps of a key, and of each sender under it (D25). Undefined members are not capped. */
 export interface KeyCaps {
   readonly transactions?: number;
-  /** In gas. */
+  /** The cap in gas. */
   readonly gas?: bigint;
   readonly senderTransactions?: number;
   readonly senderGas?: bigint;

@@ -4,7 +4,7 @@ import type { KeyCaps } from "./caller.js";
 /** The daily cap that has no room for a transaction (D25). */
 export interface CapReached {
   readonly cap: keyof KeyCaps;
-  /** In transactions or gas, as are `used` and `asked`. */
+  /** The cap, in transactions or gas. `used` and `asked` have the same unit. */
   readonly limit: bigint;
   readonly used: bigint;
   readonly asked: bigint;
@@ -12,7 +12,9 @@ export interface CapReached {
   readonly ends: Date;
 }
 
-/** The error for a transaction that a daily cap of its API key, or of its sender under that key, has no room for (D25). */
+/**
+ * The error for a transaction that a daily cap of its API key, or of its sender under that key, has no room for (D25).
+ */
 export function capExceeded({ cap, limit, used, asked, ends }: CapReached): ProtocolError {
   const ofSender = cap === "senderTransactions" || cap === "senderGas";
   const unit = cap === "gas" || cap === "senderGas" ? "gas" : "transactions";

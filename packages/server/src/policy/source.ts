@@ -45,8 +45,8 @@ export function createPolicySource({
   const configured = options.allowedTargets;
   let policies = configured && configuredPolicies(configured);
   const whyUnusable = (waiver: Uint8Array) => policies?.whyUnusable(waiver);
-  const set = (fresh: PolicySet, asked: readonly Uint8Array[]) => {
-    for (const waiver of asked) {
+  const set = (fresh: PolicySet, affected: readonly Uint8Array[]) => {
+    for (const waiver of affected) {
       const [before, now] = [whyUnusable(waiver), fresh.whyUnusable(waiver)];
       if (now !== undefined && now !== before) log.error({ why: now }, "the waiver's lane takes no work");
       else if (now === undefined && before !== undefined)
@@ -62,9 +62,9 @@ export function createPolicySource({
       log,
       pollIntervalMs: options.pollIntervalMs,
       waivers,
-      onReading: (asked, { targets }) => {
-        const found = asked.map((waiver, i) => ({ waiver, targets: targets[i] }));
-        set(registryPolicies(found, configured), asked);
+      onReading: (affected, { targets }) => {
+        const found = affected.map((waiver, i) => ({ waiver, targets: targets[i] }));
+        set(registryPolicies(found, configured), affected);
       },
     });
   return {

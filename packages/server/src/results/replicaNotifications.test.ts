@@ -22,14 +22,14 @@ const keyNews = new EventEmitter();
 
 type News = readonly [id: string, update: SubmissionUpdate] | "work";
 
-/** A replica that collects what it hears. */
+/** A replica that collects the notifications that it receives. */
 async function replica() {
   const name = randomUUID();
-  const heard: News[] = [];
-  let told: () => void = () => {};
-  const hear = (news: News) => {
-    heard.push(news);
-    told();
+  const received: News[] = [];
+  let onReceived: () => void = () => {};
+  const receive = (news: News) => {
+    received.push(news);
+    onReceived();
   };
   const notifications = openReplicaNotifications({
     store,
@@ -38,16 +38,16 @@ async function replica() {
   });
   open.push(notifications);
   notifications.listen({
-    onResult: (id, update) => hear([id, update]),
-    onWork: () => hear("work"),
+    onResult: (id, update) => receive([id, update]),
+    onWork: () => receive("work"),
     onKeysChanged: () => keyNews.emit(name),
   });
   const until = async (count: number) => {
-    while (heard.length < count) await new Promise<void>((resolve) => (told = resolve));
-    return heard;
+    while (received.length < count) await new Promise<void>((resolve) => (onReceived = resolve));
+    return received;
   };
   await listening(name);
-  return { name, notifications, heard, until };
+  return { name, notifications, received, until };
 }
 
 /** Resolves when a connection, other than those given, listens for the replica: from then on no notification is lost. */
@@ -75,7 +75,7 @@ describe("notifications between replicas", () => {
     expect(await second.until(2)).toEqual([["a", update], "work"]);
     second.notifications.announceWork([third.name]);
     expect(await third.until(1)).toEqual(["work"]);
-    expect(first.heard).toEqual([]);
+    expect(first.received).toEqual([]);
   });
 
   it("are not sent to the sender itself, which has acted on the change already", async () => {
@@ -106,9 +106,9 @@ describe("notifications between replicas", () => {
       { origin: second.name, id: "a", update: failed(message) },
       { origin: second.name, id: "b", update: failed(message) },
     ]);
-    const heard = await second.until(2);
-    expect(heard.map(([id]) => id)).toEqual(["a", "b"]);
-    const [, update] = heard[0] ?? [];
+    const received = await second.until(2);
+    expect(received.map(([id]) => id)).toEqual(["a", "b"]);
+    const [, update] = received[0] ?? [];
     if (typeof update !== "object" || update.state !== "failed")
       throw new Error("the update changed its kind");
     expect(message.startsWith(update.message)).toBe(true);
@@ -132,9 +132,9 @@ describe("notifications between replicas", () => {
 
   it("of API keys reach every replica, whichever program sends them", async () => {
     const both = [await replica(), await replica()];
-    const told = both.map(({ name }) => once(keyNews, name));
+    const notified = both.map(({ name }) => once(keyNews, name));
     await store.pool.query("select pg_notify('gas_waiver_keys', '')");
-    await Promise.all(told);
+    await Promise.all(notified);
   });
 
   it("end at once, even if the connection is still being made", async () => {

@@ -23,7 +23,7 @@ export type UpdateListener = (id: string, update: SubmissionUpdate) => void;
 /** Carries updates of submissions from the lanes to the result lines that wait for them, on whichever replica. */
 export interface Results {
   /** Notifies the lines of all replicas, after the commit. */
-  publish(moved: readonly ChangedSubmission[], updateOf: (id: string) => SubmissionUpdate): void;
+  publish(changed: readonly ChangedSubmission[], updateOf: (id: string) => SubmissionUpdate): void;
   /** Notifies the lines on this replica: of another replica's update, or of one that is not stored yet. */
   notifyHere(id: string, update: SubmissionUpdate): void;
   /**
@@ -83,9 +83,9 @@ export function createResults({ store, log, replica, notifyReplicas }: ResultsDe
     );
   }, POLL_MS);
   return {
-    publish(moved, updateFor) {
-      for (const { id } of moved) if (listeners.has(id)) notifyHere(id, updateFor(id));
-      const others = moved.filter(({ origin }) => origin !== replica);
+    publish(changed, updateFor) {
+      for (const { id } of changed) if (listeners.has(id)) notifyHere(id, updateFor(id));
+      const others = changed.filter(({ origin }) => origin !== replica);
       if (others.length === 0) return;
       notifyReplicas(others.map(({ id, origin }) => ({ id, origin, update: updateFor(id) })));
     },

@@ -92,16 +92,16 @@ describe("the signer of private keys", () => {
           starts.push({ come: resolve, fail: () => reject(new Error("no memory")), onEnd });
         }),
     });
-    const asked: number[] = [];
+    const batchSizes: number[] = [];
     const thread: SigningThread = {
       async sign(all, signing) {
-        asked.push(all.length);
+        batchSizes.push(all.length);
         return signWrappers(all, signing);
       },
       async end() {},
     };
     const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
-    return { signer, starts, thread, asked, settled };
+    return { signer, starts, thread, batchSizes, settled };
   }
 
   it("signs a small batch without a thread", async () => {
@@ -113,14 +113,14 @@ describe("the signer of private keys", () => {
   });
 
   it("starts a thread for a large batch, and signs here until the thread runs", async () => {
-    const { signer, starts, thread, asked, settled } = controlled();
+    const { signer, starts, thread, batchSizes, settled } = controlled();
     const expected = texts(signWrappers(requests(10), SIGNING));
     expect(texts(await signer.sign(requests(10), WAIVER_KEY))).toEqual(expected);
-    expect([starts.length, asked]).toEqual([1, []]);
+    expect([starts.length, batchSizes]).toEqual([1, []]);
     starts[0]?.come(thread);
     await settled();
     expect(texts(await signer.sign(requests(10), WAIVER_KEY))).toEqual(expected);
-    expect([starts.length, asked]).toEqual([1, [10]]);
+    expect([starts.length, batchSizes]).toEqual([1, [10]]);
   });
 
   it("signs here where no thread can be started", async () => {

@@ -14,7 +14,8 @@ import type { SignedWrapper, WrapperRequest } from "./wrappers.js";
 export interface Signer {
   /**
    * Wraps and signs in the order of the requests.
-   * @throws {@link CustodyError} if the account's custody fails, takes too long, or gives another's signature.
+   * @throws {@link CustodyError} if the account's custody fails, takes too long, or returns the signature of another
+   *   account.
    */
   sign(requests: readonly WrapperRequest[], account: WaiverAccount): Promise<SignedWrapper[]>;
   close(): Promise<void>;
@@ -36,14 +37,14 @@ export function createSigner(dependencies: SignerDependencies): Signer {
     sign(requests, account) {
       const key = privateKeyOf(account);
       if (key !== undefined) return keySigner.sign(requests, key);
-      return orGiveUp(signWithAccount(requests, account, options), custodyTimeoutMs, signal);
+      return giveUpAfter(signWithAccount(requests, account, options), custodyTimeoutMs, signal);
     },
     close: () => keySigner.close(),
   };
 }
 
 /** Gives up a custody that does not answer: the lane must neither stand still nor hold up the shutdown. */
-function orGiveUp<T>(signing: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
+function giveUpAfter<T>(signing: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (reason: string) =>
       reject(new CustodyError(`the waiver's custody did not sign: ${reason}`));

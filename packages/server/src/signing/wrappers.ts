@@ -21,7 +21,7 @@ export interface SignedWrapper {
 
 /** The parts that all wrappers of the service have in common. */
 export interface WrappingOptions {
-  /** In gas (D5). */
+  /** The gas that the chain adds for the verification of a wrapper (D5). */
   readonly verificationGas: bigint;
   /** The form of a typed InnerTx in a wrapper's data (D1). */
   readonly innerEncoding: InnerEncoding;

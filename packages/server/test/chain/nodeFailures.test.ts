@@ -147,7 +147,7 @@ describe("a node that answers an unknown error", () => {
       return { kind: "error", of: (raw) => takeAndSay(raw) };
     };
     const takeAndSay = (raw: `0x${string}`) => {
-      service.node.chain.take(Buffer.from(raw.slice(2), "hex"));
+      service.node.chain.addToPool(Buffer.from(raw.slice(2), "hex"));
       return { code: -32_000, message: "the moon is full" };
     };
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
@@ -188,7 +188,7 @@ describe("a pool that loses a wrapper", () => {
     const service = await services.start({ resendAfterMs: 60 }, { automine: false });
     service.node.once({ kind: "forget" });
     expect((await service.submit([innerOf(1), innerOf(2)])).map(outcomeOf)).toEqual(["success", "success"]);
-    await service.node.until(({ chain }) => chain.waiting.length === 2);
+    await service.node.until(({ chain }) => chain.pending.length === 2);
     service.node.mine();
     expect(new Set(service.node.sent).size).toBe(2);
     const included = await service.submit([innerOf(1), innerOf(2)], { query: "?wait=included" });

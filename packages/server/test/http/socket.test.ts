@@ -149,11 +149,11 @@ describe("limits of a WebSocket", () => {
     client.send({ id: 3, transactions: [innerOf(3)] });
     const refusal = await client.next();
     expect(refusal).toMatchObject({ request: 3, error: { code: "QUEUE_FULL", reason: "CONNECTION_FULL" } });
-    await service.node.until(({ chain }) => chain.waiting.length === 2);
+    await service.node.until(({ chain }) => chain.pending.length === 2);
     service.node.mine();
     await client.framesOfRequest();
     client.send({ id: 3, transactions: [innerOf(3)] });
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     client.socket.close();
   });
 
@@ -164,7 +164,7 @@ describe("limits of a WebSocket", () => {
     client.send({ id: 1, transactions: [innerOf(2)] });
     const refusal = await client.next();
     expect([refusal.request, reasonOf(refusal)]).toEqual([null, "DUPLICATE_REQUEST_ID"]);
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     service.node.mine();
     expect(await client.framesOfRequest()).toMatchObject([
       { request: 1, success: true },

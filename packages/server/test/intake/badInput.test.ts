@@ -111,9 +111,9 @@ describe("a bad transaction", () => {
   });
 
   it("gets the values involved in its message", () => {
-    const said = messages.join("\n");
+    const allMessages = messages.join("\n");
     for (const value of ["988", "2201", "21000", "10000001", "131073", "131072", "0x01020304"]) {
-      expect(said).toContain(value);
+      expect(allMessages).toContain(value);
     }
   });
 });

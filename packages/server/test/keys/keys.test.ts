@@ -73,10 +73,10 @@ describe("a key of the store", () => {
     const limits = { maxGasLimit: 90_000, ratePerSecond: 7, rateBurst: 150, queueShare: 0.1 };
     const { service, key } = await withKey({ allowedTargets, limits });
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const told = await service.call("GET", "/v1/policy", undefined, headers);
+    const policy = await service.call("GET", "/v1/policy", undefined, headers);
     // The part of the scope that the waiver permits: the token's transfer.
     const scope = [{ address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
-    expect(JSON.parse(told.text)).toMatchObject({
+    expect(JSON.parse(policy.text)).toMatchObject({
       allowedTargets: scope,
       waivers: [{ allowedTargets: scope }],
       limits: { maxGasLimit: "90000", ratePerSecond: 7, rateBurst: 150, maxQueued: 1_000, maxBatchSize: 100 },
@@ -184,7 +184,7 @@ describe("a key that is revoked", () => {
       for await (const chunk of stream.setEncoding("utf8")) text += chunk;
       return text;
     });
-    await first.node.until(({ chain }) => chain.waiting.length === 2);
+    await first.node.until(({ chain }) => chain.pending.length === 2);
 
     const since = performance.now();
     await admin.revoke("tests", id);

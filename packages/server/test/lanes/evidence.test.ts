@@ -125,7 +125,7 @@ describe("evidence before finality", () => {
     for (let i = 0; i < 21; i++)
       ids.push(await createSubmission("signed", store, lane, newSubmissionOf(1 + i), BigInt(i)));
     let now = 0;
-    let asked = 0;
+    let searches = 0;
     const context: ReconcileContext = {
       store,
       chain: {
@@ -141,7 +141,7 @@ describe("evidence before finality", () => {
       confirmations: createConfirmations(() => now),
       nonceProofs: {
         async find({ nonce }) {
-          asked++;
+          searches++;
           if (nonce !== 20n) return undefined;
           return {
             transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
@@ -158,6 +158,6 @@ describe("evidence before finality", () => {
     }
     const { rows } = await store.pool.query("select state from unfinished where id = $1", [ids[20]]);
     expect.soft(rows).toEqual([{ state: "queued" }]);
-    expect.soft(asked, "looked for without a pause").toBeLessThan(1_000);
+    expect.soft(searches, "looked for without a pause").toBeLessThan(1_000);
   });
 });

@@ -27,7 +27,7 @@ async function lose(service: TestService, user: number): Promise<void> {
   node.once({ kind: "silence", carriedOut: false });
   service.post(JSON.stringify({ transactions: [innerOf(user)] })).catch(() => {});
   await node.until(({ sent }) => sent.length > before);
-  node.chain.take(foreign(innerOf(1_000 + user), node.chain.nonceOf(WAIVER)));
+  node.chain.addToPool(foreign(innerOf(1_000 + user), node.chain.nonceOf(WAIVER)));
   node.mine();
 }
 
@@ -38,7 +38,7 @@ async function lane(service: TestService, waiver = WAIVER) {
   return lanes.find((status) => Buffer.from(status.waiver).equals(hexToBytes(waiver)));
 }
 
-const uses = (count: number) => `select from lanes where foreign_uses = ${count}`;
+const laneWithForeignUses = (count: number) => `select from lanes where foreign_uses = ${count}`;
 
 describe("a waiver's key that something else uses", () => {
   it("makes the submission run under another nonce the first time, and the lane goes on", async () => {
@@ -47,7 +47,7 @@ describe("a waiver's key that something else uses", () => {
       { automine: false },
     );
     await lose(service, 1);
-    await service.until(uses(1));
+    await service.until(laneWithForeignUses(1));
     service.node.automine = true;
     expect((await service.submit([innerOf(1), innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual([
       "success",
@@ -64,7 +64,7 @@ describe("a waiver's key that something else uses", () => {
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
     const service = await services.start(changes, { automine: false });
     await lose(service, 1);
-    await service.until(uses(1));
+    await service.until(laneWithForeignUses(1));
     service.node.mine();
     await lose(service, 2);
     await service.until("select from lanes where state = 'stopped'");
@@ -83,7 +83,7 @@ describe("a waiver's key that something else uses", () => {
     await admin.close();
     services.closeAfterTest(await service.startReplica());
     await service.until("select from submissions having bool_and(state = 'included')");
-    expect(await service.query(uses(0))).toHaveLength(1);
+    expect(await service.query(laneWithForeignUses(0))).toHaveLength(1);
     expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
   });
 
@@ -91,7 +91,7 @@ describe("a waiver's key that something else uses", () => {
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 20_000, leaseMs: 300 };
     const service = await services.start(changes, { automine: false });
     await lose(service, 1);
-    await service.until(uses(1));
+    await service.until(laneWithForeignUses(1));
     service.node.mine();
     await lose(service, 2);
     await service.until("select from lanes where state = 'stopped'");
@@ -113,7 +113,7 @@ describe("two services with the same key and different stores", () => {
     );
     for (const user of [1, 2]) {
       const mine = first.submit([innerOf(user)], INCLUDED);
-      await node.until(({ chain }) => chain.waiting.length === 1);
+      await node.until(({ chain }) => chain.pending.length === 1);
       // The wrapper of the second service has the same nonce, which the pool has already.
       await second.post(JSON.stringify({ transactions: [innerOf(100 + user)] }));
       await second.until("select from submissions where state = 'signed'");

@@ -112,7 +112,7 @@ describe("a lane whose account no replica has", () => {
     const next = services.closeAfterTest(
       await service.startReplica({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 20_000 }),
     );
-    await next.node.until(({ chain }) => chain.waiting.length === 6);
+    await next.node.until(({ chain }) => chain.pending.length === 6);
     expect(new Set(waiversOf(next.node.sent))).toEqual(new Set([SECOND_WAIVER]));
     expect((await lanesOf(next)).get(WAIVER)).toMatchObject({ owner: undefined, state: "open", queued: 0 });
   });

@@ -98,7 +98,7 @@ describe("a wrapper that no node takes", () => {
     const inner = decodeInnerTx(hexToBytes(innerOf(500)));
     const { raw } = signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 0n, verificationGas: 50_000n });
     expect(decodeTransaction(raw).nonce).toBe(0n);
-    service.node.chain.take(raw);
+    service.node.chain.addToPool(raw);
     service.node.mine();
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     const other = service.node.sent.length;

@@ -173,7 +173,7 @@ describe("a full disk under PostgreSQL", () => {
     expect((await service.rows()).map(({ state }) => state)).toEqual(["broadcast"]);
     await free(service);
     const lines = service.submit([innerOf(1), innerOf(2)], INCLUDED);
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     service.node.mine();
     expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
     expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));

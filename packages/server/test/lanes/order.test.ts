@@ -155,7 +155,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1), innerOf(2)], { query: "?wait=included" });
     await service.node.until(({ sent }) => sent.length === 2);
-    service.node.chain.take(wrapped(innerOf(9), 0n));
+    service.node.chain.addToPool(wrapped(innerOf(9), 0n));
     service.node.mine();
     service.node.automine = true;
     expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
@@ -168,7 +168,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1, 0), innerOf(1, 1)], { query: "?wait=included" });
     await service.node.until(({ sent }) => sent.length === 2);
-    service.node.chain.take(wrapped(innerOf(9), 0n));
+    service.node.chain.addToPool(wrapped(innerOf(9), 0n));
     service.node.mine();
     service.node.automine = true;
     const beats = setInterval(() => service.node.mine(), 20);
@@ -182,7 +182,7 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)], { query: "?wait=included" });
     await service.node.until(({ sent }) => sent.length === 1);
-    service.node.chain.take(wrapped(innerOf(1), 0n, 60_000n));
+    service.node.chain.addToPool(wrapped(innerOf(1), 0n, 60_000n));
     service.node.mine();
     expect((await lines).map(outcomeOf)).toEqual(["success"]);
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);

@@ -44,7 +44,7 @@ describe.each(Object.entries(LEAVINGS))("a lane that %s", (_, leave) => {
     await service.until("select from submissions where state = 'queued'");
     service.node.mine();
     await service.until("select from submissions having count(*) filter (where state = 'included') = 3");
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     service.node.mine();
     expect((await later).map(outcomeOf)).toEqual(["success"]);
     expect(new Set(service.node.sent.slice(sent).map(waiverOf))).toEqual(new Set([SECOND_WAIVER]));
@@ -54,7 +54,7 @@ describe.each(Object.entries(LEAVINGS))("a lane that %s", (_, leave) => {
   it("gives what blocks leave out to another lane, which runs it once", async () => {
     const service = await startWithWork({ resendAfterMs: 100 });
     // The first nonce is lost for good, so everything above it waits for ever.
-    const [lost] = service.node.chain.waiting;
+    const [lost] = service.node.chain.pending;
     service.node.onSends({
       kind: "error",
       of: (raw) => (waiverOf(raw) === WAIVER ? { code: -32000, message: "not here" } : undefined),
@@ -76,7 +76,7 @@ describe("a lane whose key no replica has", () => {
     const service = await startWithWork({ resendAfterMs: 50 });
     await service.server.setWaivers(accountsOf(SECOND_KEY));
     service.node.chain.clearPool();
-    await service.node.until(({ chain }) => chain.waiting.length === 3);
+    await service.node.until(({ chain }) => chain.pending.length === 3);
     service.node.mine();
     await service.until("select from submissions having count(*) filter (where state = 'included') = 3");
     expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);

@@ -9,11 +9,11 @@ const INCLUDED = { query: "?wait=included" };
 const batch = [1, 2, 3].map((user) => innerOf(user));
 
 /** Resolves when all submissions are in this state. */
-const all = (service: TestService, state: string, condition = "true") =>
+const untilAll = (service: TestService, state: string, condition = "true") =>
   service.until(`select from submissions having bool_and(state = '${state}' and ${condition})`);
 
 /** Resolves when the watcher has polled the height once more, and has its answer. */
-async function nextPoll(service: TestService): Promise<void> {
+async function pollAgain(service: TestService): Promise<void> {
   await service.node.nextCall("eth_blockNumber");
   await service.node.nextCall("eth_blockNumber");
 }
@@ -22,30 +22,30 @@ describe("a pool that evicts wrappers", () => {
   it("gets the same bytes again after two blocks without them, and not before", async () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     await service.submit(batch);
-    await nextPoll(service);
+    await pollAgain(service);
     service.node.chain.clearPool();
     service.node.mine();
-    await nextPoll(service);
+    await pollAgain(service);
     expect(service.node.sent).toHaveLength(3);
     service.node.mine();
-    await service.node.until(({ chain }) => chain.waiting.length === 3);
+    await service.node.until(({ chain }) => chain.pending.length === 3);
     expect(service.node.sent.slice(3)).toEqual(service.node.sent.slice(0, 3));
     service.node.mine();
-    await all(service, "included");
+    await untilAll(service, "included");
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
   });
 
-  it("loses and doubles nothing, however often it evicts", async () => {
+  it("loses no wrapper and executes none twice, however often it evicts", async () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     const lines = service.submit(batch, INCLUDED);
     for (let times = 0; times < 3; times++) {
-      await service.node.until(({ chain }) => chain.waiting.length === 3);
-      await nextPoll(service);
+      await service.node.until(({ chain }) => chain.pending.length === 3);
+      await pollAgain(service);
       service.node.chain.clearPool();
       service.node.mine();
       service.node.mine();
     }
-    await service.node.until(({ chain }) => chain.waiting.length === 3);
+    await service.node.until(({ chain }) => chain.pending.length === 3);
     service.node.mine();
     expect((await lines).map(outcomeOf)).toEqual(Array(3).fill("success"));
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
@@ -75,20 +75,20 @@ describe("a reorg", () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);
     service.node.mine();
-    await all(service, "included", "finished_at is null");
+    await untilAll(service, "included", "finished_at is null");
     service.node.chain.reorg(1);
     service.node.mine();
     await service.node.until(({ sent }) => sent.length === 6);
     expect(service.node.chain.executed).toEqual([]);
     expect(service.node.sent.slice(3)).toEqual(service.node.sent.slice(0, 3));
     service.node.mine();
-    await all(service, "included", "finished_at is null");
+    await untilAll(service, "included", "finished_at is null");
     service.node.mine();
     service.node.mine();
-    await nextPoll(service);
+    await pollAgain(service);
     expect(await service.query("select from submissions where finished_at is not null")).toEqual([]);
     service.node.mine();
-    await all(service, "included", "finished_at is not null");
+    await untilAll(service, "included", "finished_at is not null");
     expect(service.node.chain.executed).toEqual(batch.map(hashOf));
     expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);
   });
@@ -97,10 +97,10 @@ describe("a reorg", () => {
     const service = await services.start(DEEP, { automine: false });
     const [line] = await service.submit([innerOf(1)]);
     service.node.mine();
-    await all(service, "included");
+    await untilAll(service, "included");
     const [before] = await service.query<{ block_hash: Buffer }>("select block_hash from submissions");
     service.node.chain.reorg(1);
-    service.node.chain.take(Buffer.from((service.node.sent[0] ?? "").slice(2), "hex"));
+    service.node.chain.addToPool(Buffer.from((service.node.sent[0] ?? "").slice(2), "hex"));
     service.node.mine();
     await service.until("select from submissions where state = 'included' and block_hash <> $1", [
       before?.block_hash,
@@ -114,18 +114,18 @@ describe("a reorg", () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);
     service.node.mine();
-    await all(service, "included");
+    await untilAll(service, "included");
     await service.submit([innerOf(4)]);
     service.node.mine();
-    await all(service, "included");
+    await untilAll(service, "included");
     service.node.chain.reorg(2);
     const lines = service.submit([innerOf(5)], INCLUDED);
     service.node.mine();
     service.node.mine();
-    await service.node.until(({ chain }) => chain.waiting.length === 5);
+    await service.node.until(({ chain }) => chain.pending.length === 5);
     service.node.mine();
     expect((await lines).map(outcomeOf)).toEqual(["success"]);
-    await all(service, "included");
+    await untilAll(service, "included");
     expect([...service.node.chain.executed].sort()).toEqual(
       [1, 2, 3, 4, 5].map((user) => hashOf(innerOf(user))).sort(),
     );
@@ -136,13 +136,13 @@ describe("a reorg", () => {
     await service.submit(batch);
     await service.query("update lanes set state = 'draining'");
     service.node.mine();
-    await all(service, "included", "finished_at is null");
+    await untilAll(service, "included", "finished_at is null");
     service.node.chain.reorg(1);
     service.node.mine();
     await service.node.until(({ sent }) => sent.length === 6);
     for (let blocks = 0; blocks < 3; blocks++) {
       service.node.mine();
-      await nextPoll(service);
+      await pollAgain(service);
       expect(await service.query("select from lanes where state = 'retired'")).toEqual([]);
     }
     service.node.mine();
@@ -153,6 +153,6 @@ describe("a reorg", () => {
   it("cannot happen where blocks are final at once: an inclusion is final with its block", async () => {
     const service = await services.start();
     await service.submit(batch, INCLUDED);
-    await all(service, "included", "finished_at is not null");
+    await untilAll(service, "included", "finished_at is not null");
   });
 });

@@ -18,7 +18,7 @@ describe("a client that leaves", () => {
     await service.node.until(({ sent }) => sent.length === 1);
     response.destroy();
     nodeAnswer.resolve();
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     service.node.mine();
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
     service.node.script = undefined;
@@ -78,7 +78,7 @@ describe("a service that is closed", () => {
   it("waits for a broadcast in flight, and not for inclusion", async () => {
     const service = await services.start({}, { automine: false });
     const lines = service.submit([innerOf(1)], { query: "?wait=included" });
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     await service.server.close();
     expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_INCLUDED|OUTCOME_UNKNOWN)$/);
   });

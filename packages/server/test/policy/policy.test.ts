@@ -82,16 +82,16 @@ describe("a service that follows the registry", () => {
   it("reads nothing but the head of the chain while no event comes", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     const { node } = service;
-    const asked: string[] = [];
+    const calledMethods: string[] = [];
     node.script = ({ methods }) => {
-      asked.push(...methods);
+      calledMethods.push(...methods);
       return undefined;
     };
     for (let block = 0; block < 3; block++) {
       node.mine();
       await node.nextCall("eth_getLogs");
     }
-    expect(asked).not.toContain("eth_call");
+    expect(calledMethods).not.toContain("eth_call");
     node.script = undefined;
   });
 

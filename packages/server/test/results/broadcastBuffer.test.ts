@@ -28,7 +28,7 @@ describe("a submission that the node has taken", () => {
     expect((await service.rows()).map(({ state }) => state)).toEqual(["signed"]);
     const get = (path: string) => service.call("GET", path, undefined, GOOD_HEADERS);
     let answered = 0;
-    const asked = ["/v1/submissions", `/v1/submissions/${line?.id}`].map(async (path) => {
+    const requests = ["/v1/submissions", `/v1/submissions/${line?.id}`].map(async (path) => {
       const { text } = await get(path);
       answered++;
       return JSON.parse(text);
@@ -37,7 +37,7 @@ describe("a submission that the node has taken", () => {
     for (let i = 0; i < 3; i++) expect((await get(`/v1/submissions/${uuidv7()}`)).status).toBe(404);
     expect(answered).toBe(0);
     await release();
-    const answers = await Promise.all(asked);
+    const answers = await Promise.all(requests);
     expect([answers[0].submissions[0].state, answers[1].state]).toEqual(["broadcast", "broadcast"]);
   });
 

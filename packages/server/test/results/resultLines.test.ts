@@ -94,7 +94,7 @@ describe("?wait=included", () => {
     const service = await services.start({}, { automine: false });
     const lines = service.stream([innerOf(1)], "?wait=included");
     const line = lines.next();
-    await service.node.until(({ chain }) => chain.waiting.length === 1);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
     expect(await Promise.race([line, Promise.resolve("none yet")])).toBe("none yet");
     service.node.mine();
     expect((await line).value).toMatchObject({ success: true, txHash: hashOf(innerOf(1)) });

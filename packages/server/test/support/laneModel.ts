@@ -71,8 +71,8 @@ class ProcessDiedError extends Error {}
  */
 export class LaneModel {
   readonly chain: ModelChain;
-  /** By submission, the states that the lane has told its clients. */
-  readonly told = new Map<string, Set<string>>();
+  /** The states that the lane has published, keyed by submission. */
+  readonly publishedStates = new Map<string, Set<string>>();
   readonly #store: Store;
   readonly #chainRef: number;
   readonly #owners: Owner[];
@@ -174,7 +174,8 @@ export class LaneModel {
       publish(moved, updateOf) {
         for (const { id } of moved) this.notifyHere(id, updateOf(id));
       },
-      notifyHere: (id, { state }) => this.told.set(id, (this.told.get(id) ?? new Set()).add(state)),
+      notifyHere: (id, { state }) =>
+        this.publishedStates.set(id, (this.publishedStates.get(id) ?? new Set()).add(state)),
       subscribe: () => () => {},
       close() {},
     };
@@ -338,7 +339,7 @@ export class LaneModel {
   #answer(raw: Uint8Array, answer: { taken?: boolean; forget?: boolean; say?: string }): RpcOutcome {
     const { taken, forget, say } = answer;
     try {
-      const result = taken || say === undefined ? bytesToHex(this.chain.take(raw, forget)) : "0x";
+      const result = taken || say === undefined ? bytesToHex(this.chain.addToPool(raw, forget)) : "0x";
       if (say === undefined) return { result };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;

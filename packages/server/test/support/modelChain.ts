@@ -80,7 +80,7 @@ export class ModelChain {
   readonly #receipts = new Map<Hex, Receipt>();
   /** The block that first left a wrapper out because its sender's nonce was missing, keyed by the wrapper's hash. */
   readonly #heldSince = new Map<Hex, number>();
-  readonly #waiting = new Map<Hex, Wrapper>();
+  readonly #pool = new Map<Hex, Wrapper>();
 
   constructor(pool: PoolKind) {
     this.pool = pool;
@@ -125,29 +125,29 @@ export class ModelChain {
   }
 
   /** The wrappers in the pool. */
-  get waiting(): readonly Wrapper[] {
-    return [...this.#waiting.values()];
+  get pending(): readonly Wrapper[] {
+    return [...this.#pool.values()];
   }
 
   /** Empties the pool, as a node's restart does. */
   clearPool(): void {
-    this.#waiting.clear();
+    this.#pool.clear();
   }
 
   /** Evicts the wrapper at this index from the pool, if there is one. */
-  evict(place: number): void {
-    const lost = this.waiting[place];
-    if (lost) this.#waiting.delete(lost.hash);
+  evict(index: number): void {
+    const evicted = this.pending[index];
+    if (evicted) this.#pool.delete(evicted.hash);
   }
 
   /**
-   * Takes a signed wrapper into the pool. It makes the checks of D7 that need the chain.
+   * Adds a signed wrapper to the pool. It makes the checks of D7 that need the chain.
    * @throws {@link RefusedByNode}
    */
-  take(raw: Uint8Array, forgetAtOnce = false): Uint8Array {
+  addToPool(raw: Uint8Array, forgetAtOnce = false): Uint8Array {
     const wrapper = decodeTransaction(raw);
     const inner = decodeInnerTx(wrapper.data);
-    const known: Wrapper = {
+    const pending: Wrapper = {
       hash: bytesToHex(hashTransaction(wrapper)),
       innerRaw: bytesToHex(wrapper.data),
       waiver: bytesToHex(recoverSender(wrapper)),
@@ -156,9 +156,9 @@ export class ModelChain {
       sender: bytesToHex(recoverSender(inner)),
       senderNonce: inner.nonce,
     };
-    if (this.#waiting.has(known.hash)) throw new RefusedByNode("already known");
-    this.#assertWelcome(known);
-    if (!forgetAtOnce) this.#waiting.set(known.hash, known);
+    if (this.#pool.has(pending.hash)) throw new RefusedByNode("already known");
+    this.#assertAcceptable(pending);
+    if (!forgetAtOnce) this.#pool.set(pending.hash, pending);
     return hashTransaction(wrapper);
   }
 
@@ -170,12 +170,12 @@ export class ModelChain {
       others: [],
     });
     this.#runAll();
-    for (const wrapper of this.#waiting.values()) {
+    for (const wrapper of this.#pool.values()) {
       if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
       const since = this.#heldSince.get(wrapper.hash) ?? this.height;
       this.#heldSince.set(wrapper.hash, since);
       if (this.height - since < MAX_SKIPPED_BLOCKS) continue;
-      this.#waiting.delete(wrapper.hash);
+      this.#pool.delete(wrapper.hash);
       this.#heldSince.delete(wrapper.hash);
     }
   }
@@ -205,14 +205,14 @@ export class ModelChain {
   #runAll(): void {
     for (let ran = true; ran; ) {
       ran = false;
-      for (const wrapper of this.#waiting.values()) {
+      for (const wrapper of this.#pool.values()) {
         if (wrapper.nonce > this.nonceOf(wrapper.waiver)) continue;
         if (
           wrapper.nonce === this.nonceOf(wrapper.waiver) &&
           wrapper.senderNonce > this.nonceOf(wrapper.sender)
         )
           continue;
-        this.#waiting.delete(wrapper.hash);
+        this.#pool.delete(wrapper.hash);
         ran = this.#execute(wrapper) || ran;
       }
     }
@@ -234,7 +234,7 @@ export class ModelChain {
       case "eth_getTransactionReceipt":
         return this.#receipts.get(first) ?? null;
       case "eth_getTransactionByHash":
-        return this.#waiting.has(first) || this.#receipts.has(first) ? { hash: first } : null;
+        return this.#pool.has(first) || this.#receipts.has(first) ? { hash: first } : null;
       default:
         return this.#readRegistry(method, params);
     }
@@ -273,26 +273,26 @@ export class ModelChain {
     return this.nonceAt(address, height);
   }
 
-  #assertWelcome({ waiver, nonce, innerHash, sender, senderNonce, hash }: Wrapper): void {
+  #assertAcceptable({ waiver, nonce, innerHash, sender, senderNonce, hash }: Wrapper): void {
     if (this.revoked.has(waiver))
       throw new RefusedByNode(`${waiver} is not a registered waiver`, "WAIVER_NOT_REGISTERED");
     const refusal = this.refused.get(innerHash);
     if (refusal) throw new RefusedByNode(`refused: ${refusal}`, refusal);
-    const next = this.#pending(waiver, ({ waiver: from }) => from === waiver);
+    const next = this.#nextPendingNonce(waiver, ({ waiver: from }) => from === waiver);
     if (nonce < this.nonceOf(waiver)) throw new RefusedByNode("nonce too low", "WRAPPER_NONCE_TOO_LOW");
     if (this.pool === "strict" && nonce > next)
       throw new RefusedByNode(`invalid nonce; got ${nonce}, expected ${next}: invalid sequence`);
-    if ([...this.#waiting.values()].some((w) => w.waiver === waiver && w.nonce === nonce && w.hash !== hash))
+    if ([...this.#pool.values()].some((w) => w.waiver === waiver && w.nonce === nonce && w.hash !== hash))
       throw new RefusedByNode("replacement transaction underpriced");
     if (senderNonce < this.nonceOf(sender)) throw new RefusedByNode("inner nonce too low", "NONCE_TOO_LOW");
-    const turn = this.#pending(sender, (w) => w.sender === sender);
-    if (this.pool === "strict" && senderNonce > turn)
+    const nextSenderNonce = this.#nextPendingNonce(sender, (w) => w.sender === sender);
+    if (this.pool === "strict" && senderNonce > nextSenderNonce)
       throw new RefusedByNode("inner nonce too high", "NONCE_GAP");
   }
 
   /** The next nonce of an account after everything in the pool. A strict pool holds no gaps. */
-  #pending(address: Hex, isOurs: (wrapper: Wrapper) => boolean): bigint {
-    return this.nonceOf(address) + BigInt([...this.#waiting.values()].filter(isOurs).length);
+  #nextPendingNonce(address: Hex, isCounted: (wrapper: Wrapper) => boolean): bigint {
+    return this.nonceOf(address) + BigInt([...this.#pool.values()].filter(isCounted).length);
   }
 
   #execute(wrapper: Wrapper): boolean {

@@ -39,9 +39,9 @@ export class ModelRegistry {
   call(data: Hex): Hex {
     const waiver: Hex = `0x${data.slice(-40)}`;
     const { version, targets } = this.#changes.findLast((change) => change.waiver === waiver) ?? NONE;
-    const asked = hexToBytes(waiver);
-    if (data === bytesToHex(policyVersionCall(asked))) return answer(targets ? BigInt(version) : 0n);
-    if (data === bytesToHex(policyTargetsCall(asked))) return answer(targets ?? []);
+    const address = hexToBytes(waiver);
+    if (data === bytesToHex(policyVersionCall(address))) return answer(targets ? BigInt(version) : 0n);
+    if (data === bytesToHex(policyTargetsCall(address))) return answer(targets ?? []);
     return "0x";
   }
 

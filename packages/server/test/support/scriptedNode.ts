@@ -210,10 +210,10 @@ export class ScriptedNode {
       if (misbehaviour.kind === "reset") response.destroy();
       return;
     }
-    const told = misbehaviour?.kind === "partial" ? answers.slice(0, misbehaviour.answered) : answers;
+    const sentAnswers = misbehaviour?.kind === "partial" ? answers.slice(0, misbehaviour.answered) : answers;
     response
       .writeHead(200, { "content-type": "application/json" })
-      .end(JSON.stringify(isBatch ? told : told[0]));
+      .end(JSON.stringify(isBatch ? sentAnswers : sentAnswers[0]));
     this.#events.emit("change");
   }
 
@@ -223,7 +223,7 @@ export class ScriptedNode {
         const raw = params[0] as Hex;
         const error = misbehaviour?.kind === "error" ? misbehaviour.of(raw) : undefined;
         if (error) return { error };
-        return { result: bytesToHex(this.chain.take(hexToBytes(raw), misbehaviour?.kind === "forget")) };
+        return { result: bytesToHex(this.chain.addToPool(hexToBytes(raw), misbehaviour?.kind === "forget")) };
       }
       return { result: this.chain.read(method, params) };
     } catch (error) {

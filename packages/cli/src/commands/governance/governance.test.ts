@@ -156,7 +156,10 @@ describe("gas-waiver governance", () => {
     const by = ["--dev-validator", "0"];
     const asOutsider = ["--validator-key-file", outsider];
     const refusals: [string[], string][] = [
-      [["vote", "--proposal", "1", "--yes", ...by], `${validator(0)} has cast this very vote on proposal 1`],
+      [
+        ["vote", "--proposal", "1", "--yes", ...by],
+        `${validator(0)} has already cast the same vote on proposal 1`,
+      ],
       [["vote", "--proposal", "1", "--yes", ...asOutsider], "is not a validator"],
       [["propose", "--revoke", WAIVER, ...asOutsider], "is not a validator"],
       [["vote", "--proposal", "8", "--no", ...by], "there is no proposal 8"],
@@ -165,11 +168,11 @@ describe("gas-waiver governance", () => {
       [["propose", "--revoke", NEWCOMER, ...by], "is not a registered waiver"],
       [["propose", "--add-validator", validator(1), ...by], "is a validator already"],
     ];
-    for (const [argv, says] of refusals) {
+    for (const [argv, message] of refusals) {
       const { status, out, err } = await runGovernance(argv);
       expect({ status, out }).toEqual({ status: 1, out: "" });
       expect(err).toMatch(/^gas-waiver: [^\n]*$/);
-      expect(err).toContain(says);
+      expect(err).toContain(message);
     }
     nowMs += WEEK_MS + 1_000;
     await devnet.mine();
@@ -205,10 +208,10 @@ describe("gas-waiver governance", () => {
     [["vote", "--proposal", "0", "--yes"], '--proposal "0" is not a whole number'],
     [["vote", "--proposal", "1", "--yes", "--no", "--dev-validator", "0"], "--yes and --no are both given"],
     [["vote", "--proposal", "1", "--yes"], "give --validator-key-file FILE or GAS_WAIVER_VALIDATOR_KEY_FILE"],
-  ])("refuses %j", async (argv, says) => {
+  ])("refuses %j", async (argv, message) => {
     const { status, err } = await runGovernance(argv);
     expect(status).toBe(2);
-    expect(err).toContain(says);
+    expect(err).toContain(message);
   });
 
   it.each([["--help"], ["list", "--help"], ["show", "-h"], ["propose", "--help"], ["vote", "--help"]])(
@@ -260,17 +263,17 @@ describe("gas-waiver governance without a working registry", () => {
       '{"jsonrpc":"2.0","id":1,"result":"0x"}',
       "this chain has no WaiverRegistry",
     ],
-    ["no JSON", "hello", "is no JSON-RPC node"],
-    ["other JSON", "[]", "is no JSON-RPC node"],
+    ["no JSON", "hello", "is not a JSON-RPC node"],
+    ["other JSON", "[]", "is not a JSON-RPC node"],
     [
       "an error",
       '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"busy"}}',
-      "the node refuses it: busy",
+      "the node returned an error: busy",
     ],
-  ])("reports %s", async (_, body, says) => {
+  ])("reports %s", async (_, body, message) => {
     const { status, err } = await withServer(body, list);
     expect(status).toBe(1);
-    expect(err).toContain(says);
+    expect(err).toContain(message);
     expect(err).not.toContain("secret-path");
   });
 

@@ -50,9 +50,9 @@ export interface PolicyCaps {
   readonly ends: string;
   readonly transactions?: { readonly limit: number; readonly left: number };
   readonly gas?: { readonly limit: string; readonly left: string };
-  /** For each sender. */
+  /** The daily cap on the transactions of each sender. */
   readonly senderTransactions?: { readonly limit: number };
-  /** For each sender. */
+  /** The daily cap on the gas of each sender. */
   readonly senderGas?: { readonly limit: string };
 }
 

@@ -51,7 +51,7 @@ describe("the query parameters of a list", () => {
     [{ limit: "0" }, 'limit is "0"; it must be a whole number from 1 to 200'],
     [{ limit: "201" }, 'limit is "201"'],
     [{ limit: "1e2" }, 'limit is "1e2"'],
-    [{ from: "yesterday" }, 'from is "yesterday"; it must be a day (UTC) or a moment with its zone'],
+    [{ from: "yesterday" }, 'from is "yesterday"; it must be a day (UTC) or a time with its time zone'],
     [{ from: "2030-01-31T12:00:00" }, "from is"],
     [{ to: "2030-02-30" }, 'to is "2030-02-30"'],
     [{ to: "2030-13-01" }, 'to is "2030-13-01"'],

@@ -171,7 +171,7 @@ function readStates(value: unknown): readonly SubmissionStateName[] | undefined 
 const TIME_FORM = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 function readTime(query: Readonly<Record<string, unknown>>, name: string): Date | undefined {
-  const rule = "a day (UTC) or a moment with its zone, such as 2030-01-31 or 2030-01-31T12:00:00Z";
+  const rule = "a day (UTC) or a time with its time zone, such as 2030-01-31 or 2030-01-31T12:00:00Z";
   const text = readText(query, name, TIME_FORM, rule);
   if (text === undefined) return undefined;
   const [, year, month, day] = TIME_FORM.exec(text) ?? [];
@@ -222,7 +222,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       in: "query",
       name: "from",
       description:
-        "The start of the period, by the time in the `id`, which is when the service first saw the submission: a day (UTC) or a moment with its zone.",
+        "The start of the period, by the time in the `id`, which is when the service first saw the submission: a day (UTC) or a time with its time zone.",
       schema: TEXT,
     },
     {

@@ -43,7 +43,7 @@ export interface RatedCaller extends Pick<Caller, "keyId"> {
   readonly limits: RateLimits;
 }
 
-/** In tokens, or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
+/** The tolerance in tokens or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
 const ROUNDING = 1e-6;
 
 /**

@@ -27,7 +27,7 @@ export interface TakenTokens {
 export interface RateLimiterDependencies {
   readonly tokenStore: TokenStore;
   readonly log: Logger;
-  /** In ms. */
+  /** Returns the time in ms. */
   readonly now?: () => number;
 }
 

@@ -14,14 +14,14 @@ interface WaitingRequest {
 export interface TokenBucketOptions {
   readonly keyId: string;
   readonly tokenStore: TokenStore;
-  /** In ms. */
+  /** Returns the time in ms. */
   readonly now: () => number;
 }
 
 /** The share of its burst that a replica takes for a key in advance. So much may be idle on each replica. */
 const PREFETCH_SHARE = 0.05;
 
-/** In tokens: the store's fractions of a token do not add up exactly. */
+/** The tolerance in tokens: the store's fractions of a token do not add up exactly. */
 const ROUNDING = 1e-3;
 
 /** The tokens of one key on one replica. The store hands them out a few at a time, and this replica spends them. */

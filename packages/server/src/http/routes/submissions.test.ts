@@ -30,7 +30,7 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
 
     await service.node.open();
     expect(await lines).toMatchObject([{ id, success: true }]);
-    const wrapper = { waiver: WAIVER, waiverNonce: "0", wrapperHash: service.node.chain.waiting[0]?.hash };
+    const wrapper = { waiver: WAIVER, waiverNonce: "0", wrapperHash: service.node.chain.pending[0]?.hash };
     expect((await recordOf(service, id)).body).toMatchObject({
       ...common,
       ...wrapper,

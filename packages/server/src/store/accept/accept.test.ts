@@ -31,7 +31,7 @@ useTestStore("perTest", async (opened, url) => {
 const again = (newSubmission: NewSubmission): NewSubmission => ({ ...newSubmission, id: uuidv7() });
 
 /** The kind of each answer, with the id of the other submission for `known` and `conflict`. */
-function told(acceptances: readonly Acceptance[]): string[] {
+function summaries(acceptances: readonly Acceptance[]): string[] {
   return acceptances.map((a) => {
     if (a.kind === "accepted") return a.kind;
     if (a.kind === "capped") return a.kind;
@@ -51,7 +51,7 @@ describe("accepting", () => {
     const first = newSubmissionOf(1);
     const other = newSubmissionOf(2);
     const answers = await accept(store, place, [first, again(first), other]);
-    expect(told(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
+    expect(summaries(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
     expect(await countRows()).toBe(2);
   });
 
@@ -90,14 +90,14 @@ describe("accepting", () => {
     expect(waits).toBe(1);
     await client.query("commit");
     client.release();
-    expect(told(await writing)).toEqual([`known ${id}`]);
+    expect(summaries(await writing)).toEqual([`known ${id}`]);
     expect(await countRows()).toBe(1);
   });
 
   it("that is repeated because its answer was lost finds what it accepted, also if that has failed since", async () => {
     const newSubmission = newSubmissionOf(1);
     const id = await createSubmission("failed", store, lane, newSubmission);
-    expect(told(await accept(store, place, [newSubmission]))).toEqual(["accepted"]);
+    expect(summaries(await accept(store, place, [newSubmission]))).toEqual(["accepted"]);
     expect(await store.pool.query("select id, state from submissions")).toMatchObject({
       rows: [{ id, state: "failed" }],
     });
@@ -107,8 +107,8 @@ describe("accepting", () => {
     const newSubmission = newSubmissionOf(1);
     const failed = await createSubmission("failed", store, lane, newSubmission);
     const retry = again(newSubmission);
-    expect(told(await accept(store, place, [retry]))).toEqual(["accepted"]);
-    expect(told(await accept(store, place, [again(newSubmission)]))).toEqual([`known ${retry.id}`]);
+    expect(summaries(await accept(store, place, [retry]))).toEqual(["accepted"]);
+    expect(summaries(await accept(store, place, [again(newSubmission)]))).toEqual([`known ${retry.id}`]);
     expect(retry.id).not.toBe(failed);
     expect(await countRows()).toBe(2);
   });
@@ -121,10 +121,10 @@ describe("accepting", () => {
       [newSubmissionOf(2, 0, { gasLimit: 90_000n }), newSubmissionOf(2, 0)],
     ] as const) {
       const answers = await accept(store, place, [one, two, again(two)]);
-      expect(told(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
+      expect(summaries(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
     }
     await TRANSITION_TO.failed(store, lane, first.id);
-    expect(told(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
+    expect(summaries(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
   });
 
   it("stores a nonce of 2^64-2 and an InnerTx without a selector unchanged", async () => {

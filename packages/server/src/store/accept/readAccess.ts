@@ -14,17 +14,17 @@ export async function grantReadAccess(
   newSubmissions: readonly NewSubmission[],
   acceptances: readonly Acceptance[],
 ): Promise<void> {
-  const others = newSubmissions.flatMap(({ keyId }, i) => {
+  const grants = newSubmissions.flatMap(({ keyId }, i) => {
     const acceptance = acceptances[i];
     if (acceptance?.kind !== "known" || acceptance.submission.keyId === keyId) return [];
     return [{ id: acceptance.submission.id, keyId }];
   });
-  if (others.length === 0) return;
+  if (grants.length === 0) return;
   await pool.query(
     prepared(
       `insert into readers (submission, key_id) select * from unnest($1::uuid[], $2::text[])
        on conflict do nothing`,
-      [others.map(({ id }) => id), others.map(({ keyId }) => keyId)],
+      [grants.map(({ id }) => id), grants.map(({ keyId }) => keyId)],
     ),
   );
 }

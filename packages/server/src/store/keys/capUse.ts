@@ -10,14 +10,14 @@ export interface CapUse {
 /** The use of an API key today, by the database's clock. Counting starts when the key gets a cap. */
 export interface DayUse {
   readonly all: CapUse;
-  /** In the order of the senders in the call. */
+  /** The use of each sender, in the order of the call. */
   readonly senders: readonly CapUse[];
-  /** When the day ends. */
+  /** The end of the day. */
   readonly ends: Date;
 }
 
 /**
- * Reads what an API key has used today, in all and for some of its senders.
+ * Reads the use of an API key today, in all and for some of its senders.
  * @param senders 20 bytes each.
  */
 export async function findDayUse(

@@ -24,7 +24,7 @@ export interface QueuedSubmission {
 export interface QueuedSender {
   /** 20 bytes. */
   readonly sender: Uint8Array;
-  /** In the order of their nonces; at least one. */
+  /** The queued submissions, at least one, in the order of their nonces. */
   readonly queued: readonly QueuedSubmission[];
   /** The sender nonces of its submissions that are signed or broadcast in the lane. */
   readonly inFlightNonces: ReadonlySet<bigint>;
@@ -43,7 +43,10 @@ export interface LaneSnapshot {
 /** The condition of the queue's index, which holds only submissions without a waiver nonce. */
 const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued'";
 
-/** Reads by the index of the senders. It does not name `waiver_nonce`, so that the planner cannot choose the queue's index. */
+/**
+ * Reads by the index of the senders. It does not name `waiver_nonce`, so that the planner cannot choose the queue's
+ * index.
+ */
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
 const SNAPSHOT = `with recursive keys as (

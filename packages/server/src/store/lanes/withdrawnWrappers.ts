@@ -2,7 +2,9 @@ import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
-/** A wrapper that its submission has no longer: the submission was queued again, failed, or carried by another wrapper. */
+/**
+ * A wrapper that is no longer the submission's own: the submission was queued again, has failed, or has another wrapper.
+ */
 export interface WithdrawnWrapper {
   readonly waiverNonce: bigint;
   /** 32 bytes. */
@@ -39,7 +41,10 @@ export async function countOpenWrappers(
   return new Map(rows.map(({ open_for, count }) => [open_for, count]));
 }
 
-/** Finds some open wrappers of the lane under nonces that the chain has passed: others each time, since some may stay open. */
+/**
+ * Finds some open wrappers of the lane below the waiver's nonce, at random: some may stay open, and must not keep the
+ * others away.
+ */
 export async function findOpenWrappersBelow(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -73,8 +78,8 @@ export async function closeWithdrawnWrappers(
 }
 
 /**
- * Deletes withdrawn wrappers that are not open, whose nonce the chain has used, and which no signed or broadcast submission of the lane can meet
- * any more.
+ * Deletes withdrawn wrappers that are not open, and whose nonces are below the waiver's nonce and below those of all
+ * signed and broadcast submissions of the lane.
  * @param chainNonce the waiver's next nonce.
  */
 export async function forgetWithdrawnWrappers(

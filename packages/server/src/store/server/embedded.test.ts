@@ -42,7 +42,7 @@ async function query(server: EmbeddedPostgres["connection"], sql: string): Promi
 }
 
 /** A program that starts PostgreSQL on the folder, writes a row, and keeps running. It prints the address as JSON. */
-const KEEPER = `
+const KEEP_RUNNING = `
   const { createConnection } = await import("./dist/store/database.js");
   const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
   const { createLog } = await import("./dist/model/log.js");
@@ -92,7 +92,7 @@ describe("the embedded PostgreSQL", () => {
 
   it("ends when the process that started it is killed; the next one starts at once and has all written rows", async () => {
     const data = await newFolder();
-    const program = await runProgram(KEEPER, { folder: data });
+    const program = await runProgram(KEEP_RUNNING, { folder: data });
     const connection = JSON.parse(program.line) as EmbeddedPostgres["connection"];
     let onLost: (error?: Error) => void = () => {};
     const cutOff = new Promise((resolve) => {
@@ -118,7 +118,7 @@ describe("a data folder that cannot be used", () => {
     await expect(opened).rejects.toThrow(/^the data folder .* cannot be made: .+$/);
   });
 
-  it("fails the start with PostgreSQL's last message if the cluster is not one", async () => {
+  it("fails the start with PostgreSQL's last message if the folder is not a cluster", async () => {
     const data = await newFolder();
     await mkdir(join(data, "postgres"));
     const opened = openStore({ dataDir: data }, silent);

@@ -31,11 +31,11 @@ useTestStore("shared", async (opened) => {
 });
 
 /** The ids on all pages, page by page. */
-async function pagesOf(asked: ListFilter, between: () => Promise<unknown> = async () => {}) {
+async function pagesOf(listFilter: ListFilter, between: () => Promise<unknown> = async () => {}) {
   const pages: string[][] = [];
-  let before: string | undefined = asked.before;
+  let before: string | undefined = listFilter.before;
   while (before !== undefined) {
-    const page = await listSubmissions(store, { ...asked, before });
+    const page = await listSubmissions(store, { ...listFilter, before });
     pages.push(page.submissions.map(({ id }) => id));
     before = page.next;
     if (before !== undefined) await between();
@@ -171,7 +171,7 @@ describe("a list of submissions", () => {
 });
 
 /** Counts the blocks of 8 kB that the database reads for a page. */
-async function blocksOf(asked: ListFilter): Promise<number> {
+async function blocksOf(listFilter: ListFilter): Promise<number> {
   let blocks = 0;
   const query = async (statement: Statement | string, values?: readonly unknown[]) => {
     const { text, values: inside = values } = typeof statement === "string" ? { text: statement } : statement;
@@ -184,7 +184,7 @@ async function blocksOf(asked: ListFilter): Promise<number> {
     blocks += (plan?.["Shared Hit Blocks"] ?? 0) + (plan?.["Shared Read Blocks"] ?? 0);
     return await store.pool.query(text, inside);
   };
-  await listSubmissions({ ...store, pool: { query } as unknown as Store["pool"] }, asked);
+  await listSubmissions({ ...store, pool: { query } as unknown as Store["pool"] }, listFilter);
   return blocks;
 }
 

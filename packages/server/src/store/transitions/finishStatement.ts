@@ -37,14 +37,15 @@ export const FAILED_COLUMNS = {
 /**
  * Moves submissions from `unfinished` to `finished`. It is the rest of a statement that begins with `with x as (…)`,
  * and returns `id, origin`, and the stored `error_message` as `message`.
- * @param taken follows `delete from unfinished s`: the condition, and `returning s.*` with what the outcome needs.
- * @param outcome the columns that differ from the row, as expressions on what was returned.
+ * @param deletion follows `delete from unfinished s`: the condition, and `returning s.*` with the values that the outcome
+ *   needs.
+ * @param outcome the columns that differ from the row, as expressions on the returned values.
  */
-export function finishStatement(taken: string, outcome: Partial<Record<Column, string>>): string {
+export function finishStatement(deletion: string, outcome: Partial<Record<Column, string>>): string {
   const columns: Record<Column, string> = { ...OUTCOME_COLUMNS, ...outcome };
   const state = `(${columns.state})::submission_state`;
-  return `, gone as (delete from unfinished s ${taken}), kept as (
+  return `, deleted as (delete from unfinished s ${deletion}), inserted as (
     insert into finished (${Object.keys(columns).join(", ")})
-    select ${Object.values({ ...columns, state }).join(", ")} from gone
-  ) select id, origin, ${columns.error_message} as message from gone`;
+    select ${Object.values({ ...columns, state }).join(", ")} from deleted
+  ) select id, origin, ${columns.error_message} as message from deleted`;
 }
