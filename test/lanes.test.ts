@@ -98,7 +98,7 @@ describe("gas-waiver lanes, beside a running service", () => {
     expect(line).toMatchObject({ success: true });
   });
 
-  it("refuse an unknown waiver, and a text that is no address", async () => {
+  it("refuse an unknown waiver, and a text that is not an address", async () => {
     const unknown = await lanes("stop", "--waiver", second, ...at);
     expect(unknown).toEqual({
       status: 1,

@@ -188,7 +188,7 @@ async function changeRegistry(
     try {
       await chain.call(`devnet_${action}Waiver`, { waiver });
     } catch (error) {
-      if (/is no registered waiver|is a registered waiver already/.test((error as Error).message)) return;
+      if (/is not a registered waiver|is a registered waiver already/.test((error as Error).message)) return;
       throw error;
     }
     for (let pending = true; pending; await sleep(100)) {

@@ -62,7 +62,7 @@ export class JsonRpcClient {
   }
 
   async #post(body: object): Promise<JsonRpcResponse> {
-    // AbortSignal.any with AbortSignal.timeout is no option: Node holds those weakly, and may collect the timer.
+    // AbortSignal.any with AbortSignal.timeout is not an option: Node holds those weakly, and may collect the timer.
     const timeout = new AbortController();
     const abort = () => timeout.abort();
     const timer = setTimeout(abort, TIMEOUT_MS);

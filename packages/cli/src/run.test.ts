@@ -133,7 +133,7 @@ describe("gas-waiver", () => {
   });
 
   it.each(["0.0.0.0", "127.999.1.1", "127.0.0.1.evil.example", "example.com"])(
-    "refuses to start dev on %s, which is no loopback address",
+    "refuses to start dev on %s, which is not a loopback address",
     async (host) => {
       const { status, err } = await call(["dev", "--host", host], running());
       expect(status).toBe(2);

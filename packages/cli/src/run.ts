@@ -39,7 +39,9 @@ async function runGroup(
   }
   const found = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (name === undefined || found === undefined) {
-    printError(`gas-waiver${path}: ${name === undefined ? "no command is given" : `${name} is no command`}`);
+    printError(
+      `gas-waiver${path}: ${name === undefined ? "no command is given" : `${name} is not a command`}`,
+    );
     printError(`\n${groupHelp(group, path)}`);
     return STATUS.usage;
   }

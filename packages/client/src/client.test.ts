@@ -227,7 +227,7 @@ describe("errors", () => {
 
   it.each([
     ["is no JSON", 200, "<html>\n"],
-    ["is no result line", 200, '{"index":0}\n'],
+    ["is not a result line", 200, '{"index":0}\n'],
     ["answers an index twice", 200, `${BODY}${BODY}`],
     ["answers an index that was not sent", 200, BODY.replace('"index":1', '"index":2')],
     ["is a proxy's own error", 502, "<html>Bad Gateway</html>"],

@@ -16,7 +16,7 @@ describe("the devnet's options", () => {
     await expect(createDevnet(wrong)).rejects.toThrow(InvalidDevnetOptionsError);
     await expect(createDevnet(wrong)).rejects.toMatchObject({
       problems: [
-        "colour is no option",
+        "colour is not an option",
         "blockTimeMs is -1, not an integer from 0 to 2^31-1",
         "minGasPrice is 1, not a bigint of at least 0 wei",
         "poolLimit is 0, not an integer of at least 1",

@@ -68,7 +68,7 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   const resolved = { ...DEFAULTS, ...given } as Record<keyof DevnetOptions, unknown>;
   const problems = Object.keys(given)
     .filter((name) => ![...Object.keys(DEFAULTS), ...WITHOUT_DEFAULT].includes(name))
-    .map((name) => `${name} is no option`);
+    .map((name) => `${name} is not an option`);
   const wrong = (name: keyof DevnetOptions, wanted: string) =>
     problems.push(`${name} is ${String(resolved[name])}, not ${wanted}`);
   if (!isInteger(resolved.blockTimeMs, 0, 2 ** 31 - 1)) wrong("blockTimeMs", "an integer from 0 to 2^31-1");

@@ -38,7 +38,7 @@ describe("privateKeyToAddress", () => {
     }
   });
 
-  it("throws on 0 and on the order of the curve, which are no keys", () => {
+  it("throws on 0 and on the order of the curve, which are not keys", () => {
     const order = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
     expect(() => privateKeyToAddress(new Uint8Array(32))).toThrow();
     expect(() => privateKeyToAddress(hexToBytes(order))).toThrow();

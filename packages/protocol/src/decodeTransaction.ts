@@ -10,7 +10,7 @@ const MAX_NONCE = 2n ** 64n - 1n;
 
 /**
  * Decodes the bytes of one signed transaction in strictly canonical form (D2). Byte fields are views of `raw`.
- * @throws {@link ProtocolError} with code `PARSE_ERROR` for bytes that are no transaction, and `VALIDATION_FAILED`
+ * @throws {@link ProtocolError} with code `PARSE_ERROR` for bytes that are not a transaction, and `VALIDATION_FAILED`
  * for an unsupported type, a nonce of 2^64-1, or a signature that no key can have made.
  * @example
  * ```ts
@@ -38,10 +38,10 @@ export function decodeTransaction(raw: Uint8Array): SignedTransaction {
  * bytes are no transaction of any type (D2).
  */
 function unsupportedType(raw: Uint8Array, type: number): ProtocolError {
-  const what = `the list behind the type byte 0x${type.toString(16).padStart(2, "0")}`;
+  const name = `the list behind the type byte 0x${type.toString(16).padStart(2, "0")}`;
   const outer = new RlpReader(raw, 1);
-  outer.skipList(what);
-  outer.finish(what);
+  outer.skipList(name);
+  outer.finish(name);
   return new ProtocolError(
     "UNSUPPORTED_TYPE",
     `transaction type ${type} is not supported; use legacy (EIP-155), EIP-2930 or EIP-1559`,
@@ -130,10 +130,10 @@ function readAccessList(fields: RlpReader): AccessList {
   return entries;
 }
 
-function readFixed(reader: RlpReader, what: string, length: number): Uint8Array {
-  const bytes = reader.bytes(what);
+function readFixed(reader: RlpReader, name: string, length: number): Uint8Array {
+  const bytes = reader.bytes(name);
   if (bytes.length !== length) {
-    throw new ProtocolError("MALFORMED_TRANSACTION", `${what} has ${bytes.length} bytes, not ${length}`, {
+    throw new ProtocolError("MALFORMED_TRANSACTION", `${name} has ${bytes.length} bytes, not ${length}`, {
       bytes: bytes.length,
       expected: length,
     });
@@ -148,8 +148,8 @@ function readCompactSignature(fields: RlpReader): Uint8Array {
   return compact;
 }
 
-function putInteger(fields: RlpReader, what: "r" | "s", into: Uint8Array): void {
-  const bytes = fields.integerBytes(what, into.length);
+function putInteger(fields: RlpReader, name: "r" | "s", into: Uint8Array): void {
+  const bytes = fields.integerBytes(name, into.length);
   into.set(bytes, into.length - bytes.length);
 }
 

@@ -29,7 +29,7 @@ export function policyTargetsCall(waiver: Uint8Array): Uint8Array {
 }
 
 /**
- * Reads the answer to {@link policyVersionCall}; undefined for an address that is no registered waiver.
+ * Reads the answer to {@link policyVersionCall}; undefined for an address that is not a registered waiver.
  * @throws {@link UnexpectedResultError} if there is no registry at the address that was called.
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export function readPolicyVersion(result: Uint8Array): bigint | undefined {
 }
 
 /**
- * Reads the answer to {@link policyTargetsCall}; empty for an address that is no registered waiver.
+ * Reads the answer to {@link policyTargetsCall}; empty for an address that is not a registered waiver.
  * @throws {@link UnexpectedResultError} if there is no registry at the address that was called.
  * @example
  * ```ts

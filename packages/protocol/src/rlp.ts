@@ -96,19 +96,19 @@ export class RlpReader {
   }
 
   /** Enters the next item, which must be a list. */
-  list(what: string): RlpReader {
-    const item = this.#next(what);
+  list(name: string): RlpReader {
+    const item = this.#next(name);
     if (item.kind !== "list") {
-      throw new ProtocolError("MALFORMED_RLP", `${what} is not an RLP list`, { offset: item.start });
+      throw new ProtocolError("MALFORMED_RLP", `${name} is not an RLP list`, { offset: item.start });
     }
     return new RlpReader(this.#bytes, item.start, item.end);
   }
 
   /** Reads the next item, which must be a byte string. */
-  bytes(what: string): Uint8Array {
-    const item = this.#next(what);
+  bytes(name: string): Uint8Array {
+    const item = this.#next(name);
     if (item.kind !== "bytes") {
-      throw new ProtocolError("MALFORMED_RLP", `${what} is an RLP list, not a byte string`, {
+      throw new ProtocolError("MALFORMED_RLP", `${name} is an RLP list, not a byte string`, {
         offset: item.start,
       });
     }
@@ -116,33 +116,33 @@ export class RlpReader {
   }
 
   /** Reads the next item as an unsigned integer of at most `maxBytes` bytes, without leading zeros. */
-  integer(what: string, maxBytes: number): bigint {
-    return bytesToBigInt(this.integerBytes(what, maxBytes));
+  integer(name: string, maxBytes: number): bigint {
+    return bytesToBigInt(this.integerBytes(name, maxBytes));
   }
 
   /** Reads an unsigned integer as big-endian bytes in their shortest form; 0 is no bytes. */
-  integerBytes(what: string, maxBytes: number): Uint8Array {
+  integerBytes(name: string, maxBytes: number): Uint8Array {
     const offset = this.#at;
-    const bytes = this.bytes(what);
+    const bytes = this.bytes(name);
     if (bytes[0] === 0) {
-      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has leading zeros`, { offset, field: what });
+      throw new ProtocolError("NON_CANONICAL_RLP", `${name} has leading zeros`, { offset, field: name });
     }
     if (bytes.length > maxBytes) {
       throw new ProtocolError(
         "MALFORMED_TRANSACTION",
-        `${what} has ${bytes.length} bytes, at most ${maxBytes} fit`,
-        { offset, field: what, bytes: bytes.length, maxBytes },
+        `${name} has ${bytes.length} bytes, at most ${maxBytes} fit`,
+        { offset, field: name, bytes: bytes.length, maxBytes },
       );
     }
     return bytes;
   }
 
   /** Reads past the next item, which must be a list, and asserts the form of everything in it. */
-  skipList(what: string): void {
+  skipList(name: string): void {
     const bytes = this.#bytes;
     // The ends of the lists around the current one. An attacker nests millions of them, so there is no recursion.
     const outerEnds: number[] = [];
-    let reader = this.list(what);
+    let reader = this.list(name);
     for (;;) {
       while (reader.done) {
         const outerEnd = outerEnds.pop();
@@ -153,7 +153,7 @@ export class RlpReader {
         reader.#at++;
         continue;
       }
-      const item = reader.#next(`an item of ${what}`);
+      const item = reader.#next(`an item of ${name}`);
       if (item.kind === "bytes") continue;
       outerEnds.push(reader.#end);
       reader = new RlpReader(bytes, item.start, item.end);
@@ -161,41 +161,41 @@ export class RlpReader {
   }
 
   /** Asserts that no item follows. */
-  finish(what: string): void {
+  finish(name: string): void {
     if (!this.done) {
       const extra = this.#end - this.#at;
-      throw new ProtocolError("MALFORMED_RLP", `${what} is followed by ${extra} more byte(s)`, {
+      throw new ProtocolError("MALFORMED_RLP", `${name} is followed by ${extra} more byte(s)`, {
         offset: this.#at,
         extra,
       });
     }
   }
 
-  #next(what: string): Item {
+  #next(name: string): Item {
     const at = this.#at;
     const first = this.#bytes[at];
     if (at >= this.#end || first === undefined) {
-      throw new ProtocolError("MALFORMED_RLP", `${what} is missing: the input ends before it`, {
+      throw new ProtocolError("MALFORMED_RLP", `${name} is missing: the input ends before it`, {
         offset: at,
       });
     }
-    if (first < 0x80) return this.#take("bytes", at, 1, what);
+    if (first < 0x80) return this.#take("bytes", at, 1, name);
     const kind = first < 0xc0 ? "bytes" : "list";
     const short = first - (kind === "bytes" ? 0x80 : 0xc0);
-    if (short > 55) return this.#long(kind, at, short - 55, what);
-    const item = this.#take(kind, at + 1, short, what);
+    if (short > 55) return this.#long(kind, at, short - 55, name);
+    const item = this.#take(kind, at + 1, short, name);
     if (kind === "bytes" && short === 1 && (this.#bytes[at + 1] ?? 0) < 0x80) {
-      throw new ProtocolError("NON_CANONICAL_RLP", `${what} has a prefix that a single byte must not have`, {
+      throw new ProtocolError("NON_CANONICAL_RLP", `${name} has a prefix that a single byte must not have`, {
         offset: at,
       });
     }
     return item;
   }
 
-  #long(kind: Item["kind"], at: number, sizeOfLength: number, what: string): Item {
+  #long(kind: Item["kind"], at: number, sizeOfLength: number, name: string): Item {
     const start = at + 1 + sizeOfLength;
     if (start > this.#end) {
-      throw new ProtocolError("MALFORMED_RLP", `the length of ${what} runs past the end of the input`, {
+      throw new ProtocolError("MALFORMED_RLP", `the length of ${name} runs past the end of the input`, {
         offset: at,
       });
     }
@@ -204,21 +204,21 @@ export class RlpReader {
     if (this.#bytes[at + 1] === 0 || length < 56) {
       throw new ProtocolError(
         "NON_CANONICAL_RLP",
-        `the length of ${what} is not written in its shortest form`,
+        `the length of ${name} is not written in its shortest form`,
         {
           offset: at,
         },
       );
     }
-    return this.#take(kind, start, length, what);
+    return this.#take(kind, start, length, name);
   }
 
-  #take(kind: Item["kind"], start: number, length: number, what: string): Item {
+  #take(kind: Item["kind"], start: number, length: number, name: string): Item {
     const end = start + length;
     if (end > this.#end) {
       throw new ProtocolError(
         "MALFORMED_RLP",
-        `${what} is ${length} bytes long, but only ${this.#end - start} follow`,
+        `${name} is ${length} bytes long, but only ${this.#end - start} follow`,
         { offset: start, length },
       );
     }

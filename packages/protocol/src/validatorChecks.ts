@@ -39,7 +39,7 @@ export function decodeWrapper(raw: Uint8Array): SignedTransaction {
     const to = wrapper.to === undefined ? null : bytesToHex(wrapper.to);
     throw new ProtocolError(
       "WRAPPER_INVALID",
-      `the transaction is no wrapper: it goes to ${to ?? "no address"}, not to the marker`,
+      `the transaction is not a wrapper: it goes to ${to ?? "no address"}, not to the marker`,
       { to },
     );
   }

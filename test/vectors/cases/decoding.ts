@@ -117,7 +117,7 @@ const TYPED: readonly [name: string, changes: Changes, reason: string][] = [
   ["EIP-7702 inner", { type: 4 }, "UNSUPPORTED_TYPE"],
 ];
 
-/** Wrapper data that is no transaction, or has bytes too many or too few. */
+/** Wrapper data that is not a transaction, or has bytes too many or too few. */
 function bytes(): readonly [name: string, data: string, reason: string][] {
   const legacy = innerTx().bytes;
   const typed = innerTx({ type: 2 }).bytes;

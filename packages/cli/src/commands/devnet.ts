@@ -62,13 +62,13 @@ export const devnet = defineCommand({
     "environment variable.",
   settings: SETTINGS,
   rules: {
-    check: ({ seed, faults: asked }) =>
-      seed !== undefined && asked?.seed !== undefined
+    check: ({ seed, faults: requestedFaults }) =>
+      seed !== undefined && requestedFaults?.seed !== undefined
         ? ["--seed and --fault seed= are both given: the seed comes from one of them"]
         : [],
   },
   async run(
-    { host, port: listenPort, seed, faults: asked, noMining, stateDir, ...chain },
+    { host, port: listenPort, seed, faults: requestedFaults, noMining, stateDir, ...chain },
     { print, signal },
   ) {
     const closeStack = new CloseStack();
@@ -77,11 +77,11 @@ export const devnet = defineCommand({
       const options = {
         ...chain,
         ...(stateDir !== undefined && { stateDir }),
-        faults: { ...asked, ...(seed !== undefined && { seed }) },
+        faults: { ...requestedFaults, ...(seed !== undefined && { seed }) },
       };
       const opening = { host, port: listenPort, mining: noMining !== true, closeStack, print };
       const { url } = await openDevnet(options, opening);
-      if (asked !== undefined) print(`faults   ${JSON.stringify(options.faults)}`);
+      if (requestedFaults !== undefined) print(`faults   ${JSON.stringify(options.faults)}`);
       signal.throwIfAborted();
       print(`ready: JSON-RPC at ${url}`);
       await aborted(signal);

@@ -120,7 +120,9 @@ function timeOrDuration(value: string): Date | number {
   if (/^\d+[smhd]$/.test(value)) return duration(value);
   const time = /^\d{4}-\d\d-\d\dT/.test(value) ? new Date(value) : undefined;
   if (time !== undefined && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidValueError("is neither a time such as 2030-01-31T00:00:00Z nor a span such as 12h or 30d");
+  throw new InvalidValueError(
+    "is neither a time such as 2030-01-31T00:00:00Z nor a duration such as 12h or 30d",
+  );
 }
 
 /** The time as ISO 8601. A duration counts from now by the database's clock, which also decides the expiry. */

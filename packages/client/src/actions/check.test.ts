@@ -63,7 +63,7 @@ describe("check", () => {
   it.each([
     ["ends early", bodyOf(good), { name: "StreamEndedError", missing: [1] }],
     ["breaks off", bodyOf(good, bad).slice(0, -5), { name: "StreamEndedError", missing: [1] }],
-    ["is no check", bodyOf({ ...good, txHash: "0x" }), { name: "MalformedAnswerError" }],
+    ["is not a check", bodyOf({ ...good, txHash: "0x" }), { name: "MalformedAnswerError" }],
     ["is no JSON", "<html>\n", { name: "MalformedAnswerError" }],
   ])("fails with the fault when the answer %s", async (_, body, error) => {
     const { client } = clientOf(() => new Response(body));

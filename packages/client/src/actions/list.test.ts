@@ -51,7 +51,7 @@ describe("list", () => {
   });
 
   it("throws the service's refusal, and refuses an answer that is not a list", async () => {
-    const refusal = requestErrorBody(new ProtocolError("MALFORMED_QUERY", "sender is no address"));
+    const refusal = requestErrorBody(new ProtocolError("MALFORMED_QUERY", "sender is not an address"));
     const { client } = serviceOf(Response.json(refusal, { status: 400 }), Response.json({}));
     await expect(client.listPage({ sender: "x" })).rejects.toMatchObject({ reason: "MALFORMED_QUERY" });
     await expect(client.listPage()).rejects.toMatchObject({ name: "MalformedAnswerError" });

@@ -10,8 +10,8 @@ export interface ReadyOptions {
 }
 
 /**
- * Tells whether the service can do its work, and if not, what it lacks. A service that is not ready is an answer,
- * and no exception.
+ * Tells whether the service can do its work, and if not, what it lacks. For a service that is not ready, it
+ * returns the readiness and throws nothing.
  * @throws {@link WaiverClientError}, or the reason of an aborted signal.
  * @example
  * ```ts

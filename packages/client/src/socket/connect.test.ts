@@ -316,7 +316,7 @@ describe("no connection", () => {
   it("with a class that takes no headers, as in browsers: TypeError", async () => {
     class Browsers {
       constructor(_url: string, protocols?: unknown) {
-        if (typeof protocols === "object") throw new SyntaxError("[object Object] is no protocol");
+        if (typeof protocols === "object") throw new SyntaxError("[object Object] is not a protocol");
       }
     }
     const client = connect({ url: "http://127.0.0.1:1", apiKey: API_KEY, WebSocket: Browsers });

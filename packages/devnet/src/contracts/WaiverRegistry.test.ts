@@ -151,7 +151,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await act(20, "proposeUpdate", addressOf(10), [nothing])).toBe(false);
   });
 
-  it("refuses proposals and votes of accounts that are no validators", async () => {
+  it("refuses proposals and votes of accounts that are not validators", async () => {
     expect(await act(13, "proposeRevoke", addressOf(10))).toBe(false);
     const id = await propose("proposeRevoke", addressOf(10));
     expect(await act(13, "vote", id, true)).toBe(false);

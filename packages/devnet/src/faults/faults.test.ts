@@ -317,7 +317,7 @@ describe("the controls", () => {
       /drop, reset exclude each other, and their shares add up to 1\.4, more than 1$/,
     );
     await expect(set({ drop: 1, methods: ["eth_sendRaw", "devnet_status"] })).rejects.toThrow(
-      'methods has "eth_sendRaw", which is no method of this node; methods has devnet_status, which steers the node',
+      'methods has "eth_sendRaw", which is not a method of this node; methods has devnet_status, which steers the node',
     );
     expect((await status()).faults.active).toBe(false);
   });

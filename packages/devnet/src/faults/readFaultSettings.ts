@@ -93,7 +93,7 @@ function methodProblems(named: readonly string[], known: readonly string[]): str
   return named.flatMap((name) => {
     if (name === "*") return [];
     if (isControl(name)) return [`methods has ${name}, which steers the node and is never affected`];
-    return known.includes(name) ? [] : [`methods has ${shortJson(name)}, which is no method of this node`];
+    return known.includes(name) ? [] : [`methods has ${shortJson(name)}, which is not a method of this node`];
   });
 }
 

@@ -113,7 +113,7 @@ describe("a waiver that is revoked on command", () => {
     await mine(2);
     const revoke = (change: unknown) => node.rpc("devnet_revokeWaiver", change);
     await expect(revoke({ waiver: addressOf(12) })).rejects.toThrow(
-      `${addressOf(12)} is no registered waiver`,
+      `${addressOf(12)} is not a registered waiver`,
     );
     await expect(node.rpc("devnet_registerWaiver", { waiver: WAIVER })).rejects.toThrow(
       `${WAIVER} is a registered waiver already`,
@@ -127,6 +127,8 @@ describe("a waiver that is revoked on command", () => {
     );
     await revoke({ waiver: addressOf(12), block: 3 });
     await mine(1);
-    expect(await changes()).toMatchObject([{ state: "failed", problem: expect.stringContaining("no reg") }]);
+    expect(await changes()).toMatchObject([
+      { state: "failed", problem: expect.stringContaining("is not a registered waiver") },
+    ]);
   });
 });

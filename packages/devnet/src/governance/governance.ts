@@ -155,7 +155,7 @@ export class Governance {
     const { action, waiver } = planned;
     if (this.#isInForce(planned)) {
       throw new InvalidChangeError(
-        `${waiver} is ${action === "register" ? "a registered waiver already" : "no registered waiver"}`,
+        `${waiver} is ${action === "register" ? "a registered waiver already" : "not a registered waiver"}`,
       );
     }
     const { ours, total } = validatorsAt(this.#chain.state);

@@ -56,14 +56,14 @@ export function formatHeader(block: SealedBlock) {
   };
 }
 
-/** @param place undefined for a transaction that waits in the pool. */
-export function formatTransaction(tx: ChainTransaction, place: LocatedTransaction | undefined) {
+/** @param location undefined for a transaction that waits in the pool. */
+export function formatTransaction(tx: ChainTransaction, location: LocatedTransaction | undefined) {
   const evm = decodeForEvm(tx.raw, tx.sender);
   const type = typeOf(tx);
   return {
-    blockHash: place?.block.hash ?? null,
-    blockNumber: place === undefined ? null : toQuantity(place.block.number),
-    transactionIndex: place === undefined ? null : toQuantity(place.index),
+    blockHash: location?.block.hash ?? null,
+    blockNumber: location === undefined ? null : toQuantity(location.block.number),
+    transactionIndex: location === undefined ? null : toQuantity(location.index),
     hash: tx.hash,
     from: tx.sender,
     to: evm.to === undefined ? null : bytesToHex(evm.to.bytes),
@@ -136,13 +136,13 @@ export function formatLogs(block: SealedBlock, index: number, included: Included
   return included.receipt.logs.map((log, i) => formatLog(block, index, included, log, i));
 }
 
-/** @param place the index of the log in its transaction. */
+/** @param indexInTransaction the index of the log in its transaction. */
 export function formatLog(
   block: SealedBlock,
   index: number,
   { tx, receipt }: IncludedTransaction,
   log: Log,
-  place: number,
+  indexInTransaction: number,
 ) {
   return {
     address: bytesToHex(log.address),
@@ -153,7 +153,7 @@ export function formatLog(
     blockTimestamp: toQuantity(block.timestamp),
     transactionHash: tx.hash,
     transactionIndex: toQuantity(index),
-    logIndex: toQuantity(receipt.firstLogIndex + place),
+    logIndex: toQuantity(receipt.firstLogIndex + indexInTransaction),
     removed: false,
   };
 }

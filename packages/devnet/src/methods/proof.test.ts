@@ -50,9 +50,9 @@ it("a proof verifies an account, its slots, or their absence, against the header
       expect(found === null ? 0n : BigInt(bytesToHex(RLP.decode(found) as Uint8Array))).toBe(BigInt(stored));
     }
   }
-  const nobody: Hex = `0x${"9a".repeat(20)}`;
-  const absent = await node.rpc<Proof>("eth_getProof", nobody, [], "latest");
-  expect(await provenBy(nobody, absent.accountProof, stateRoot)).toBeNull();
+  const unusedAddress: Hex = `0x${"9a".repeat(20)}`;
+  const absent = await node.rpc<Proof>("eth_getProof", unusedAddress, [], "latest");
+  expect(await provenBy(unusedAddress, absent.accountProof, stateRoot)).toBeNull();
 });
 
 it("a proof is refused for a state whose root no header has", async () => {

@@ -45,9 +45,9 @@ function addToPool(pool: Pool, kind: PoolKind, entry: PoolEntry, state: StateRea
   const expected = pool.nextNonce(entry.signer, next);
   // Two concurrent requests may have been checked against the same pool.
   if (kind === "strict" && entry.nonce !== expected) {
-    const low = entry.nonce < expected;
+    const isLow = entry.nonce < expected;
     const prefix = entry.kind === "wrapper" ? "WRAPPER_" : "";
-    throw new RefusedError(`${prefix}NONCE_${low ? "TOO_LOW" : "GAP"}`, "nonce out of sequence", {
+    throw new RefusedError(`${prefix}NONCE_${isLow ? "TOO_LOW" : "GAP"}`, "nonce out of sequence", {
       nonce: entry.nonce.toString(),
       expected: expected.toString(),
     });

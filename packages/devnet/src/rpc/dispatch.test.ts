@@ -74,7 +74,7 @@ describe("every request gets a JSON-RPC response", () => {
     }
   });
 
-  it("for bytes that are no transaction", async () => {
+  it("for bytes that are not a transaction", async () => {
     for (const raw of [
       "0x",
       "0x00",

@@ -9,53 +9,53 @@ const UINT256 = 2n ** 256n;
 /** The unchecked members of an object. */
 export type Members = Readonly<Record<string, unknown>>;
 
-export function object(value: unknown, what: string): Members {
+export function object(value: unknown, name: string): Members {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalidParams(`${what} is ${shortJson(value)}, not an object`);
+    throw invalidParams(`${name} is ${shortJson(value)}, not an object`);
   }
   return value as Members;
 }
 
-export function bytes(value: unknown, what: string, length?: number): Uint8Array {
-  if (typeof value !== "string") throw invalidParams(`${what} is ${shortJson(value)}, not 0x hex`);
+export function bytes(value: unknown, name: string, length?: number): Uint8Array {
+  if (typeof value !== "string") throw invalidParams(`${name} is ${shortJson(value)}, not 0x hex`);
   let read: Uint8Array;
   try {
     read = hexToBytes(value);
   } catch (error) {
-    if (error instanceof InvalidHexError) throw invalidParams(`${what} is not 0x hex: ${error.message}`);
+    if (error instanceof InvalidHexError) throw invalidParams(`${name} is not 0x hex: ${error.message}`);
     throw error;
   }
   if (length !== undefined && read.length !== length) {
-    throw invalidParams(`${what} has ${read.length} bytes, not ${length}`);
+    throw invalidParams(`${name} has ${read.length} bytes, not ${length}`);
   }
   return read;
 }
 
-export function address(value: unknown, what = "address"): Uint8Array {
-  return bytes(value, what, 20);
+export function address(value: unknown, name = "address"): Uint8Array {
+  return bytes(value, name, 20);
 }
 
 /** 32 bytes, as lower-case hex. */
-export function hash(value: unknown, what = "hash"): Hex {
-  return bytesToHex(bytes(value, what, 32));
+export function hash(value: unknown, name = "hash"): Hex {
+  return bytesToHex(bytes(value, name, 32));
 }
 
 /** Reads an unsigned integer in 0x hex. Leading zeros are accepted, because wallets send them. */
-export function quantity(value: unknown, what: string, below = UINT256): bigint {
+export function quantity(value: unknown, name: string, below = UINT256): bigint {
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
-    throw invalidParams(`${what} is ${shortJson(value)}, not an integer in 0x hex`);
+    throw invalidParams(`${name} is ${shortJson(value)}, not an integer in 0x hex`);
   }
   const read = BigInt(value);
-  if (read >= below) throw invalidParams(`${what} is ${value}, which is too large`);
+  if (read >= below) throw invalidParams(`${name} is ${value}, which is too large`);
   return read;
 }
 
-export function uint64(value: unknown, what: string): bigint {
-  return quantity(value, what, UINT64);
+export function uint64(value: unknown, name: string): bigint {
+  return quantity(value, name, UINT64);
 }
 
-export function boolean(value: unknown, what: string): boolean {
-  if (typeof value !== "boolean") throw invalidParams(`${what} is ${shortJson(value)}, not true or false`);
+export function boolean(value: unknown, name: string): boolean {
+  if (typeof value !== "boolean") throw invalidParams(`${name} is ${shortJson(value)}, not true or false`);
   return value;
 }
 

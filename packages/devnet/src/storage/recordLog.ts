@@ -24,7 +24,7 @@ export class DamagedLogError extends Error {
     readonly offset: number,
     readonly following: number,
   ) {
-    super(`bytes ${offset} and following are no record, with ${following} bytes of the file behind them`);
+    super(`bytes ${offset} and following are not a record, with ${following} bytes of the file behind them`);
   }
 }
 

@@ -198,12 +198,12 @@ describe("a state folder is refused in one sentence", () => {
     }
   });
 
-  it("when it is written in another format, or is no log at all", async () => {
+  it("when it is written in another format, or is not a log at all", async () => {
     const stateDir = freshFolder();
     writeFileSync(join(stateDir, "chain.log"), "gas-waiver chain log 7\nnews");
     expect(await problemOf(stateDir)).toMatch(/ is written in format 7, and this version reads format 1; /);
     writeFileSync(join(stateDir, "chain.log"), "notes");
-    expect(await problemOf(stateDir)).toMatch(/ has a chain\.log that is no log of a chain$/);
+    expect(await problemOf(stateDir)).toMatch(/ has a chain\.log that is not a chain log$/);
   });
 
   it("when its genesis is another one", async () => {
@@ -236,7 +236,7 @@ describe("a state folder is refused in one sentence", () => {
       writeFileSync(log, damaged);
       expect(await problemOf(stateDir)).toMatch(
         new RegExp(
-          ` is damaged: in chain\\.log, bytes ${start} and following are no record, .*nothing was changed$`,
+          ` is damaged: in chain\\.log, bytes ${start} and following are not a record, .*nothing was changed$`,
         ),
       );
       expect(readFileSync(log)).toEqual(damaged);
@@ -262,7 +262,7 @@ describe("a state folder is refused in one sentence", () => {
     expect(await problemOf(file)).toBe(`the state folder ${file} is not a folder`);
     const log = freshFolder();
     mkdirSync(join(log, "chain.log"));
-    expect(await problemOf(log)).toBe(`the state folder ${log} has a chain.log that is no log of a chain`);
+    expect(await problemOf(log)).toBe(`the state folder ${log} has a chain.log that is not a chain log`);
   });
 });
 

@@ -187,7 +187,7 @@ function assertFormat(folder: string, path: string): void {
   const length = readSync(fd, start);
   closeSync(fd);
   const [, format] = /^gas-waiver chain log (\d+)\n/.exec(start.toString("latin1", 0, length)) ?? [];
-  if (format === undefined) throw new StateFolderError(folder, `has a ${LOG_FILE} that is no log of a chain`);
+  if (format === undefined) throw new StateFolderError(folder, `has a ${LOG_FILE} that is not a chain log`);
   if (Number(format) === FORMAT) return;
   throw new StateFolderError(
     folder,
@@ -200,7 +200,7 @@ const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
   ENOTDIR: "is not a folder",
   EACCES: "may not be written by this user",
   EPERM: "may not be written by this user",
-  EISDIR: `has a ${LOG_FILE} that is no log of a chain`,
+  EISDIR: `has a ${LOG_FILE} that is not a chain log`,
   EROFS: "is on a file system that is read-only",
   ENOSPC: "is on a disk that is full",
   EDQUOT: "is on a disk that is full",

@@ -54,7 +54,7 @@ describe("a result line (D13)", () => {
     ["null", null],
     ["an array", []],
     ["an index below 0", { ...good, index: -1 }],
-    ["an index that is no integer", { ...good, index: 0.5 }],
+    ["an index that is not an integer", { ...good, index: 0.5 }],
     ["an index beyond what a number holds exactly", { ...good, index: 2 ** 53 }],
     ["an index as text", { ...good, index: "0" }],
     ["no id", { ...good, id: undefined }],
@@ -68,7 +68,7 @@ describe("a result line (D13)", () => {
     ["an error of a code that no line has", { ...bad, error: { code: "UNAUTHORIZED", message: "m" } }],
     ["an error without a message", { ...bad, error: { code: "TIMEOUT" } }],
     [
-      "an error with a reason that is no text",
+      "an error with a reason that is not a text",
       { ...bad, error: { code: "TIMEOUT", message: "m", reason: 1 } },
     ],
   ])("is refused with %s", (_, value) => {

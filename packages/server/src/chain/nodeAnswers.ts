@@ -65,12 +65,12 @@ export function hash32(value: unknown): Uint8Array {
   return hexToBytes(value as Hex);
 }
 
-function bytes(value: unknown, what: string): Uint8Array {
-  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(what, value);
+function bytes(value: unknown, name: string): Uint8Array {
+  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(name, value);
   return hexToBytes(value as Hex);
 }
 
-function malformed(what: string, value: unknown): RpcUnavailableError {
+function malformed(name: string, value: unknown): RpcUnavailableError {
   const shown = JSON.stringify(value)?.slice(0, 80);
-  return new RpcUnavailableError(`the node answered ${shown} where ${what} was expected`, "unknown");
+  return new RpcUnavailableError(`the node answered ${shown} where ${name} was expected`, "unknown");
 }

@@ -53,9 +53,9 @@ describe("the page", () => {
       try {
         const tab = await browser.newPage();
         const requests: string[] = [];
-        const complaints: string[] = [];
+        const consoleMessages: string[] = [];
         tab.on("request", (request) => requests.push(request.url()));
-        tab.on("console", (message) => complaints.push(message.text()));
+        tab.on("console", (message) => consoleMessages.push(message.text()));
         const url = `${shared().url}/docs`;
         for (const width of [360, 1280]) {
           await tab.setViewportSize({ width, height: 800 });
@@ -72,7 +72,7 @@ describe("the page", () => {
         expect(download.suggestedFilename()).toBe("openapi.json");
         expect(new URL(tab.url()).hash).toBe("#websocket");
         expect(requests.filter((one) => one !== url && !/favicon|^data:/.test(one))).toEqual([]);
-        expect(complaints.filter((one) => !/favicon|404/.test(one))).toEqual([]);
+        expect(consoleMessages.filter((one) => !/favicon|404/.test(one))).toEqual([]);
       } finally {
         await browser.close();
       }

@@ -73,7 +73,7 @@ async function start() {
 }
 
 /** @returns all text that arrives until the connection ends. */
-async function allOf(socket: Socket): Promise<string> {
+async function readAll(socket: Socket): Promise<string> {
   let text = "";
   for await (const part of socket.setEncoding("utf8")) text += part;
   return text;
@@ -157,7 +157,7 @@ describe("bytes that are no HTTP request", () => {
     socket.write(bytes);
     await detected;
     second.resolve();
-    const [before, ...behind] = (await allOf(socket)).split("\r\n\r\n");
+    const [before, ...behind] = (await readAll(socket)).split("\r\n\r\n");
     expect(before).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(behind).toEqual(["4\r\none\n\r\n4\r\ntwo\n\r\n0", ""]);
   });
@@ -166,12 +166,12 @@ describe("bytes that are no HTTP request", () => {
     const { socket, second } = await start();
     second.resolve();
     socket.write(`${SLOW}GARBAGE\r\n\r\n`);
-    expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*two\n\r\n0\r\n\r\n$/);
+    expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*two\n\r\n0\r\n\r\n$/);
   });
 
   it("in a body, with nothing else on the connection: 400", async () => {
     const { socket } = await start();
     socket.write(chunked("zz\r\n"));
-    expect(await allOf(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*MALFORMED_HTTP[\s\S]*\}$/);
+    expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*MALFORMED_HTTP[\s\S]*\}$/);
   });
 });

@@ -117,7 +117,7 @@ async function applyDecisions(
     const isNodeWell = probe.isNodeWell(submission, verdicts);
     const answer = { verdict, isFirst, isNodeWell };
     const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
-    if (decision.move === "fail") failed.push({ id, ...decision.failure, while: submission.wrapperHash });
+    if (decision.move === "fail") failed.push({ id, ...decision.failure, condition: submission.wrapperHash });
     else if (decision.move === "resend") resend.add(id);
     else if (decision.move === "requeue") {
       const { isOpen } = decision;

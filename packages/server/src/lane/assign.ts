@@ -167,7 +167,7 @@ async function failUnsent(held: HeldLane, plans: readonly SenderPlan[], context:
   const decided = failed.flatMap(({ id, message }) => {
     const expiry = { kind: "nonce gap", message } as const;
     const decision = decide({ state: "queued", openWrappers: open.get(id) ?? 0, expiry });
-    return decision.move === "fail" ? [{ id, ...decision.failure, while: "queued" as const }] : [];
+    return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
   });
   await failSubmissions(held, decided, context);
 }

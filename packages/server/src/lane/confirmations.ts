@@ -2,8 +2,8 @@ import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
 
 /**
  * Some nodes know a new nonce before the receipt that goes with it. So the proof of an outcome that contradicts a wrapper
- * of ours, which costs several calls, is looked for only after the node has shown the same outcome for {@link
- * CONFIRM_MS}.
+ * of ours, which costs several calls, is looked for only after the node has shown the same outcome for
+ * {@link CONFIRM_MS}.
  */
 export interface Confirmations {
   /**

@@ -62,14 +62,14 @@ export async function reconcile(
   });
   const decided = await decideContradicted(held, contradicted, context);
   const failed = decided.flatMap(({ candidate: { id }, decision }) =>
-    decision.move === "fail" ? [{ id, ...decision.failure, while: conditionOf(decision) }] : [],
+    decision.move === "fail" ? [{ id, ...decision.failure, condition: conditionOf(decision) }] : [],
   );
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
 }
 
 /** Proof holds whatever happens meanwhile; what rests on the queue holds as long as the submission is queued. */
-function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["while"] {
+function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["condition"] {
   return clause === "L2" ? "always" : "queued";
 }
 

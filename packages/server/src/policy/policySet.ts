@@ -27,7 +27,7 @@ export interface WaiverTargets {
 export interface PolicySet extends Policy {
   /**
    * @returns the verdict of the waiver that comes nearest to permitting the call.
-   * @throws {@link ProtocolError} `WAIVER_NOT_REGISTERED` if there is no registered waiver at all.
+   * @throws {@link ProtocolError} `WAIVER_NOT_REGISTERED` if no waiver is registered.
    */
   check(to: Uint8Array, data: Uint8Array): Verdict;
   /** @returns the waivers that permit the call; undefined if all waivers permit the same calls. */

@@ -20,7 +20,7 @@ it("vacuums unfinished rows as soon as many of them are dead", async () => {
     id,
     reason: "NODE_REFUSED" as const,
     message: "no",
-    while: "always" as const,
+    condition: "always" as const,
   }));
   await saveFailed(store, lane, failed);
   // PostgreSQL counts dead rows a moment later, unless a session asks for it.

@@ -88,9 +88,9 @@ describe("a service with corsOrigins", () => {
   it("lets its pages read responses, refusals and their header fields", async () => {
     const good = await shared().post(BATCH, { headers: { origin: PAGE } });
     const bad = await shared().call("GET", "/v1/ready", undefined, { origin: PAGE });
-    const nowhere = await shared().call("GET", "/nowhere", undefined, { origin: PAGE });
-    expect([good.status, bad.status, nowhere.status]).toEqual([200, 401, 404]);
-    for (const { headers } of [good, bad, nowhere]) {
+    const unknownPath = await shared().call("GET", "/nowhere", undefined, { origin: PAGE });
+    expect([good.status, bad.status, unknownPath.status]).toEqual([200, 401, 404]);
+    for (const { headers } of [good, bad, unknownPath]) {
       expect(headers["access-control-allow-origin"]).toBe(PAGE);
       expect(headers["access-control-expose-headers"]).toContain("Retry-After, RateLimit");
     }
@@ -118,8 +118,8 @@ describe("a service for all origins", () => {
 });
 
 describe.skipIf(!hasBrowser)("a real browser", () => {
-  const open = services.shared({ corsOrigins: ["loopback"] });
-  const shut = services.shared();
+  const withLoopback = services.shared({ corsOrigins: ["loopback"] });
+  const withoutCors = services.shared();
   let browser: Browser;
   const pages = createServer((_request, response) => response.end("<!doctype html><title>page</title>"));
   beforeAll(async () => {
@@ -144,9 +144,9 @@ describe.skipIf(!hasBrowser)("a real browser", () => {
         async (answer) => [answer.status, answer.headers.get("ratelimit"), await answer.text()],
         (error) => error.name,
       )`);
-    const [status, rate, line] = (await send(open().url)) as [number, string, string];
+    const [status, rate, line] = (await send(withLoopback().url)) as [number, string, string];
     expect([status, rate]).toEqual([200, expect.stringMatching(/^"transactions";r=\d+/)]);
     expect(JSON.parse(line)).toMatchObject({ index: 0, error: { reason: "EMPTY_TRANSACTION" } });
-    expect(await send(shut().url)).toBe("TypeError");
+    expect(await send(withoutCors().url)).toBe("TypeError");
   });
 });

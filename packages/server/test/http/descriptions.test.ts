@@ -22,12 +22,12 @@ import { type Frame, TestSocket } from "../support/testSocket.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
-type Drive = (service: TestService) => Promise<Reply>;
-type Drives = Readonly<Record<number, Drive>>;
+type SendRequest = (service: TestService) => Promise<Reply>;
+type RequestByStatus = Readonly<Record<number, SendRequest>>;
 
-const HUNGRY_KEY = "gw_test_hungry_secret-of-the-hungry";
+const RATE_LIMITED_KEY = "gw_test_limited_secret-of-the-limited";
 const LIMITS = {
-  apiKeys: [API_KEY, HUNGRY_KEY],
+  apiKeys: [API_KEY, RATE_LIMITED_KEY],
   maxBatchSize: 4,
   ratePerSecond: 1,
   rateBurst: 100,
@@ -37,15 +37,15 @@ const LIMITS = {
 };
 
 const get =
-  (path: string, headers: Record<string, string> = GOOD_HEADERS): Drive =>
+  (path: string, headers: Record<string, string> = GOOD_HEADERS): SendRequest =>
   (service) =>
     service.call("GET", path, undefined, headers);
 const post =
-  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (body: string, headers: Record<string, string> = {}, query = ""): SendRequest =>
   (service) =>
     service.post(body, { headers, query });
 const postCheck =
-  (body: string, headers: Record<string, string> = {}, query = ""): Drive =>
+  (body: string, headers: Record<string, string> = {}, query = ""): SendRequest =>
   (service) =>
     service.call("POST", `/v1/check${query}`, body, { ...GOOD_HEADERS, ...headers });
 const batch = (count: number) => JSON.stringify({ transactions: Array(count).fill("0x") });
@@ -55,9 +55,9 @@ const UPGRADE = upgradeRequest(API_KEY);
 
 /** Sends until the key's rate is used up. */
 const tooMany =
-  (send: typeof post): Drive =>
+  (send: typeof post): SendRequest =>
   async (service) => {
-    const headers = { authorization: `Bearer ${HUNGRY_KEY}` };
+    const headers = { authorization: `Bearer ${RATE_LIMITED_KEY}` };
     for (;;) {
       const reply = await send(batch(3), headers)(service);
       if (reply.status !== 200) return reply;
@@ -65,23 +65,23 @@ const tooMany =
   };
 
 /** Sends two different requests under one idempotency key. */
-const reused: Drive = async (service) => {
+const reused: SendRequest = async (service) => {
   await post(batch(1), { "idempotency-key": "a" })(service);
   return await post(batch(2), { "idempotency-key": "a" })(service);
 };
 
-const recordOf: Drive = async (service) => {
+const recordOf: SendRequest = async (service) => {
   const [line] = await service.submit([innerOf(1)], { query: "?wait=included" });
   return await get(`/v1/submissions/${line?.id}`)(service);
 };
 
-const listOf: Drive = async (service) => {
+const listOf: SendRequest = async (service) => {
   await service.submit([innerOf(4)], { query: "?wait=included" });
   return await get("/v1/submissions?limit=1")(service);
 };
 
 /** The request for each status of each route, of a service in order. A route without an entry does not compile. */
-const HEALTHY: Readonly<Record<RouteName, Drives>> = {
+const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
   submit: {
     200: (service) =>
       post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
@@ -120,7 +120,7 @@ const HEALTHY: Readonly<Record<RouteName, Drives>> = {
 };
 
 /** The same for a service without its store. */
-const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
+const STORE_AWAY: Partial<Record<RouteName, RequestByStatus>> = {
   submit: { 503: post(batch(1)) },
   submission: { 503: get(UNKNOWN) },
   submissions: { 503: get("/v1/submissions") },
@@ -128,14 +128,14 @@ const STORE_AWAY: Partial<Record<RouteName, Drives>> = {
 };
 
 /** The same for a service that does not know its policies yet, because the node is away. */
-const CHAIN_AWAY: Partial<Record<RouteName, Drives>> = {
+const CHAIN_AWAY: Partial<Record<RouteName, RequestByStatus>> = {
   submit: { 503: post(batch(1)) },
   check: { 503: postCheck(batch(1)) },
   policy: { 503: get("/v1/policy") },
 };
 
 /** The same for a service that fails, because its tables are gone. */
-const FAILING: Partial<Record<RouteName, Drives>> = { submission: { 500: get(UNKNOWN) } };
+const FAILING: Partial<Record<RouteName, RequestByStatus>> = { submission: { 500: get(UNKNOWN) } };
 
 /** The same for a service that shuts down, for requests on a connection that is open already. */
 const CLOSING: Partial<Record<RouteName, Record<number, (service: TestService) => Promise<Reply>>>> = {
@@ -180,8 +180,8 @@ beforeAll(async () => {
 const COMMON = new Set(COMMON_REFUSALS.map(statusOf));
 
 function untested(name: RouteName): number[] {
-  const tested = [HEALTHY, STORE_AWAY, CHAIN_AWAY, FAILING, CLOSING].flatMap((drives) =>
-    Object.keys(drives[name] ?? {}),
+  const tested = [HEALTHY, STORE_AWAY, CHAIN_AWAY, FAILING, CLOSING].flatMap((requests) =>
+    Object.keys(requests[name] ?? {}),
   );
   const own = new Set(ROUTE_DEFINITIONS[name].refusals.map(statusOf));
   return description
@@ -189,9 +189,9 @@ function untested(name: RouteName): number[] {
     .filter((status) => !tested.includes(String(status)) && (own.has(status) || !COMMON.has(status)));
 }
 
-const cases = (drives: Partial<Record<RouteName, Drives>>) =>
-  (Object.entries(drives) as [RouteName, Drives][]).flatMap(([name, byStatus]) =>
-    Object.entries(byStatus).map(([status, drive]) => [name, Number(status), drive] as const),
+const cases = (requests: Partial<Record<RouteName, RequestByStatus>>) =>
+  (Object.entries(requests) as [RouteName, RequestByStatus][]).flatMap(([name, byStatus]) =>
+    Object.entries(byStatus).map(([status, sendRequest]) => [name, Number(status), sendRequest] as const),
   );
 
 /** The page at /docs is outside the versioned interface, and therefore not in the description. */
@@ -199,17 +199,20 @@ function expectAsDescribed(name: RouteName, reply: Reply): void {
   if (name !== "docs") expect(description.problemsOf(name, reply)).toEqual([]);
 }
 
-async function expectEach(drives: Partial<Record<RouteName, Drives>>, service: TestService): Promise<void> {
-  for (const [name, status, drive] of cases(drives)) {
-    const reply = await drive(service);
+async function expectEach(
+  requests: Partial<Record<RouteName, RequestByStatus>>,
+  service: TestService,
+): Promise<void> {
+  for (const [name, status, sendRequest] of cases(requests)) {
+    const reply = await sendRequest(service);
     expect(reply.status, `${name}: ${reply.text}`).toBe(status);
     expectAsDescribed(name, reply);
   }
 }
 
 describe("a service in order", () => {
-  it.each(cases(HEALTHY))("answers %s: %i as described", async (name, status, drive) => {
-    await expectEach({ [name]: { [status]: drive } }, shared());
+  it.each(cases(HEALTHY))("answers %s: %i as described", async (name, status, sendRequest) => {
+    await expectEach({ [name]: { [status]: sendRequest } }, shared());
   });
 
   it.each(Object.keys(ROUTES) as RouteName[])(
@@ -233,7 +236,7 @@ describe("a service in order", () => {
   it.each([
     ["MALFORMED_HTTP", "SSH-2.0-client\r\n\r\n"],
     ["HEAD_TOO_LARGE", `GET /v1/health HTTP/1.1\r\nA: ${"a".repeat(20_000)}\r\n\r\n`],
-  ] as const)("answers bytes that are no request as described: %s", async (reason, bytes) => {
+  ] as const)("answers bytes that are not a request as described: %s", async (reason, bytes) => {
     expectAsDescribed("health", await expectReason(await replyToBytes(shared(), bytes), reason));
   });
 });
@@ -317,7 +320,7 @@ describe("the WebSocket", () => {
     const watch = { id: "again", watch: [received.find(({ success }) => success)?.id, "unknown"] };
     await ask(watch);
     await ask({ id: 2, transactions: [] });
-    await ask("no JSON");
+    await ask("not JSON");
     expect([submit, watch].map((frame) => description.nameOfFrame(frame))).toEqual(["submit", "watch"]);
     const names = received.map((frame) => description.nameOfFrame(frame));
     expect([...new Set(names)].sort()).toEqual(["done", "error", "line"]);
@@ -328,8 +331,8 @@ describe("the WebSocket", () => {
     const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
     const { key, record } = await admin.create("tests", { label: "to be revoked" });
     // Waits for the notification of the new key.
-    const mayEnter: Drive = get("/v1/ready", { authorization: `Bearer ${key}` });
-    while ((await mayEnter(service)).status === 401);
+    const useNewKey: SendRequest = get("/v1/ready", { authorization: `Bearer ${key}` });
+    while ((await useNewKey(service)).status === 401);
     const [revoked, large, waiting] = await Promise.all(
       [key, API_KEY, API_KEY].map((one) => TestSocket.open(service, one)),
     );

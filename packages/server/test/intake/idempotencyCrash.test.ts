@@ -13,7 +13,7 @@ const startChild = ({ databaseUrl, node }: TestService) => startServiceProcess(d
 const replyLost = () => {};
 
 /** Starts a service and closes it, so that its store exists. */
-async function ended(): Promise<TestService> {
+async function createClosedService(): Promise<TestService> {
   const service = await services.start();
   await service.server.close();
   return service;
@@ -23,7 +23,7 @@ const executed = ({ node }: TestService) => [...node.chain.executed].sort();
 
 describe("a service that is killed after all decisions, before any line", () => {
   it("is replaced by one that answers the same ids, and executes each transaction once", async () => {
-    const service = await ended();
+    const service = await createClosedService();
     const child = await startChild(service);
     service.node.onSends({ kind: "silence", carriedOut: true });
     child.post([innerOf(1), "0x", innerOf(1, 1)], { headers: NAME }).catch(replyLost);
@@ -42,7 +42,7 @@ describe("a service that is killed after all decisions, before any line", () => 
 
 describe("a service that is killed between two slices of a request", () => {
   it("is replaced by one that accepts the rest under the ids of the first request", async () => {
-    const service = await ended();
+    const service = await createClosedService();
     const batch = Array.from({ length: 40 }, (_, i) => (i % 20 === 3 ? "0x12" : innerOf(1 + i)));
     // This lock stops the second slice between its writes and its commit.
     await service.query(`

@@ -13,11 +13,11 @@ describe("a flood of one API key", () => {
   it.each([
     ["many users", (i: number) => innerOf(1 + i)],
     ["one user", (i: number) => innerOf(1, i)],
-  ])("of %s does not delay another key's single transaction beyond the next batch", async (_, of) => {
+  ])("of %s does not delay another key's single transaction beyond the next batch", async (_, innerAt) => {
     const service = await services.start({ maxBatchSize: 600, requestTimeoutMs: 25_000 });
     const nodeAnswer = deferred();
     service.node.once({ kind: "later", after: nodeAnswer.promise });
-    const flood = Array.from({ length: 600 }, (_, i) => of(i));
+    const flood = Array.from({ length: 600 }, (_, i) => innerAt(i));
     const lines = service.submit(flood);
     // One batch is on the wire, and the next is being signed.
     await service.node.until(({ sent }) => sent.length > 0);

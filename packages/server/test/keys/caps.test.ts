@@ -11,13 +11,13 @@ afterEach(async () => {
   for (const admin of admins.splice(0)) await admin.close();
 });
 
-const bearing = (key: string) => ({
+const authorizedBy = (key: string) => ({
   headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
 });
 const CAPPED = "RATE_LIMITED/CAP_EXCEEDED";
 
 /** Starts two services on one database, with a key of these caps that both know. */
-async function two(caps: object, node = {}) {
+async function startTwoServices(caps: object, node = {}) {
   const first = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
   const second = services.closeAfterTest(await first.startReplica());
   const admin = await openKeyAdmin({ databaseUrl: first.databaseUrl });
@@ -28,21 +28,22 @@ async function two(caps: object, node = {}) {
 }
 
 async function untilKnown(service: TestService, key: string): Promise<void> {
-  while ((await service.call("GET", "/v1/submissions", undefined, bearing(key).headers)).status === 401);
+  while ((await service.call("GET", "/v1/submissions", undefined, authorizedBy(key).headers)).status === 401);
 }
 
-const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => innerOf(from + i));
+const innersOfUsers = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => innerOf(from + i));
 
 describe("a cap of N transactions", () => {
   it("passes exactly N, however many clients ask any replica at once", async () => {
-    const { first, second, key } = await two({ transactions: 30 }, { automine: false });
+    const { first, second, key } = await startTwoServices({ transactions: 30 }, { automine: false });
     const answers = Array.from({ length: 12 }, (_, i) =>
-      (i % 2 ? first : second).submit(users(1 + 5 * i, 5), bearing(key)),
+      (i % 2 ? first : second).submit(innersOfUsers(1 + 5 * i, 5), authorizedBy(key)),
     );
     const outcomes = (await Promise.all(answers)).flat().map(outcomeOf);
     expect(outcomes.filter((outcome) => outcome === "success")).toHaveLength(30);
     expect(outcomes.filter((outcome) => outcome === CAPPED)).toHaveLength(30);
-    const [line] = await second.submit([innerOf(200)], bearing(key));
+    const [line] = await second.submit([innerOf(200)], authorizedBy(key));
     expect(line).toMatchObject({
       error: {
         message: expect.stringMatching(
@@ -53,53 +54,59 @@ describe("a cap of N transactions", () => {
   });
 
   it("gets back what failed submissions reserved, on any replica", async () => {
-    const { first, second, key } = await two({ transactions: 2, gas: 200_000 });
+    const { first, second, key } = await startTwoServices({ transactions: 2, gas: 200_000 });
     first.node.onSends({
       kind: "error",
       of: () => ({ code: -32_000, message: "insufficient funds for gas * price + value" }),
     });
     for (const [i, service] of [first, second, first].entries()) {
-      const outcomes = (await service.submit(users(1 + 2 * i, 2), bearing(key))).map(outcomeOf);
+      const outcomes = (await service.submit(innersOfUsers(1 + 2 * i, 2), authorizedBy(key))).map(outcomeOf);
       expect(outcomes).toEqual(Array(2).fill("VALIDATION_FAILED/INSUFFICIENT_BALANCE"));
     }
     first.node.script = undefined;
-    const outcomes = (await second.submit(users(1, 3), bearing(key))).map(outcomeOf);
+    const outcomes = (await second.submit(innersOfUsers(1, 3), authorizedBy(key))).map(outcomeOf);
     expect(outcomes).toEqual(["success", "success", CAPPED]);
   });
 
   it("holds for requests with an Idempotency-Key, and repetitions count nothing", async () => {
-    const { first, second, key } = await two({ transactions: 2 });
-    const named = { headers: { ...bearing(key).headers, "idempotency-key": "a-request" } };
+    const { first, second, key } = await startTwoServices({ transactions: 2 });
+    const named = { headers: { ...authorizedBy(key).headers, "idempotency-key": "a-request" } };
     const expected = ["success", "success", CAPPED];
-    expect((await first.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
-    expect((await second.submit(users(1, 3), named)).map(outcomeOf)).toEqual(expected);
-    expect((await second.submit(users(9, 1), bearing(key))).map(outcomeOf)).toEqual([CAPPED]);
+    expect((await first.submit(innersOfUsers(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(innersOfUsers(1, 3), named)).map(outcomeOf)).toEqual(expected);
+    expect((await second.submit(innersOfUsers(9, 1), authorizedBy(key))).map(outcomeOf)).toEqual([CAPPED]);
   });
 
   it("counts the gas that was used in the end, and changes with the key", async () => {
-    const { first, second, admin, key, id } = await two({ gas: 150_000 });
+    const { first, second, admin, key, id } = await startTwoServices({ gas: 150_000 });
     // Each reserves 100,000 gas and uses less.
-    const [one, other] = await first.submit(users(1, 2), { ...bearing(key), query: "?wait=included" });
+    const [one, other] = await first.submit(innersOfUsers(1, 2), {
+      ...authorizedBy(key),
+      query: "?wait=included",
+    });
     expect([one, other].map(outcomeOf)).toEqual(["success", CAPPED]);
-    expect((await second.submit([innerOf(2)], bearing(key))).map(outcomeOf)).toEqual(["success"]);
+    expect((await second.submit([innerOf(2)], authorizedBy(key))).map(outcomeOf)).toEqual(["success"]);
     const { today } = await admin.show(id);
     expect(today).toMatchObject({ transactions: 2, ends: expect.stringMatching(/T00:00:00.000Z$/) });
     await admin.update("tests", id, { caps: null });
     let outcome = CAPPED;
     for (let user = 10; outcome === CAPPED; user++)
-      outcome = outcomeOf((await second.submit([innerOf(user), innerOf(user, 1)], bearing(key)))[1]);
+      outcome = outcomeOf((await second.submit([innerOf(user), innerOf(user, 1)], authorizedBy(key)))[1]);
     expect(outcome).toBe("success");
   });
 });
 
 describe("a service that is killed while it accepts", () => {
   it("reserves exactly what was accepted", async () => {
-    const { first, admin, key, id } = await two({ transactions: 1_000_000 }, { automine: false });
+    const { first, admin, key, id } = await startTwoServices(
+      { transactions: 1_000_000 },
+      { automine: false },
+    );
     const databaseUrl = `${first.databaseUrl}?application_name=killed`;
     const child = await startServiceProcess(databaseUrl, first.node.url, { apiKeys: [] });
     const connections = () => first.query("select from pg_stat_activity where application_name = 'killed'");
     expect(await connections()).not.toEqual([]);
-    const post = (from: number) => child.post(users(from, 5), bearing(key)).catch(() => {});
+    const post = (from: number) => child.post(innersOfUsers(from, 5), authorizedBy(key)).catch(() => {});
     const requests = Array.from({ length: 40 }, (_, i) => post(1 + 5 * i));
     await first.until("select from unfinished where key_id = $1 limit 1", [id]);
     await child.kill();
@@ -119,8 +126,8 @@ describe("a service that is killed while it accepts", () => {
     expect(use).toEqual({ transactions: `${count}`, gas: `${count * 100_000}` });
     await admin.update("tests", id, { caps: { transactions: count + 1 }, limits: { maxBatchSize: 2 } });
     const three = JSON.stringify({ transactions: ["0x", "0x", "0x"] });
-    while ((await first.post(three, bearing(key))).status !== 413);
-    const outcomes = (await first.submit([innerOf(900), innerOf(901)], bearing(key))).map(outcomeOf);
+    while ((await first.post(three, authorizedBy(key))).status !== 413);
+    const outcomes = (await first.submit([innerOf(900), innerOf(901)], authorizedBy(key))).map(outcomeOf);
     expect(outcomes).toEqual(["success", CAPPED]);
   });
 });
@@ -128,12 +135,12 @@ describe("a service that is killed while it accepts", () => {
 describe("the rest of a key's caps", () => {
   it("is shown by GET /v1/policy, and a check finds what would not fit, without reserving", async () => {
     const caps = { transactions: 4, gas: "450000", senderTransactions: 2 };
-    const { first, second, key } = await two(caps, { automine: false });
+    const { first, second, key } = await startTwoServices(caps, { automine: false });
     const policy = async () =>
-      JSON.parse((await second.call("GET", "/v1/policy", undefined, bearing(key).headers)).text);
+      JSON.parse((await second.call("GET", "/v1/policy", undefined, authorizedBy(key).headers)).text);
     const check = async (...transactions: string[]) => {
       const body = JSON.stringify({ transactions });
-      const { text } = await second.call("POST", "/v1/check", body, bearing(key).headers);
+      const { text } = await second.call("POST", "/v1/check", body, authorizedBy(key).headers);
       const lines = text.trimEnd().split("\n");
       return lines.map((line) => JSON.parse(line).error?.reason ?? "would be accepted");
     };
@@ -158,7 +165,7 @@ describe("the rest of a key's caps", () => {
         "CAP_EXCEEDED",
       ]);
     }
-    await first.submit([innerOf(1), innerOf(1, 1)], bearing(key));
+    await first.submit([innerOf(1), innerOf(1, 1)], authorizedBy(key));
     expect((await policy()).caps).toEqual({
       ends: expect.stringMatching(/T00:00:00\.000Z$/),
       transactions: { limit: 4, left: 2 },
@@ -183,7 +190,7 @@ describe("the rest of a key's caps", () => {
       ...Array(2).fill("would be accepted"),
       "NONCE_CONFLICT",
     ]);
-    const lines = (await first.submit(rivals, bearing(key))).map((line) =>
+    const lines = (await first.submit(rivals, authorizedBy(key))).map((line) =>
       line.success ? "would be accepted" : line.error.reason,
     );
     expect(lines).toEqual(verdicts);

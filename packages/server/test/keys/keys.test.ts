@@ -19,7 +19,7 @@ async function adminOf(service: TestService): Promise<OpenKeyAdmin> {
   return admin;
 }
 
-const bearing = (key: string) => ({
+const authorizedBy = (key: string) => ({
   headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
 });
 const bodyOf = (...transactions: string[]) => JSON.stringify({ transactions });
@@ -31,7 +31,7 @@ async function untilStatus(service: TestService, key: string, status: number): P
       "GET",
       `/v1/submissions/${"0".repeat(8)}`,
       undefined,
-      bearing(key).headers,
+      authorizedBy(key).headers,
     );
     if (reply.status === status) return;
   }
@@ -54,7 +54,7 @@ describe("a key of the store", () => {
     const approve = innerOf(1, 0, { data: Uint8Array.of(0x09, 0x5e, 0xa7, 0xb3), gasLimit: 90_000n });
     const long = innerOf(2, 0, { data: Uint8Array.of(0xa9, 0x05, 0x9c, 0xbb, 1), gasLimit: 90_000n });
     const good = innerOf(4, 0, { gasLimit: 90_000n });
-    const lines = await service.submit([approve, long, innerOf(3), good], bearing(key));
+    const lines = await service.submit([approve, long, innerOf(3), good], authorizedBy(key));
     expect(lines.map(outcomeOf)).toEqual([
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",
       "VALIDATION_FAILED/DATA_TOO_LONG",
@@ -64,7 +64,7 @@ describe("a key of the store", () => {
     expect(lines[0]).toMatchObject({
       error: { message: expect.stringContaining("not permitted by the scope of this API key") },
     });
-    const many = await service.post(bodyOf(...Array(6).fill("0x")), bearing(key));
+    const many = await service.post(bodyOf(...Array(6).fill("0x")), authorizedBy(key));
     expect(JSON.parse(many.text).error).toMatchObject({ reason: "BATCH_TOO_LARGE" });
   });
 
@@ -98,12 +98,12 @@ describe("a key of the store", () => {
   it("has its own rate, with the RateLimit fields", async () => {
     const { service, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 100 } });
     const many = (count: number) => bodyOf(...Array(count).fill("0x"));
-    const first = await service.post(many(100), bearing(key));
+    const first = await service.post(many(100), authorizedBy(key));
     expect(first.headers).toMatchObject({
       "ratelimit-policy": '"transactions";q=100;w=100',
       ratelimit: '"transactions";r=0;t=100',
     });
-    expect((await service.post(many(50), bearing(key))).status).toBe(429);
+    expect((await service.post(many(50), authorizedBy(key))).status).toBe(429);
   });
 
   it.each([
@@ -112,10 +112,10 @@ describe("a key of the store", () => {
   ])("has its own limit of a body's size, %s", async (_, headers) => {
     const { service, key } = await withKey({ limits: { maxBodyBytes: 1_024 } });
     const body = bodyOf("x".repeat(2_000)).slice(0, 2_000);
-    const reply = await service.post(body, { headers: { ...bearing(key).headers, ...headers } });
+    const reply = await service.post(body, { headers: { ...authorizedBy(key).headers, ...headers } });
     expect(reply.status).toBe(413);
     expect(JSON.parse(reply.text).error).toMatchObject({ reason: "BODY_TOO_LARGE" });
-    const small = { headers: { ...bearing(key).headers, "transfer-encoding": "chunked" } };
+    const small = { headers: { ...authorizedBy(key).headers, "transfer-encoding": "chunked" } };
     expect((await service.post(bodyOf(innerOf(1)), small)).status).toBe(200);
     const socket = await TestSocket.open(service, key);
     socket.send({ id: 1, transactions: ["x".repeat(2_000)] });
@@ -142,7 +142,7 @@ describe("two replicas", () => {
     const { service: first, key } = await withKey({ limits: { ratePerSecond: 1, rateBurst: 40 } });
     const second = services.closeAfterTest(await first.startReplica());
     const post = (service: TestService, count: number) =>
-      service.post(bodyOf(...Array(count).fill("0x")), bearing(key));
+      service.post(bodyOf(...Array(count).fill("0x")), authorizedBy(key));
     const since = performance.now();
     // One token comes back in each second that has begun in the meantime.
     const between = (least: number, value: unknown) => {
@@ -176,7 +176,12 @@ describe("a key that is revoked", () => {
     const sockets = await Promise.all([first, second].map((service) => TestSocket.open(service, key)));
     const streams = await Promise.all(
       [first, second].map((service, i) =>
-        service.open("POST", "/v1/submit?wait=included", bodyOf("0x", innerOf(1 + i)), bearing(key).headers),
+        service.open(
+          "POST",
+          "/v1/submit?wait=included",
+          bodyOf("0x", innerOf(1 + i)),
+          authorizedBy(key).headers,
+        ),
       ),
     );
     const texts = streams.map(async (stream) => {
@@ -197,7 +202,7 @@ describe("a key that is revoked", () => {
       expect(parseResultLine(JSON.parse(text))).toMatchObject({ index: 0, success: false });
     }
     for (const service of [first, second]) {
-      const reply = await service.post(bodyOf(innerOf(3)), bearing(key));
+      const reply = await service.post(bodyOf(innerOf(3)), authorizedBy(key));
       expect(reply.status).toBe(401);
       expect(JSON.parse(reply.text).error).toMatchObject({ reason: "KEY_REVOKED" });
     }

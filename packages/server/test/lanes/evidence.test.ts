@@ -71,7 +71,7 @@ describe("evidence before finality", () => {
       confirmations: createConfirmations(() => now),
       nonceProofs: {
         async find() {
-          // Meanwhile the lane's step took the wrapper back and signed another one, which goes to the node.
+          // Meanwhile a step of the lane requeues the submission and signs another wrapper, which goes to the node.
           await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
           await signAs(id, 9n, 9);
           return use;
@@ -88,7 +88,7 @@ describe("evidence before finality", () => {
     );
     expect(
       rows.filter((row) => row.open_for === null),
-      "the new wrapper counts as dead",
+      "the new wrapper is withdrawn as dead",
     ).toEqual([]);
   });
 
@@ -97,14 +97,14 @@ describe("evidence before finality", () => {
     const refusal = { id, reason: "TARGET_NOT_ALLOWED", message: "no" } as const;
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: false });
     await signAs(id, 6n, 9);
-    expect(await saveFailed(store, lane, [{ ...refusal, while: bytes(32, 2) }])).toEqual([]);
-    expect(await saveFailed(store, lane, [{ ...refusal, while: "queued" }])).toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, condition: bytes(32, 2) }])).toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, condition: "queued" }])).toEqual([]);
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     await signAs(id, 7n, 10);
-    expect(await saveFailed(store, lane, [{ ...refusal, while: bytes(32, 10) }])).toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, condition: bytes(32, 10) }])).toEqual([]);
     const { rows } = await store.pool.query("select from withdrawn where waiver_nonce = 7");
-    expect(rows, "the living wrapper counts as withdrawn").toEqual([]);
-    expect(await saveFailed(store, lane, [{ ...refusal, while: "always" }])).toMatchObject([{ id }]);
+    expect(rows, "the open wrapper is withdrawn").toEqual([]);
+    expect(await saveFailed(store, lane, [{ ...refusal, condition: "always" }])).toMatchObject([{ id }]);
   });
 
   it("a late answer to one wrapper does not queue a submission that has another one by now", async () => {
@@ -158,6 +158,6 @@ describe("evidence before finality", () => {
     }
     const { rows } = await store.pool.query("select state from unfinished where id = $1", [ids[20]]);
     expect.soft(rows).toEqual([{ state: "queued" }]);
-    expect.soft(searches, "looked for without a pause").toBeLessThan(1_000);
+    expect.soft(searches, "proofs are searched without a pause").toBeLessThan(1_000);
   });
 });

@@ -17,17 +17,17 @@ import {
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
 
-const foreign = (inner: Hex, nonce: bigint) =>
+const foreignWrapper = (inner: Hex, nonce: bigint) =>
   signWrapperTxWithKey(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
 
 /** Submits, and lets something else use the submission's waiver nonce in the next block. */
-async function lose(service: TestService, user: number): Promise<void> {
+async function loseNonce(service: TestService, user: number): Promise<void> {
   const { node } = service;
   const before = node.sent.length;
   node.once({ kind: "silence", carriedOut: false });
   service.post(JSON.stringify({ transactions: [innerOf(user)] })).catch(() => {});
   await node.until(({ sent }) => sent.length > before);
-  node.chain.addToPool(foreign(innerOf(1_000 + user), node.chain.nonceOf(WAIVER)));
+  node.chain.addToPool(foreignWrapper(innerOf(1_000 + user), node.chain.nonceOf(WAIVER)));
   node.mine();
 }
 
@@ -46,7 +46,7 @@ describe("a waiver's key that something else uses", () => {
       { rpcTimeoutMs: 150, requestTimeoutMs: 20_000 },
       { automine: false },
     );
-    await lose(service, 1);
+    await loseNonce(service, 1);
     await service.until(laneWithForeignUses(1));
     service.node.automine = true;
     expect((await service.submit([innerOf(1), innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual([
@@ -63,10 +63,10 @@ describe("a waiver's key that something else uses", () => {
     // The lease is not renewed in this test, so the lane must know by itself that it has stopped.
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
     const service = await services.start(changes, { automine: false });
-    await lose(service, 1);
+    await loseNonce(service, 1);
     await service.until(laneWithForeignUses(1));
     service.node.mine();
-    await lose(service, 2);
+    await loseNonce(service, 2);
     await service.until("select from lanes where state = 'stopped'");
     expect(await lane(service)).toMatchObject({
       state: "stopped",
@@ -90,10 +90,10 @@ describe("a waiver's key that something else uses", () => {
   it("leaves the queued work to another lane", async () => {
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 20_000, leaseMs: 300 };
     const service = await services.start(changes, { automine: false });
-    await lose(service, 1);
+    await loseNonce(service, 1);
     await service.until(laneWithForeignUses(1));
     service.node.mine();
-    await lose(service, 2);
+    await loseNonce(service, 2);
     await service.until("select from lanes where state = 'stopped'");
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     service.node.automine = true;

@@ -25,7 +25,7 @@ describe("the sweep of withdrawn wrappers", () => {
     lane = await createHeldLane(store);
   });
 
-  it("closes a dead wrapper although there are fifty below it of which nothing is known", async () => {
+  it("closes a dead wrapper although fifty below it have no proof", async () => {
     await store.pool.query(
       `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
        select $1, $2, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), gen_random_uuid() from generate_series(0, 50) n`,

@@ -1,5 +1,5 @@
-// Several replicas on one database: any of them accepts a submission, the owner of a lane executes it, and the client
-// hears of it from the one that it asked.
+// Several replicas on one database: any of them accepts a submission, the owner of a lane executes it, and the replica
+// that accepted it sends the result.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
@@ -14,15 +14,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-interface Held {
+interface LeaseRow {
   readonly owner: string;
   readonly epoch: string;
 }
 const leaseOf = async (service: TestService) =>
-  (await service.query<Held>("select owner, epoch from lanes"))[0] as Held;
+  (await service.query<LeaseRow>("select owner, epoch from lanes"))[0] as LeaseRow;
 
 /** Starts two replicas of which the first owns the lane, and the second takes it when it can. */
-async function two(changes = {}): Promise<[TestService, TestService]> {
+async function startTwoReplicas(changes = {}): Promise<[TestService, TestService]> {
   const first = await services.start(changes);
   await first.submit([innerOf(1)], INCLUDED);
   return [first, services.closeAfterTest(await first.startReplica())];
@@ -42,7 +42,7 @@ describe("a submission that one replica accepts and another executes", () => {
   });
 
   it("gets its failure by a notification too", async () => {
-    const [first, second] = await two();
+    const [first, second] = await startTwoReplicas();
     vi.useFakeTimers({ toFake: ["setInterval"] });
     first.node.chain.refused.set(hashOf(innerOf(2)), "TARGET_NOT_ALLOWED");
     expect((await second.submit([innerOf(2)])).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
@@ -66,7 +66,7 @@ describe("a submission that one replica accepts and another executes", () => {
   });
 
   it("is the same submission when it is sent to both (D18)", async () => {
-    const [first, second] = await two();
+    const [first, second] = await startTwoReplicas();
     const [a, b] = await Promise.all([first.submit([innerOf(2)]), second.submit([innerOf(2)])]);
     expect(a[0]).toEqual(b[0]);
     expect(first.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
@@ -89,7 +89,7 @@ describe("a submission that one replica accepts and another executes", () => {
 
 describe("an owner whose node is slow", () => {
   it("keeps its lane: the lease is renewed during a call", async () => {
-    const [first, second] = await two({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
+    const [first, second] = await startTwoReplicas({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
     const before = await leaseOf(first);
     const nodeAnswer = deferred();
     first.node.onSends({ kind: "later", after: nodeAnswer.promise });
@@ -109,7 +109,7 @@ describe("an owner whose node is slow", () => {
 });
 
 describe("an owner that stalls", () => {
-  it("is replaced within 5 s; when it comes back it changes nothing, and its clients hear what the other did", async () => {
+  it("is replaced within 5 s; when it comes back it changes nothing, and its clients get the results of the other", async () => {
     const service = await services.start();
     await service.server.close();
     const { node, databaseUrl } = service;
@@ -144,7 +144,7 @@ describe("an owner that stalls", () => {
 
 describe("an owner that is closed", () => {
   it("releases its lane at once, however long the lease", async () => {
-    const [first, second] = await two({ leaseMs: 600_000 });
+    const [first, second] = await startTwoReplicas({ leaseMs: 600_000 });
     const before = await leaseOf(first);
     await first.server.close();
     expect((await second.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);

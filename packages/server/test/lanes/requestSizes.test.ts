@@ -15,7 +15,7 @@ const large = (nonce: number) =>
 
 describe("a proxy that takes 1 MiB at once", () => {
   it("passes on 41 transactions of 100 KB each, in order, and refuses none", async () => {
-    const { node, ...service } = await startBefore({ bytes: 1_048_576 });
+    const { node, ...service } = await startWithNodeLimits({ bytes: 1_048_576 });
     const inners = Array.from({ length: 41 }, (_, nonce) => large(nonce));
     const lines = await Promise.all([inners.slice(0, 20), inners.slice(20)].map(service.submit));
     expect(lines.flat().map(outcomeOf)).toEqual(Array(41).fill("success"));
@@ -26,7 +26,7 @@ describe("a proxy that takes 1 MiB at once", () => {
 
 describe("a node that takes 10 calls at once", () => {
   it("has everything, in order, and its limit is learnt", async () => {
-    const { node, ...service } = await startBefore({ calls: 10 });
+    const { node, ...service } = await startWithNodeLimits({ calls: 10 });
     const inners = Array.from({ length: 90 }, (_, nonce) => innerOf(1, nonce));
     expect((await service.submit(inners)).map(outcomeOf)).toEqual(Array(90).fill("success"));
     expect(node.chain.executed).toEqual(inners.map(hashOf));
@@ -38,7 +38,7 @@ describe("a node that takes 10 calls at once", () => {
   });
 });
 
-async function startBefore(limits: { readonly calls?: number; readonly bytes?: number }) {
+async function startWithNodeLimits(limits: { readonly calls?: number; readonly bytes?: number }) {
   const service = await services.start(OPTIONS);
   service.node.limits = { ...service.node.limits, ...limits };
   return { node: service.node, submit: (inners: readonly string[]) => service.submit(inners, INCLUDED) };

@@ -76,7 +76,7 @@ export const TRANSITION_TO: Readonly<Record<SubmissionState, Transition>> = {
       ),
     ),
   failed: (store, lane, id) =>
-    idsOf(saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no", while: "always" }])),
+    idsOf(saveFailed(store, lane, [{ id, reason: "NODE_REFUSED", message: "no", condition: "always" }])),
 };
 
 /** The states on the path from `queued` to each state. */

@@ -104,7 +104,7 @@ export async function forgetIdempotentRequests(
 
 function decisionsOf({ body_hash: bodyHash, ids, decided, refusals }: Row): Decisions {
   const known = Object.entries(refusals).map(([position, [reason, message]]) => {
-    if (!isReason(reason)) throw new Error(`a request was refused for ${reason}, which is no reason`);
+    if (!isReason(reason)) throw new Error(`a request was refused for ${reason}, which is not a reason`);
     return [position, [reason, message]] as const;
   });
   return { bodyHash, ids, decided, refusals: Object.fromEntries(known) };

@@ -31,7 +31,7 @@ export async function findOverdueQueued(
 
 /**
  * queued → failed: gives up submissions of which no wrapper may still land, with the reason `NOT_BROADCAST`.
- * @returns those that were still so.
+ * @returns those that were still queued without an open wrapper.
  */
 export async function expireQueued(
   { pool }: Store,
@@ -43,9 +43,9 @@ export async function expireQueued(
   return rows;
 }
 
-const EXPIRED = `with given as (select $2::float8 as max_queue_ms)${finishStatement(
-  `using given where s.id = any($1::uuid[]) and s.state = 'queued'
-   and not exists (select from withdrawn w where w.open_for = s.id) returning s.*, given.max_queue_ms`,
+const EXPIRED = `with expiry as (select $2::float8 as max_queue_ms)${finishStatement(
+  `using expiry where s.id = any($1::uuid[]) and s.state = 'queued'
+   and not exists (select from withdrawn w where w.open_for = s.id) returning s.*, expiry.max_queue_ms`,
   {
     ...FAILED_COLUMNS,
     error_reason: "'NOT_BROADCAST'",

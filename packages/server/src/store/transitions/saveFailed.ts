@@ -9,10 +9,10 @@ import { withdrawing } from "./withdrawStatement.js";
 export type FailedSubmission = Failure & {
   readonly id: string;
   /**
-   * The evidence is void once this has changed: `queued`, the submission has no wrapper; a hash of 32 bytes, it has this
-   * one. Neither may leave it with an open wrapper. `always`: the InnerTx can never run, whatever carries it.
+   * The submission fails only while this holds: `queued`, it has no wrapper; a hash of 32 bytes, it has this wrapper.
+   * Under both it must have no open wrapper. `always`: the InnerTx can never run in any wrapper.
    */
-  readonly while: "always" | "queued" | Uint8Array;
+  readonly condition: "always" | "queued" | Uint8Array;
 };
 
 /**
@@ -33,8 +33,8 @@ export function saveFailed(
     [
       failed.map((f) => f.reason),
       failed.map((f) => f.message),
-      failed.map((f) => f.while === "always"),
-      byteaArray(failed.map((f) => (f.while instanceof Uint8Array ? f.while : undefined))),
+      failed.map((f) => f.condition === "always"),
+      byteaArray(failed.map((f) => (f.condition instanceof Uint8Array ? f.condition : undefined))),
     ],
   );
 }
