@@ -25,6 +25,7 @@ export const sidebar = [
     text: "Guides: operate",
     items: [
       { text: "Set up for production", link: "/guides/production" },
+      { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Run on several machines", link: "/guides/several-machines" },
       { text: "Issue API keys and set caps", link: "/guides/api-keys" },
       { text: "Decide what may be sent", link: "/guides/policy" },

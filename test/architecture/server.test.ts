@@ -4,6 +4,7 @@ import { testArrows } from "./testArrows.js";
 testArrows("server", {
   admin: ["http", "keys", "model", "store"],
   http: ["check", "docs", "health", "intake", "keys", "lane", "model", "policy", "store", "util"],
+  preflight: ["chain", "model", "policy", "store", "util"],
   docs: [],
   health: ["util"],
   check: ["chain", "model", "policy", "results", "store", "util"],

@@ -42,7 +42,7 @@ describe("the vector file", () => {
 
   it("has every reason that a validator or the rules on an InnerTx can give", () => {
     const expected = new Set(cases.flatMap(reasonsOf));
-    const elsewhere = /^(INVALID_HEX|DATA_TOO_LONG|NONCE_CONFLICT)$/;
+    const elsewhere = /^(INVALID_HEX|DATA_TOO_LONG|TRANSACTION_TOO_LARGE|NONCE_CONFLICT)$/;
     const reasons = Object.entries(REASONS)
       .filter(
         ([reason, code]) => /PARSE_ERROR|VALIDATION_FAILED/.test(code) || /^WRAPPER_|^WAIVER_/.test(reason),

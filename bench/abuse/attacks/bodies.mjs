@@ -52,7 +52,7 @@ export async function heldBodies(attacker) {
 export async function largestBatches(attacker) {
   let user = FIRST_USER;
   while (!attacker.ended) {
-    const largest = () => signedBy(user++, { length: 131_072, gasLimit: 2_000_000n });
+    const largest = () => signedBy(user++, { length: 130_000, gasLimit: 2_000_000n });
     const body = JSON.stringify({ transactions: Array.from({ length: 100 }, largest) });
     attacker.count("batches");
     attacker.count("MB", Math.round(body.length / 1e6));

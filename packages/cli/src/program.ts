@@ -66,6 +66,18 @@ const LANES: CommandGroup = {
   },
 };
 
+const NODE: CommandGroup = {
+  summary: "Check whether the chain's nodes are as a service needs them.",
+  introduction: "The nodes of the chain that a service works with.",
+  commands: {
+    check: {
+      summary:
+        "Check each node by reads alone: chain, lookups by hash, batches, history, finality, clock, waivers.",
+      load: async () => (await import("./commands/node/check.js")).check,
+    },
+  },
+};
+
 const KEYS: CommandGroup = {
   summary: "Create, list, change and revoke the API keys of a service, and read their audit log.",
   introduction:
@@ -128,6 +140,7 @@ export const PROGRAM: CommandGroup = {
       summary: "Start the submission service alone.",
       load: async () => (await import("./commands/serve.js")).serve,
     },
+    node: NODE,
     keys: KEYS,
     lanes: LANES,
     governance: GOVERNANCE,

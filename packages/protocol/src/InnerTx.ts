@@ -13,6 +13,7 @@ import {
   recoverSender,
   type SignedTransaction,
 } from "./SignedTransaction.js";
+import { DEFAULT_MAX_WRAPPER_BYTES, maxDataLengthFor, maxWrapperLength } from "./wrapperLength.js";
 
 /** The user's signed transaction: replay-protected, so its chain is always known (D1). */
 export type InnerTx = SignedTransaction & { readonly chainId: bigint };
@@ -113,6 +114,8 @@ export interface InnerTxRules {
   readonly maxGasLimit: bigint;
   /** The most bytes of calldata. */
   readonly maxDataLength: number;
+  /** The most bytes of the wrapper around it; no limit by default. */
+  readonly maxWrapperBytes?: number;
   readonly policy: Policy;
   /** The name of the policy in errors; `"the waiver's policy"` by default. */
   readonly policyName?: string;
@@ -124,7 +127,7 @@ export interface InnerTxRules {
 
 /** The default limits of D3: in gas, and in bytes of calldata. */
 export const DEFAULT_MAX_GAS_LIMIT = 10_000_000n;
-export const DEFAULT_MAX_DATA_LENGTH = 131_072;
+export const DEFAULT_MAX_DATA_LENGTH: number = /* @__PURE__ */ maxDataLengthFor(DEFAULT_MAX_WRAPPER_BYTES);
 
 /** An InnerTx that keeps every rule, with what checking the rules computed. */
 export interface ValidInnerTx {
@@ -160,6 +163,7 @@ export function assertInnerTx(
   const to = assertCall(tx);
   assertGasLimit(tx, rules.maxGasLimit);
   assertDataLength(tx, rules.maxDataLength);
+  assertWrapperFits(tx, rules.maxWrapperBytes);
   // docs/protocol.md#rule-3-target-and-selector (D4).
   assertVerdict(rules.policy.check(to, tx.data), to, tx.data, rules.policyName ?? "the waiver's policy");
   if (rules.scope) {
@@ -274,6 +278,18 @@ function assertDataLength(tx: InnerTx, maxDataLength: number): void {
       "DATA_TOO_LONG",
       `calldata has ${tx.data.length} bytes, above the limit of ${maxDataLength}`,
       { bytes: tx.data.length, maxDataLength },
+    );
+  }
+}
+
+/** Asserts that nodes take the wrapper (D3): its size counts the whole InnerTx, with its access list. */
+function assertWrapperFits({ raw }: InnerTx, maxWrapperBytes = Number.POSITIVE_INFINITY): void {
+  const wrapperBytes = maxWrapperLength(raw.length);
+  if (wrapperBytes > maxWrapperBytes) {
+    throw new ProtocolError(
+      "TRANSACTION_TOO_LARGE",
+      `the transaction has ${raw.length} bytes, and its wrapper up to ${wrapperBytes}, above the limit of ${maxWrapperBytes}`,
+      { bytes: raw.length, wrapperBytes, maxWrapperBytes },
     );
   }
 }

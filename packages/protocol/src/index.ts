@@ -24,3 +24,4 @@ export * from "./validatorRules.js";
 export * from "./WrapperTx.js";
 export * from "./waiverAccount.js";
 export * from "./wire/index.js";
+export * from "./wrapperLength.js";

@@ -20,6 +20,7 @@ import type { ResolvedOptions, ServerOptions } from "./model/options.js";
 import { resolveOptions } from "./model/resolveOptions.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
+import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
 import { type Relay, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import { openStore, type Store } from "./store/store.js";
@@ -127,6 +128,7 @@ async function build(foundations: Foundations): Promise<Server> {
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options });
+  if (served.confirmed) await assertNodesUsable(options, log, signal);
   if (served.confirmed && registry) {
     await assertRegistryReadable(
       registry,
@@ -164,8 +166,9 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
   const confirmed = served.confirmed
     ? Promise.resolve(true)
     : confirmServedChain({ chain, store, options }, log, signal).then(async (isOurs) => {
-        if (isOurs) await relay.policies.start();
-        return isOurs;
+        const isUsable = isOurs && (await confirmNodes(options, log, signal));
+        if (isUsable) await relay.policies.start();
+        return isUsable;
       });
   const start = () => relay.lanes.setWaivers(waivers);
   const started = startLanes({ confirmed, start, log, signal });

@@ -16,6 +16,8 @@ export { InvalidOptionsError, StartError } from "./model/errors.js";
 export type { KeyTermsJson } from "./model/keyTerms.js";
 export type { ServerOptions } from "./model/options.js";
 export { isOrigin } from "./model/origins.js";
+export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
+export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export type { BatchWaiverAccount } from "./signing/accountSigner.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";

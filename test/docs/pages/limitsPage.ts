@@ -83,6 +83,12 @@ const REQUESTS: readonly Row[] = [
     ofKey("maxDataLength"),
     "line `DATA_TOO_LONG`",
   ],
+  [
+    "whole wrapper of an InnerTx, with its access list",
+    `${count(DEFAULTS.maxWrapperBytes)} bytes, the most that geth takes`,
+    flag("maxWrapperBytes"),
+    "line `TRANSACTION_TOO_LARGE`",
+  ],
   ["gas limit of an InnerTx", count(DEFAULTS.maxGasLimit), ofKey("maxGasLimit"), "line `GAS_LIMIT_TOO_HIGH`"],
 ];
 

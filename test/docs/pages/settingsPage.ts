@@ -6,7 +6,7 @@ type Name = keyof typeof SERVE_SETTINGS;
 
 /** The settings of the service by subject. */
 const SUBJECTS = {
-  "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth"],
+  "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth", "skipNodeCheck"],
   "The waivers": [
     "waiverKeyFile",
     "waiverKeys",
@@ -18,7 +18,7 @@ const SUBJECTS = {
   "The store": ["databaseUrl", "dataDir"],
   "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
   "Ports and addresses": ["host", "port", "metricsPort", "adminPort", "adminHost", "adminTokens"],
-  Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "idempotencyMs"],
+  Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "maxWrapperBytes", "idempotencyMs"],
   "Rates and queues": ["ratePerSecond", "rateBurst", "queueCapacity", "maxInFlight"],
   Connections: ["maxConnections", "maxSockets", "maxKeySockets", "maxSocketRequests"],
   Times: [

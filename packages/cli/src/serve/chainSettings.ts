@@ -1,5 +1,14 @@
 import { INNER_ENCODINGS } from "@gas-waiver/protocol";
-import { allowedTargets, fileOf, oneOf, policySource, url, urls, wholeNumber } from "../settings/parsers.js";
+import {
+  allowedTargets,
+  fileOf,
+  oneOf,
+  policySource,
+  switchedOn,
+  url,
+  urls,
+  wholeNumber,
+} from "../settings/parsers.js";
 
 /** The settings of the chain: its nodes, and the allowed targets. */
 export const CHAIN_SETTINGS = {
@@ -9,6 +18,7 @@ export const CHAIN_SETTINGS = {
     placeholder: "URL",
     help: "JSON-RPC URL of the chain's node; several, separated by commas, in the order of preference.",
     required: true,
+    repeatable: true,
     parse: urls("http:", "https:"),
   },
   rpcWsUrl: {
@@ -26,6 +36,12 @@ export const CHAIN_SETTINGS = {
     help: "Id of the chain: 988 mainnet, 2201 testnet and devnet.",
     required: true,
     parse: wholeNumber(1),
+  },
+  skipNodeCheck: {
+    flag: "skip-node-check",
+    env: "GAS_WAIVER_SKIP_NODE_CHECK",
+    help: "Start although `gas-waiver node check` would refuse the nodes, for operators who know better.",
+    parse: switchedOn,
   },
   allowedTargets: {
     flag: "allowed-targets",

@@ -20,6 +20,13 @@ function limit(flag: string, placeholder: string, help: string, defaultValue: nu
 export const REQUEST_LIMITS = {
   maxBatchSize: limit("max-batch-size", "N", "Most transactions in one request.", DEFAULTS.maxBatchSize, 1),
   maxBodyBytes: limit("max-body-bytes", "BYTES", "Largest body of a request.", DEFAULTS.maxBodyBytes, 1024),
+  maxWrapperBytes: limit(
+    "max-wrapper-bytes",
+    "BYTES",
+    "Largest wrapper, which counts the whole transaction; geth takes no more. The longest calldata follows from it.",
+    DEFAULTS.maxWrapperBytes,
+    1_024,
+  ),
   ratePerSecond: limit(
     "rate",
     "N",

@@ -99,6 +99,11 @@ export function address(value: string): Uint8Array {
   throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
 }
 
+/** Parses several addresses, separated by commas. */
+export function addresses(value: string): Uint8Array[] {
+  return entriesOf(value).map(address);
+}
+
 /** Turns a parser of text into a parser of a file's path; it parses the file's content. */
 export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
   return (path) => {

@@ -15,6 +15,7 @@ export const INNER_TX_RULES = {
   GAS_LIMIT_TOO_LOW: "VALIDATION_FAILED",
   GAS_LIMIT_TOO_HIGH: "VALIDATION_FAILED",
   DATA_TOO_LONG: "VALIDATION_FAILED",
+  TRANSACTION_TOO_LARGE: "VALIDATION_FAILED",
   TARGET_NOT_ALLOWED: "VALIDATION_FAILED",
   SELECTOR_NOT_ALLOWED: "VALIDATION_FAILED",
 } as const satisfies ReasonCodes;
@@ -94,6 +95,13 @@ export default /* @__PURE__ */ define(
         where: ["line"],
         cause: "The calldata is longer than the service accepts.",
         remedy: "Split the call.",
+        retry: "corrected",
+      },
+      TRANSACTION_TOO_LARGE: {
+        where: ["line"],
+        cause:
+          "The whole transaction, with its access list, is so large that nodes would refuse its wrapper (D3).",
+        remedy: "Split the call, or shorten the access list.",
         retry: "corrected",
       },
       TARGET_NOT_ALLOWED: {

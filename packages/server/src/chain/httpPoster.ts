@@ -18,6 +18,8 @@ export class ResponseTooLargeError extends Error {
 export interface HttpAnswer {
   readonly status: number;
   readonly text: string;
+  /** The header `Date`. */
+  readonly date?: string | undefined;
 }
 
 export interface PosterOptions {
@@ -107,7 +109,8 @@ function readAnswer(
     else parts.push(part);
   });
   response.once("end", () => {
-    done({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
+    const { statusCode: status = 0, headers } = response;
+    done({ status, text: Buffer.concat(parts).toString(), date: headers.date });
   });
   response.once("error", fail);
 }

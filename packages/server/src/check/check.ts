@@ -29,7 +29,7 @@ export interface Checker {
 }
 
 export interface CheckDependencies extends FitDependencies {
-  readonly options: Pick<ResolvedOptions, "chainId">;
+  readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
   readonly policies: Pick<PolicySource, "current">;
   isShuttingDown(): boolean;
 }

@@ -113,7 +113,7 @@ class SubmissionIntake implements Intake {
     const leaveQueue = await mapStoreErrors(() => this.#admission.admit(caller, transactions.length));
     const lines = awaitLines(this.#linesOptions(wait));
     try {
-      const rules = rulesFor(caller, { chainId: options.chainId, policies: policies.current() });
+      const rules = rulesFor(caller, { ...options, policies: policies.current() });
       const { others } = await this.#acceptor.accept(transactions, { caller, rules, lines, keyed });
       void others.finally(leaveQueue);
     } catch (error) {

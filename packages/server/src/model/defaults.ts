@@ -3,6 +3,7 @@ import {
   DEFAULT_MAX_BODY_BYTES,
   DEFAULT_MAX_DATA_LENGTH,
   DEFAULT_MAX_GAS_LIMIT,
+  DEFAULT_MAX_WRAPPER_BYTES,
   DEFAULT_VERIFICATION_GAS,
 } from "@gas-waiver/protocol";
 import type { AdminToken } from "./adminToken.js";
@@ -11,6 +12,7 @@ import type { AdminToken } from "./adminToken.js";
 export const DEFAULTS = {
   adminTokens: [] as readonly AdminToken[],
   newChain: "refuse",
+  skipNodeCheck: false as boolean,
   corsOrigins: [] as readonly string[],
   maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
@@ -31,6 +33,7 @@ export const DEFAULTS = {
   nonceGapTimeoutMs: 10_000,
   maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
   maxDataLength: DEFAULT_MAX_DATA_LENGTH,
+  maxWrapperBytes: DEFAULT_MAX_WRAPPER_BYTES,
   verificationGas: DEFAULT_VERIFICATION_GAS,
   innerEncoding: "envelope",
   rpcTimeoutMs: 5_000,

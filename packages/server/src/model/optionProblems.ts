@@ -110,6 +110,7 @@ const WHOLE_NUMBERS = {
   idempotencyMs: 60_000,
   nonceGapTimeoutMs: 0,
   maxDataLength: 0,
+  maxWrapperBytes: 1_024,
   rpcTimeoutMs: 1,
   pollIntervalMs: 1,
   reorgDepth: 0,

@@ -44,6 +44,11 @@ export interface ServerOptions {
    */
   readonly newChain?: "refuse" | "adopt";
   /**
+   * Skips the check of the nodes at the start, which refuses to start on nodes that would break what the service
+   * guarantees. For operators who know better. Default: false.
+   */
+  readonly skipNodeCheck?: boolean;
+  /**
    * The origins whose pages may call the service from a browser, such as `https://app.example.com`; `loopback` for every
    * origin of the browser's own machine, `*` for every origin. Default: none.
    */
@@ -84,8 +89,13 @@ export interface ServerOptions {
   readonly nonceGapTimeoutMs?: number;
   /** The maximum gas limit of an InnerTx, in gas (D3). Default: 10,000,000. */
   readonly maxGasLimit?: bigint;
-  /** The maximum calldata of an InnerTx, in bytes (D3). Default: 131,072. */
+  /** The maximum calldata of an InnerTx, in bytes (D3). Default: 130,786, so that a wrapper fits `maxWrapperBytes`. */
   readonly maxDataLength?: number;
+  /**
+   * The maximum size of a wrapper, in bytes. It counts the whole InnerTx, with its access list. Default: 131,072, the most
+   * that geth takes. Raise it only if every node of the chain takes more.
+   */
+  readonly maxWrapperBytes?: number;
   /** The gas that each wrapper has for the validators' own work (D5). Default: 50,000. */
   readonly verificationGas?: bigint;
   /**

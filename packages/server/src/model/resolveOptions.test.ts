@@ -83,6 +83,13 @@ describe("the options of the service", () => {
     expect(problems[0]).toMatch(problem);
   });
 
+  it("keep the longest calldata within the largest wrapper, unless it is given", () => {
+    expect(resolveOptions(GOOD)).toMatchObject({ maxWrapperBytes: 131_072, maxDataLength: 130_786 });
+    const higher = { ...GOOD, maxWrapperBytes: 1_048_576 };
+    expect(resolveOptions(higher)).toMatchObject({ maxDataLength: 1_048_576 - 286 });
+    expect(resolveOptions({ ...higher, maxDataLength: 68 })).toMatchObject({ maxDataLength: 68 });
+  });
+
   it("take the policies from the registry unless targets are configured", () => {
     const { allowedTargets, ...others } = GOOD;
     expect(resolveOptions(others).policySource).toBe("registry");

@@ -33,6 +33,26 @@ function before155(): string {
   return bytesToHex(signTransaction(tx, userKey(1)).raw);
 }
 
+/** A call with so many storage keys in its access list. */
+function withAccessList(keys: number): string {
+  const storageKeys = Array.from({ length: keys }, () => new Uint8Array(32).fill(9));
+  const fields = {
+    chainId: 2201n,
+    nonce: 0n,
+    gasPrice: 0n,
+    gasLimit: 10_000_000n,
+    to: TOKEN,
+    value: 0n,
+  } as const;
+  const tx = {
+    ...fields,
+    type: "eip2930",
+    data: APPROVE,
+    accessList: [{ address: TOKEN, storageKeys }],
+  } as const;
+  return bytesToHex(signTransaction(tx, userKey(1)).raw);
+}
+
 function blob(): string {
   return `0x03${innerOf(1).slice(2)}`;
 }
@@ -76,8 +96,13 @@ const LINES: readonly (readonly [what: string, transaction: string, outcome: str
   ["too much gas", innerOf(1, 0, { gasLimit: 10_000_001n }), "VALIDATION_FAILED/GAS_LIMIT_TOO_HIGH"],
   [
     "too much calldata",
-    innerOf(1, 0, { data: new Uint8Array(131_073), gasLimit: 9_000_000n }),
+    innerOf(1, 0, { data: new Uint8Array(130_787), gasLimit: 9_000_000n }),
     "VALIDATION_FAILED/DATA_TOO_LONG",
+  ],
+  [
+    "a wrapper that geth finds oversized, for its access list",
+    withAccessList(3_970),
+    "VALIDATION_FAILED/TRANSACTION_TOO_LARGE",
   ],
   ["a nonce of 2^64-1", innerOf(1, 2n ** 64n - 1n), "VALIDATION_FAILED/NONCE_OUT_OF_RANGE"],
 ];
@@ -112,7 +137,7 @@ describe("a bad transaction", () => {
 
   it("gets the values involved in its message", () => {
     const allMessages = messages.join("\n");
-    for (const value of ["988", "2201", "21000", "10000001", "131073", "131072", "0x01020304"]) {
+    for (const value of ["988", "2201", "21000", "10000001", "130787", "130786", "0x01020304"]) {
       expect(allMessages).toContain(value);
     }
   });

@@ -168,7 +168,7 @@ describe("GET /v1/policy", () => {
         maxBatchSize: 100,
         maxBodyBytes: 33_554_432,
         maxGasLimit: "5000000",
-        maxDataLength: 131_072,
+        maxDataLength: 130_786,
       },
     });
     const reply = await service.call("GET", "/v1/policy");

@@ -71,7 +71,16 @@ export class ModelChain {
   /** The registry contract; without it, no contract of the chain can be called. */
   registry: ModelRegistry | undefined;
   /** The blocks above the genesis, with the wrappers that ran in each and the transactions of other software. */
-  #blocks: { readonly hash: Hex; readonly ran: Wrapper[]; readonly others: BlockTransaction[] }[] = [];
+  #blocks: {
+    readonly hash: Hex;
+    /** In seconds. */
+    readonly timestamp: number;
+    readonly ran: Wrapper[];
+    readonly others: BlockTransaction[];
+  }[] = [];
+  /** The time of new blocks, in ms. */
+  now: () => number = Date.now;
+  readonly #genesisTimestamp = Math.floor(Date.now() / 1_000);
   readonly #genesisTransactions: BlockTransaction[] = [];
   /** The node has no account state below this height. */
   statesFrom = 0;
@@ -166,6 +175,7 @@ export class ModelChain {
   mine(): void {
     this.#blocks.push({
       hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`),
+      timestamp: Math.floor(this.now() / 1_000),
       ran: [],
       others: [],
     });
@@ -232,9 +242,9 @@ export class ModelChain {
       case "eth_getBalance":
         return quantity(this.balances.get(first) ?? 0n);
       case "eth_getTransactionReceipt":
-        return this.#receipts.get(first) ?? null;
+        return this.#receipts.get(first) ?? this.#receiptOfOther(first);
       case "eth_getTransactionByHash":
-        return this.#pool.has(first) || this.#receipts.has(first) ? { hash: first } : null;
+        return this.#pool.has(first) ? { hash: first } : this.#includedTransaction(first);
       default:
         return this.#readRegistry(method, params);
     }
@@ -252,6 +262,28 @@ export class ModelChain {
     throw new RefusedByNode(`the method ${method} does not exist`);
   }
 
+  #find(hash: Hex): { readonly transaction: BlockTransaction; readonly height: number } | undefined {
+    for (let height = this.height; height >= 0; height--) {
+      const transaction = this.#transactionsAt(height).find((one) => one.hash === hash);
+      if (transaction !== undefined) return { transaction, height };
+    }
+    return undefined;
+  }
+
+  #includedTransaction(hash: Hex): object | null {
+    const { transaction, height } = this.#find(hash) ?? {};
+    if (transaction === undefined || height === undefined) return null;
+    return { ...transaction, nonce: quantity(transaction.nonce), blockNumber: quantity(height) };
+  }
+
+  /** The receipt of a transaction of other software; null for any other hash. */
+  #receiptOfOther(hash: Hex): object | null {
+    const { height } = this.#find(hash) ?? {};
+    if (height === undefined) return null;
+    const blockHash = this.#blocks[height - 1]?.hash ?? this.genesisHash;
+    return { blockNumber: quantity(height), blockHash, gasUsed: quantity(21_000), status: "0x1" };
+  }
+
   #block(number: number, withTransactions: boolean): object | null {
     const hash = number === 0 ? this.genesisHash : this.#blocks[number - 1]?.hash;
     if (hash === undefined) return null;
@@ -259,6 +291,7 @@ export class ModelChain {
     return {
       number: quantity(number),
       hash,
+      timestamp: quantity(this.#blocks[number - 1]?.timestamp ?? this.#genesisTimestamp),
       transactions: withTransactions
         ? transactions.map((one) => ({ ...one, nonce: quantity(one.nonce) }))
         : transactions.map((one) => one.hash),

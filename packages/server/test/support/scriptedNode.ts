@@ -67,6 +67,10 @@ export class ScriptedNode {
   readonly sent: Hex[] = [];
   /** Chooses the misbehaviour for each request; undefined answers well. */
   script: Script | undefined;
+  /** Answers for methods, by their names, instead of the chain's; `answer` gives the chain's own. It may throw a {@link RefusedByNode}. */
+  readonly answers: Record<string, (params: readonly unknown[], answer: () => unknown) => unknown> = {};
+  /** The difference of its HTTP `Date` from this machine's clock, in ms. */
+  clockOffsetMs = 0;
   limits: RequestLimits = { calls: MAX_BATCH_CALLS, bytes: Number.POSITIVE_INFINITY };
   /** Counts the requests that arrived, and those that were refused for their size. */
   readonly requests = { all: 0, refused: 0 };
@@ -212,7 +216,10 @@ export class ScriptedNode {
     }
     const sentAnswers = misbehaviour?.kind === "partial" ? answers.slice(0, misbehaviour.answered) : answers;
     response
-      .writeHead(200, { "content-type": "application/json" })
+      .writeHead(200, {
+        "content-type": "application/json",
+        date: new Date(Date.now() + this.clockOffsetMs).toUTCString(),
+      })
       .end(JSON.stringify(isBatch ? sentAnswers : sentAnswers[0]));
     this.#events.emit("change");
   }
@@ -225,7 +232,9 @@ export class ScriptedNode {
         if (error) return { error };
         return { result: bytesToHex(this.chain.addToPool(hexToBytes(raw), misbehaviour?.kind === "forget")) };
       }
-      return { result: this.chain.read(method, params) };
+      const read = () => this.chain.read(method, params);
+      const answerOf = this.answers[method];
+      return { result: answerOf ? answerOf(params, read) : read() };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;
       return { error: { code: -32000, message: error.message, data: error.data } };

@@ -298,7 +298,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
             maxBatchSize: 100,
             maxBodyBytes: 33_554_432,
             maxGasLimit: "10000000",
-            maxDataLength: 131_072,
+            maxDataLength: 130_786,
           },
           caps: {
             ends: "2026-05-19T00:00:00.000Z",

@@ -1,0 +1,50 @@
+import { checkNodes, DEFAULTS } from "@gas-waiver/server";
+import { defineCommand } from "../../command.js";
+import { CommandFailedError } from "../../errorMessage.js";
+import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
+import { CHAIN_SETTINGS } from "../../serve/chainSettings.js";
+import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES, splitWaivers } from "../../serve/custodySettings.js";
+import { LANE_LIMITS, REQUEST_LIMITS } from "../../serve/limitSettings.js";
+import { addresses, switchedOn } from "../../settings/parsers.js";
+
+export const check = defineCommand({
+  description:
+    "The command checks what the service needs of each node, and compares the nodes. It only reads: nothing is sent.\n" +
+    "It takes the settings and variables of serve, and ends with status 1 where serve would refuse to start.",
+  settings: {
+    rpcUrl: CHAIN_SETTINGS.rpcUrl,
+    chainId: { ...CHAIN_SETTINGS.chainId, required: false },
+    policySource: CHAIN_SETTINGS.policySource,
+    reorgDepth: LANE_LIMITS.reorgDepth,
+    maxWrapperBytes: REQUEST_LIMITS.maxWrapperBytes,
+    waivers: {
+      flag: "waivers",
+      placeholder: "ADDRESSES",
+      help: "Addresses of waivers, separated by commas, whose registration is checked; instead of their keys.",
+      repeatable: true,
+      parse: addresses,
+    },
+    ...CUSTODY_FLAGS,
+    json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+    ...CUSTODY_VARIABLES,
+  },
+  rules: { alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }] },
+  async run(values, { print, signal }) {
+    const { waivers: accounts, others } = splitWaivers(values);
+    const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, json } = others;
+    const findings = await checkNodes({
+      rpcUrls: rpcUrl,
+      chainId,
+      reorgDepth,
+      waivers: others.waivers ?? accounts.map(({ address }) => address),
+      readsRegistry: policySource !== "config",
+      maxWrapperBytes: others.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
+      rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,
+      signal,
+    });
+    signal.throwIfAborted();
+    if (json) print(JSON.stringify({ starts: !refusesStart(findings), findings }));
+    else for (const line of [...findingLines(findings), summaryOf(findings)]) print(line);
+    if (refusesStart(findings)) throw new CommandFailedError("the nodes are not as the service needs them");
+  },
+});

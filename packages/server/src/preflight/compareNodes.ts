@@ -1,0 +1,77 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import { isSameChain } from "../store/chains.js";
+import type { NodeState } from "./checkState.js";
+import { type Finding, type NodeFinding, ok, refuses, warning } from "./finding.js";
+import { blockCall, blockIn, type ProbedNode } from "./probedNode.js";
+
+/** A node with what it said of itself. */
+export interface ReadNode {
+  readonly node: ProbedNode;
+  readonly state: NodeState;
+}
+
+/** Nodes may differ in blocks near the head for a moment, also on chains that are believed to be final at once. */
+const MIN_DEPTH = 8;
+
+/** Compares the nodes with the first of them. */
+export async function compareNodes(
+  nodes: readonly ReadNode[],
+  { reorgDepth, maxLagSeconds }: { readonly reorgDepth: number; readonly maxLagSeconds: number },
+): Promise<NodeFinding[]> {
+  const [first, ...others] = nodes;
+  if (first === undefined) return [];
+  const findings: NodeFinding[] = [];
+  for (const other of others) {
+    findings.push({ ...(await compareChains(first, other, reorgDepth)), node: other.node.name });
+  }
+  const newest = Math.max(...nodes.map(({ state }) => state.head?.timestamp ?? 0));
+  const top = nodes.map(({ state }) => state.head?.number ?? 0n).reduce((a, b) => (a > b ? a : b));
+  for (const { node, state } of others.length > 0 ? nodes : []) {
+    if (state.head === undefined) continue;
+    const seconds = newest - (state.head.timestamp ?? newest);
+    const lag = lagFinding({ blocks: top - state.head.number, seconds }, maxLagSeconds);
+    findings.push({ ...lag, node: node.name });
+  }
+  return findings;
+}
+
+async function compareChains(first: ReadNode, other: ReadNode, reorgDepth: number): Promise<Finding> {
+  const isOther = !isSameChain(first.state.identity, other.state.identity);
+  const [a, b] = [first.state.head?.number, other.state.head?.number];
+  if (isOther || a === undefined || b === undefined) {
+    return isOther ? anotherChain("its first block is another", first) : ok("one chain", "same chain id");
+  }
+  const height = (a < b ? a : b) - BigInt(Math.max(reorgDepth, MIN_DEPTH));
+  if (height < 0n) return ok("one chain", "same first block");
+  const [left, right] = await Promise.all(
+    [first, other].map(async ({ node }) => {
+      const [outcome] = await node.rpc.read([blockCall(height)]);
+      return blockIn(outcome)?.hash;
+    }),
+  );
+  if (left === undefined || right === undefined) return ok("one chain", "same chain id");
+  if (bytesEqual(left, right)) return ok("one chain", `same block ${height}`);
+  return anotherChain(`its block ${height} is another`, first);
+}
+
+function anotherChain(found: string, first: ReadNode): Finding {
+  return refuses("one chain", {
+    found: `${found} than that of node ${first.node.name}`,
+    means: "the nodes are on different chains or forks: what one shows as executed, the other does not have",
+    remedy: "remove the node that is on the wrong one from --rpc-url",
+  });
+}
+
+function lagFinding(
+  { blocks, seconds }: { readonly blocks: bigint; readonly seconds: number },
+  maxLagSeconds: number,
+): Finding {
+  const found = `${blocks} block(s) and ${seconds} s behind the newest head`;
+  if (seconds <= maxLagSeconds) return ok("lag", found);
+  return warning("lag", {
+    found,
+    means: `nonces, receipts and heads are not read from a node that is more than ${maxLagSeconds} s behind`,
+    remedy: "let it catch up, or remove it from --rpc-url",
+    passes: true,
+  });
+}

@@ -1,0 +1,80 @@
+import type { Poster } from "../chain/httpPoster.js";
+import { createPoster } from "../chain/httpPoster.js";
+import { hash32, quantity } from "../chain/nodeAnswers.js";
+import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
+import { createRpc, isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
+
+/** A node that is being checked, alone. */
+export interface ProbedNode {
+  /** Its place and origin: a URL may hold a secret in its path or query. */
+  readonly name: string;
+  readonly rpc: Rpc;
+  readonly client: NodeClient;
+  readonly poster: Poster;
+}
+
+export function createProbedNode(
+  url: string,
+  place: number,
+  options: { readonly rpcTimeoutMs: number; readonly signal: AbortSignal },
+): ProbedNode {
+  const rpc = createRpc({ ...options, rpcUrls: [url] });
+  const name = `${place + 1} ${new URL(url).origin}`;
+  return { name, rpc, client: createNodeClient(rpc), poster: createPoster(url, options) };
+}
+
+/** A block, as far as the checks read it. */
+export interface ProbedBlock {
+  readonly number: bigint;
+  readonly hash: Uint8Array;
+  /** In seconds; undefined where a node leaves it out. */
+  readonly timestamp: number | undefined;
+  /** The hashes of its transactions. */
+  readonly transactions: readonly string[];
+}
+
+export const blockCall = (block: bigint | string): RpcCall => ({
+  method: "eth_getBlockByNumber",
+  params: [typeof block === "string" ? block : hexOf(block), false],
+});
+
+/** Reads an answer to {@link blockCall}; undefined for an error, no block, or something else. */
+export function blockIn(outcome: RpcOutcome | undefined): ProbedBlock | undefined {
+  const value = resultIn(outcome);
+  if (!isObject(value)) return undefined;
+  const transactions = Array.isArray(value.transactions) ? value.transactions : [];
+  return unlessMalformed(() => ({
+    number: quantity(value.number),
+    hash: hash32(value.hash),
+    timestamp: value.timestamp === undefined ? undefined : Number(quantity(value.timestamp)),
+    transactions: transactions.filter((hash): hash is string => typeof hash === "string"),
+  }));
+}
+
+/** Returns the result of a call; undefined for an error. */
+export function resultIn(outcome: RpcOutcome | undefined): unknown {
+  return outcome !== undefined && "result" in outcome ? outcome.result : undefined;
+}
+
+/** Returns the node's own error for a call; undefined for a result, or where no answer came. */
+export function errorIn(outcome: RpcOutcome | undefined): RpcError | undefined {
+  if (outcome === undefined || !("error" in outcome)) return undefined;
+  return outcome.error instanceof RpcError ? outcome.error : undefined;
+}
+
+/** Reads a quantity; undefined for anything else. */
+export function quantityIn(value: unknown): bigint | undefined {
+  return unlessMalformed(() => quantity(value));
+}
+
+function unlessMalformed<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+export function hexOf(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}

@@ -1,0 +1,71 @@
+// The check of the nodes at the start of the service: what would break its guarantees keeps it from starting.
+import { afterEach, describe, expect, it } from "vitest";
+import { createServer } from "../../src/createServer.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { optionsFor, outcomeOf, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  await Promise.all(nodes.splice(0).map((node) => node.close()));
+});
+
+/** Starts a node with an old transaction that its index does not have. */
+async function startWithoutIndex(): Promise<ScriptedNode> {
+  const node = await ScriptedNode.start();
+  nodes.push(node);
+  node.chain.now = () => Date.now() - 120_000;
+  node.chain.mine();
+  node.chain.setNonce(`0x${"51".repeat(20)}`, 1n);
+  node.chain.now = Date.now;
+  node.chain.mine();
+  node.answers.eth_getTransactionReceipt = () => null;
+  return node;
+}
+
+describe("the start", () => {
+  it("is refused on a node that finds no transaction by its hash, and names what to do", async () => {
+    const node = await startWithoutIndex();
+    const databaseUrl = await services.postgres.createDatabase();
+    const options = optionsFor(databaseUrl, node.url);
+    await expect(createServer(options)).rejects.toThrow(
+      /lookups: eth_getTransactionReceipt.*--skip-node-check/,
+    );
+    // The operator may know better.
+    const server = await createServer({ ...options, skipNodeCheck: true });
+    await server.close();
+  });
+
+  it("is refused if a further node is of another chain, and not if it is away", async () => {
+    const [first, other] = [await ScriptedNode.start(), await ScriptedNode.start()];
+    nodes.push(first, other);
+    other.answers.eth_chainId = () => "0x1";
+    const rpcUrl = [first.url, other.url];
+    const databaseUrl = await services.postgres.createDatabase();
+    const options = { ...optionsFor(databaseUrl, first.url), rpcUrl };
+    await expect(createServer(options)).rejects.toThrow(/chain 1:.*another chain/);
+    await other.close();
+    await (await createServer(options)).close();
+  });
+
+  it("happens without the node; a node that comes back syncing gets nothing until it is done", async () => {
+    const before = await services.start();
+    await before.submit([innerOf(1)]);
+    const { node } = before;
+    await before.server.close();
+    await node.close();
+    node.answers.eth_syncing = () => ({ currentBlock: "0x1", highestBlock: "0x9" });
+    node.chain.now = () => Date.now() - 3_600_000;
+    node.chain.mine();
+    const service = services.closeAfterTest(await before.startReplica());
+    const sent = node.sent.length;
+    const line = service.submit([innerOf(2)], { query: "?wait=included" });
+    const asked = node.nextCall("eth_syncing");
+    await node.open();
+    await asked;
+    expect(node.sent).toHaveLength(sent);
+    node.answers.eth_syncing = () => false;
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+  });
+});
