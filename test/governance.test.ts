@@ -79,7 +79,7 @@ describe.skipIf(!hasBash)("the walk-through of governance", () => {
 
   it("narrows the waiver's targets: the chain refuses a call that the service accepts, and names the failed check", () => {
     const [transfer, approval] = linesOf(5);
-    expect(transfer.error).toMatchObject({ code: "BROADCAST_FAILED", reason: "NODE_REFUSED" });
+    expect(transfer.error).toMatchObject({ code: "VALIDATION_FAILED", reason: "SELECTOR_NOT_ALLOWED" });
     expect(transfer.error.message).toContain("target and selector: selector 0xa9059cbb");
     expect(approval).toMatchObject({ success: true });
   });

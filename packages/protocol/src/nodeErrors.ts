@@ -1,4 +1,5 @@
-import { isReason, type Reason } from "./reasons/index.js";
+import type { Reason } from "./reasons/index.js";
+import { isValidatorReason } from "./reasons/validatorReasons.js";
 
 /**
  * The meaning of a node's answer to `eth_sendRawTransaction` for the wrapper that was sent.
@@ -43,9 +44,6 @@ const BY_REASON: Partial<Record<Reason, SendVerdictKind>> = {
   NONCE_GAP: "inner too early",
   NONCE_TOO_LOW: "inner too late",
 };
-
-/** The refusals that the sender of the InnerTx can mend. They keep their own reason. */
-const KEPT_REASONS: ReadonlySet<Reason> = new Set(["INSUFFICIENT_BALANCE"]);
 
 /** Verdicts on wordings; the first match counts: geth, reth, Erigon, Besu, Nethermind, anvil, and nodes on CometBFT. */
 const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
@@ -116,11 +114,11 @@ export function classifySendError({ code, message, data }: NodeError): SendVerdi
 function classifyReason(reason: Reason, message: string): SendVerdict {
   const kind = BY_REASON[reason] ?? "refused";
   if (kind !== "refused") return { kind, message };
-  return { kind, reason: KEPT_REASONS.has(reason) ? reason : "NODE_REFUSED", message };
+  return { kind, reason, message };
 }
 
 function reasonIn(data: unknown): Reason | undefined {
   if (typeof data !== "object" || data === null || !("reason" in data)) return undefined;
   const { reason } = data;
-  return typeof reason === "string" && isReason(reason) ? reason : undefined;
+  return typeof reason === "string" && isValidatorReason(reason) ? reason : undefined;
 }

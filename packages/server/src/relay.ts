@@ -162,9 +162,13 @@ function createRelayMetrics(directory: LaneDirectory): Metrics {
 /** Queries the store for the lanes that take work, and the policies for the reasons of those that do not. */
 async function probeWaivers(directory: LaneDirectory, policies: PolicySource) {
   await directory.refresh();
+  const lanes = directory.lanes.filter(directory.isUsable);
+  const idle = lanes.filter(({ waiver }) => policies.current().targetsOf(waiver).length === 0);
+  const why = activeWaivers([], directory.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []);
   return {
-    usable: directory.lanes.filter(directory.isUsable).length,
-    unusable: activeWaivers([], directory.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []),
+    usable: lanes.length - idle.length,
+    // D4: where nothing at all may be sent, readiness says so.
+    unusable: [...why, ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`)],
   };
 }
 

@@ -29,7 +29,7 @@ interface OtherTypes {
   Simulate: wire.Simulate;
   SubmitFrame: wire.SubmitFrame;
   WatchFrame: wire.WatchFrame;
-  LineFrame: { request: wire.RequestId } & wire.ResultLine;
+  LineFrame: { request: wire.RequestId | null } & wire.ResultLine;
   DoneFrame: FrameOf<"done", wire.ServerFrame> & { done: true };
   ErrorFrame: FrameOf<"error", wire.ServerFrame>;
 }

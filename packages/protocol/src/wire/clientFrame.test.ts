@@ -14,6 +14,14 @@ describe("a frame of the client", () => {
     expect(received.parse(2)).toEqual(frame);
   });
 
+  it("is the body of a POST if it has no id, and then submits", () => {
+    const received = readClientFrame('{"transactions":["0x"],"wait":"included"}');
+    expect(received.request).toBeNull();
+    expect(received.parse(2)).toEqual({ transactions: ["0x"], wait: "included" });
+    expect(() => readClientFrame('{"watch":["a"]}').parse(2)).toThrow("`watch` and no `id`");
+    expect(() => readClientFrame('{"id":null,"transactions":["0x"]}').parse(2)).toThrow("`id` is null");
+  });
+
   it("keeps the id of its request if it is refused", () => {
     const received = readClientFrame('{"id":"a","transactions":["0x","0x","0x"]}');
     expect(received.request).toBe("a");

@@ -4,12 +4,13 @@ import { assertFewValues } from "./jsonValueLimit.js";
 import { isRequestId, MAX_REQUEST_ID_LENGTH, REQUEST_ID_SCHEMA, type RequestId } from "./requestId.js";
 import { ID_SAMPLE, SIGNED_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { parseSubmitRequest, TRANSACTIONS_SCHEMA } from "./submitRequest.js";
+import { ownMember, parseSubmitRequest, TRANSACTIONS_SCHEMA } from "./submitRequest.js";
 import { parseWait, WAIT_SCHEMA, type Wait } from "./wait.js";
 
 /** A frame that submits signed InnerTxs, as 0x-prefixed hex (D23). */
 export interface SubmitFrame {
-  readonly id: RequestId;
+  /** Without it the answer's `request` is null, and no other such request may be in flight on the connection. */
+  readonly id?: RequestId;
   readonly transactions: readonly string[];
   readonly wait?: Wait;
 }
@@ -36,7 +37,7 @@ export function encodeClientFrame(frame: ClientFrame): string {
 
 /** A client's frame of which only the id has been read. */
 export interface ReceivedFrame {
-  /** The id of the request, or null if the frame has none. */
+  /** The id of the request, or null if the frame has none, or none that can be read. */
   readonly request: RequestId | null;
   /**
    * Reads the rest of the frame.
@@ -74,6 +75,9 @@ export function readClientFrame(text: string): ReceivedFrame {
     );
   }
   const id = ownMember(frame, "id");
+  if (id === undefined) {
+    return { request: null, parse: (maxBatchSize) => parseAnonymousFrame(frame, maxBatchSize) };
+  }
   if (!isRequestId(id)) {
     const rule = `a finite number or a text of at most ${MAX_REQUEST_ID_LENGTH} characters`;
     return refused("MALFORMED_BODY", `\`id\` is ${describeValue(id)}; it must be ${rule}`);
@@ -90,11 +94,19 @@ function refused(reason: "MALFORMED_JSON" | "MALFORMED_BODY", message: string): 
   };
 }
 
+/** Reads a frame that is just the body of a POST. */
+function parseAnonymousFrame(frame: object, maxBatchSize: number): ClientFrame {
+  if (ownMember(frame, "watch") !== undefined) {
+    throw new ProtocolError("MALFORMED_BODY", "the frame has `watch` and no `id`");
+  }
+  return parseSubmitRequest(frame, maxBatchSize);
+}
+
 function parseClientFrame(id: RequestId, frame: object, maxBatchSize: number): ClientFrame {
   const watch = ownMember(frame, "watch");
+  if (watch === undefined) return { id, ...parseSubmitRequest(frame, maxBatchSize) };
   const wait = ownMember(frame, "wait");
   const waitMember = wait === undefined ? {} : { wait: parseWait(wait) };
-  if (watch === undefined) return { id, ...parseSubmitRequest(frame, maxBatchSize), ...waitMember };
   if (ownMember(frame, "transactions") !== undefined) {
     throw new ProtocolError("MALFORMED_BODY", "the frame has both `transactions` and `watch`");
   }
@@ -118,15 +130,12 @@ function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
   return watch;
 }
 
-function ownMember(object: object, name: string): unknown {
-  return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
-}
-
 export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
-  description: "Client to service: submit these transactions (D23).",
+  description:
+    "Client to service: submit these transactions (D23). Without an `id` it is the body of a POST, one at a time.",
   properties: { id: REQUEST_ID_SCHEMA, transactions: TRANSACTIONS_SCHEMA, wait: WAIT_SCHEMA },
-  required: ["id", "transactions"],
+  required: ["transactions"],
 }));
 
 export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
@@ -149,7 +158,7 @@ const readFrame = (value: unknown): ClientFrame => readClientFrame(JSON.stringif
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   SubmitFrame: {
     schema: SUBMIT_FRAME_SCHEMA,
-    examples: [{ id: 1, transactions: [SIGNED_SAMPLE], wait: "included" }],
+    examples: [{ id: 1, transactions: [SIGNED_SAMPLE], wait: "included" }, { transactions: [SIGNED_SAMPLE] }],
     read: readFrame,
     write: encodeClientFrame,
   },

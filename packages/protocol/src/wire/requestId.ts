@@ -10,6 +10,11 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" ? value.length <= MAX_REQUEST_ID_LENGTH : Number.isFinite(value);
 }
 
+/** The `request` of an answer: the id of its request, or null for a request without one. */
+export function isRequestName(value: unknown): value is RequestId | null {
+  return value === null || isRequestId(value);
+}
+
 export const REQUEST_ID_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: ["string", "number"],
   maxLength: MAX_REQUEST_ID_LENGTH,

@@ -41,6 +41,11 @@ export const HEADERS = /* @__PURE__ */ defineHeaders(() => ({
     schema: { type: "string", const: "websocket" },
     example: "websocket",
   },
+  "Sec-WebSocket-Version": {
+    description: "The version of the WebSocket protocol that the service speaks.",
+    schema: { type: "string", const: "13" },
+    example: "13",
+  },
   "Cache-Control": {
     description: "The response is for this request only. Nobody compresses a stream of lines on its way.",
     schema: { type: "string", enum: ["no-store", "no-store, no-transform"] },
@@ -63,7 +68,7 @@ export type HeaderName = keyof typeof HEADERS;
  */
 export function headersOf(reason: Reason): readonly HeaderName[] {
   if (reason === "NO_SUCH_METHOD") return ["Allow"];
-  if (reason === "UPGRADE_REQUIRED") return ["Upgrade"];
+  if (reason === "UPGRADE_REQUIRED") return ["Upgrade", "Sec-WebSocket-Version"];
   switch (codeOf(reason)) {
     case "UNAUTHORIZED":
       return ["WWW-Authenticate"];

@@ -16,6 +16,11 @@ describe("a frame of the service", () => {
     expect(parseServerFrame(text)).toEqual({ kind: "line", request: "a", line });
   });
 
+  it.each(LINES)("names no request if the request has no id", (line) => {
+    expect(parseServerFrame(encodeLineFrame(null, line))).toEqual({ kind: "line", request: null, line });
+    expect(parseServerFrame(encodeDoneFrame(null))).toEqual({ kind: "done", request: null });
+  });
+
   it("ends a request", () => {
     expect(encodeDoneFrame(1)).toBe('{"request":1,"done":true}');
     expect(parseServerFrame(encodeDoneFrame(1))).toEqual({ kind: "done", request: 1 });

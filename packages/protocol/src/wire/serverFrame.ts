@@ -7,7 +7,7 @@ import {
   errorBodyOf,
   parseErrorBody,
 } from "./errorBody.js";
-import { isRequestId, MAX_REQUEST_ID_LENGTH, REQUEST_ID_SCHEMA, type RequestId } from "./requestId.js";
+import { isRequestName, MAX_REQUEST_ID_LENGTH, type RequestId } from "./requestId.js";
 import {
   encodeResultLine,
   FAILURE_MEMBERS,
@@ -23,11 +23,11 @@ import { WireError } from "./wireError.js";
 
 /**
  * A WebSocket frame that the service sends (D23). The `index` of a line is the position in the request's `transactions`
- * or `watch`.
+ * or `watch`; the `request` of a request without an id is null.
  */
 export type ServerFrame =
-  | { readonly kind: "line"; readonly request: RequestId; readonly line: ResultLine }
-  | { readonly kind: "done"; readonly request: RequestId }
+  | { readonly kind: "line"; readonly request: RequestId | null; readonly line: ResultLine }
+  | { readonly kind: "done"; readonly request: RequestId | null }
   /** The request is refused as a whole; null if its frame has no id. The connection stays open. */
   | { readonly kind: "error"; readonly request: RequestId | null; readonly error: ErrorBody };
 
@@ -38,7 +38,7 @@ export type ServerFrame =
  * encodeLineFrame(1, line); // {"request":1,"index":0,"id":"…","success":true,"txHash":"0x…"}
  * ```
  */
-export function encodeLineFrame(request: RequestId, line: ResultLine): string {
+export function encodeLineFrame(request: RequestId | null, line: ResultLine): string {
   return `{"request":${JSON.stringify(request)},${encodeResultLine(line).slice(1)}`;
 }
 
@@ -49,7 +49,7 @@ export function encodeLineFrame(request: RequestId, line: ResultLine): string {
  * encodeDoneFrame(1); // {"request":1,"done":true}
  * ```
  */
-export function encodeDoneFrame(request: RequestId): string {
+export function encodeDoneFrame(request: RequestId | null): string {
   return JSON.stringify({ request, done: true });
 }
 
@@ -84,10 +84,10 @@ export function parseServerFrame(text: string): ServerFrame {
   const frame = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   const { request } = frame;
   // The line of a failed transaction has an error too; its index tells it apart.
-  if ("error" in frame && !("index" in frame) && (request === null || isRequestId(request))) {
+  if ("error" in frame && !("index" in frame) && isRequestName(request)) {
     return { kind: "error", request, error: parseErrorBody(frame.error) };
   }
-  if (isRequestId(request)) {
+  if (isRequestName(request)) {
     if (frame.done === true) return { kind: "done", request };
     return { kind: "line", request, line: parseResultLine(value) };
   }
@@ -95,8 +95,9 @@ export function parseServerFrame(text: string): ServerFrame {
 }
 
 const REQUEST = /* @__PURE__ */ defineSchema(() => ({
-  ...REQUEST_ID_SCHEMA,
-  description: "The `id` of the request that the frame belongs to.",
+  type: ["string", "number", "null"],
+  maxLength: MAX_REQUEST_ID_LENGTH,
+  description: "The `id` of the request that the frame belongs to; null if it has none.",
 }));
 
 export const LINE_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
@@ -154,14 +155,17 @@ export default /* @__PURE__ */ defineNamedSchemas(() => ({
       { request: 1, ...FAILURE_SAMPLE },
     ],
     read: readFrame,
-    write: ({ request, ...line }: { readonly request: RequestId } & ResultLine) =>
+    write: ({ request, ...line }: { readonly request: RequestId | null } & ResultLine) =>
       encodeLineFrame(request, line),
   },
   DoneFrame: {
     schema: DONE_FRAME_SCHEMA,
-    examples: [{ request: 1, done: true }],
+    examples: [
+      { request: 1, done: true },
+      { request: null, done: true },
+    ],
     read: readFrame,
-    write: ({ request }: { readonly request: RequestId }) => encodeDoneFrame(request),
+    write: ({ request }: { readonly request: RequestId | null }) => encodeDoneFrame(request),
   },
   ErrorFrame: {
     schema: ERROR_FRAME_SCHEMA,

@@ -16,6 +16,16 @@ describe("parseSubmitRequest (D21)", () => {
     expect(parse('{"transactions":["0x"],"more":1}')).toEqual({ transactions: ["0x"] });
   });
 
+  it("reads `wait`, and refuses an unknown one", () => {
+    expect(parse('{"transactions":["0x"],"wait":"included"}')).toEqual({
+      transactions: ["0x"],
+      wait: "included",
+    });
+    for (const wait of ['"soon"', "null", "true", '["included"]']) {
+      expect(refusal(() => parse(`{"transactions":["0x"],"wait":${wait}}`)).reason).toBe("MALFORMED_QUERY");
+    }
+  });
+
   it.each([
     ["null", "MALFORMED_BODY", "not a JSON object"],
     ["[]", "MALFORMED_BODY", "not a JSON object"],

@@ -2,17 +2,21 @@ import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import { SIGNED_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, defineSchema } from "./schema.js";
+import { parseWait, WAIT_SCHEMA, type Wait } from "./wait.js";
 
 /** The body of `POST /v1/submit` and `POST /v1/check`: signed InnerTxs as 0x-prefixed hex. */
 export interface SubmitRequest {
   readonly transactions: readonly string[];
+  /** The event that each line waits for (D16). A check waits for nothing. */
+  readonly wait?: Wait;
 }
 
 /**
  * Reads the body of a submit or check request. The content of each string is left to the string's own result line
  * (D21).
  * @param maxBatchSize the most transactions in one request (D22).
- * @throws {@link ProtocolError} `MALFORMED_BODY`, `EMPTY_BATCH` or `BATCH_TOO_LARGE`.
+ * @throws {@link ProtocolError} `MALFORMED_BODY`, `EMPTY_BATCH` or `BATCH_TOO_LARGE`, or `MALFORMED_QUERY` for an
+ * unknown `wait`.
  * @example
  * ```ts
  * const { transactions } = parseSubmitRequest(JSON.parse('{"transactions":["0x…"]}'), 100);
@@ -25,9 +29,12 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
       'the body is not a JSON object of the form {"transactions": ["0x…"]}',
     );
   }
-  const transactions: unknown = Object.hasOwn(body, "transactions")
-    ? (body as { transactions: unknown }).transactions
-    : undefined;
+  const transactions = readTransactions(ownMember(body, "transactions"), maxBatchSize);
+  const wait = ownMember(body, "wait");
+  return { transactions, ...(wait !== undefined && { wait: parseWait(wait) }) };
+}
+
+function readTransactions(transactions: unknown, maxBatchSize: number): readonly string[] {
   if (transactions === undefined) {
     throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
   }
@@ -53,7 +60,12 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
       { index: invalid },
     );
   }
-  return { transactions };
+  return transactions;
+}
+
+/** Returns a member of a parsed body or frame. What it inherits does not count. */
+export function ownMember(object: object, name: string): unknown {
+  return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
 }
 
 export const TRANSACTIONS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
@@ -67,14 +79,14 @@ export const TRANSACTIONS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
 export const SUBMIT_REQUEST_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
   description: "A batch of signed InnerTxs, at most 100 by default (D22).",
-  properties: { transactions: TRANSACTIONS_SCHEMA },
+  properties: { transactions: TRANSACTIONS_SCHEMA, wait: WAIT_SCHEMA },
   required: ["transactions"],
 }));
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   SubmitRequest: {
     schema: SUBMIT_REQUEST_SCHEMA,
-    examples: [{ transactions: [SIGNED_SAMPLE] }],
+    examples: [{ transactions: [SIGNED_SAMPLE] }, { transactions: [SIGNED_SAMPLE], wait: "included" }],
     read: (value) => parseSubmitRequest(value, 100),
   },
 }));

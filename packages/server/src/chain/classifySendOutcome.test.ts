@@ -24,12 +24,16 @@ describe("the verdict on a broadcast", () => {
     expect(verdictKind("nonce too low", { reason })).toBe(kind);
   });
 
-  it("keeps the reason of a refusal only if it concerns the user's account", () => {
+  it("keeps a validator's reason of a refusal, and no reason that validators cannot have", () => {
     const refusal = (reason: string) =>
       classifySendOutcome({ error: new RpcError(-32_000, "words", { reason }) });
     expect(refusal("NONCE_TOO_LOW")).toMatchObject({ kind: "inner too late" });
     expect(refusal("INSUFFICIENT_BALANCE")).toMatchObject({ reason: "INSUFFICIENT_BALANCE" });
-    expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "NODE_REFUSED" });
+    expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "TARGET_NOT_ALLOWED" });
+    expect(refusal("WRAPPER_GAS_LIMIT_TOO_LOW")).toMatchObject({ reason: "WRAPPER_GAS_LIMIT_TOO_LOW" });
+    for (const reason of ["UNKNOWN_KEY", "DATA_TOO_LONG", "REVERTED"]) {
+      expect(refusal(reason)).toMatchObject({ kind: "disputed" });
+    }
   });
 
   it("ignores an unknown reason", () => {

@@ -1,4 +1,4 @@
-import type { Certainty, Reason } from "@gas-waiver/protocol";
+import { bytesToHex, type Certainty, type Reason } from "@gas-waiver/protocol";
 
 /**
  * The states of a submission, and the steps between them:
@@ -102,5 +102,6 @@ export function certaintyOf(submission: Submission): Certainty {
 }
 
 /** The message of an InnerTx that reverted (D16). */
-export const REVERTED_MESSAGE =
-  "the transaction is in a block and reverted: it used the nonce and changed nothing else";
+export function revertedMessage(innerHash: Uint8Array): string {
+  return `the transaction ${bytesToHex(innerHash)} is on the chain, in a block, and reverted: it used the nonce and changed nothing else`;
+}

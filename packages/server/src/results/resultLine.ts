@@ -10,7 +10,7 @@ import {
   type Wait,
 } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "../model/options.js";
-import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../model/submission.js";
+import { certaintyOf, revertedMessage, type Submission } from "../model/submission.js";
 import { type SubmissionUpdate, updateOf } from "./results.js";
 
 // The result line of one transaction, from what is known of it (D13).
@@ -34,7 +34,7 @@ export function isFinal(update: SubmissionUpdate, wait: Wait): boolean {
 export function resultLine(entry: AwaitedSource, update: SubmissionUpdate, wait: Wait): ResultLine {
   if (update.state === "failed") return refusedLine(entry, new ProtocolError(update.reason, update.message));
   if (update.state === "included" && update.reverted && wait === "included") {
-    return refusedLine(entry, new ProtocolError("REVERTED", REVERTED_MESSAGE));
+    return refusedLine(entry, new ProtocolError("REVERTED", revertedMessage(entry.innerHash)));
   }
   return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
 }

@@ -157,8 +157,8 @@ describe("a node that answers an unknown error", () => {
 
 describe("a node that names the rule in its refusal", () => {
   it.each([
-    ["TARGET_NOT_ALLOWED", "BROADCAST_FAILED/NODE_REFUSED"],
-    ["WRAPPER_GAS_LIMIT_TOO_LOW", "BROADCAST_FAILED/NODE_REFUSED"],
+    ["TARGET_NOT_ALLOWED", "VALIDATION_FAILED/TARGET_NOT_ALLOWED"],
+    ["WRAPPER_GAS_LIMIT_TOO_LOW", "BROADCAST_FAILED/WRAPPER_GAS_LIMIT_TOO_LOW"],
     ["INSUFFICIENT_BALANCE", "VALIDATION_FAILED/INSUFFICIENT_BALANCE"],
   ])("%s gives %s at once, and the lane goes on", async (reason, outcome) => {
     const service = await services.start();

@@ -1,4 +1,5 @@
 // The WebSocket (D23), through a running service.
+import { once } from "node:events";
 import { connect } from "node:net";
 import { CLOSE_CODES } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
@@ -68,7 +69,10 @@ describe("requests over one WebSocket", () => {
   it.each([
     ["no JSON", "{", null, "MALFORMED_JSON"],
     ["no object", "[]", null, "MALFORMED_BODY"],
-    ["no id", { transactions: ["0x"] }, null, "MALFORMED_BODY"],
+    ["a watch without an id", { watch: ["0x"] }, null, "MALFORMED_BODY"],
+    ["neither an id nor transactions", {}, null, "MALFORMED_BODY"],
+    ["an empty batch without an id", { transactions: [] }, null, "EMPTY_BATCH"],
+    ["an id that is null", { id: null, transactions: ["0x"] }, null, "MALFORMED_BODY"],
     ["an id that is neither text nor number", { id: {}, transactions: ["0x"] }, null, "MALFORMED_BODY"],
     ["an endless id", { id: "x".repeat(257), transactions: ["0x"] }, null, "MALFORMED_BODY"],
     ["an infinite id", '{"id":1e999,"transactions":["0x"]}', null, "MALFORMED_BODY"],
@@ -88,6 +92,35 @@ describe("requests over one WebSocket", () => {
     expect([answer.request, reasonOf(answer)]).toEqual([request, reason]);
     client.send({ id: 8, transactions: ["0x"] });
     expect((await client.framesOfRequest()).at(-1)).toEqual({ request: 8, done: true });
+    client.socket.close();
+  });
+
+  it("may be the body of a POST without an id, one at a time: their `request` is null", async () => {
+    const service = await services.start({}, { automine: false });
+    const client = await TestSocket.open(service);
+    client.send({ transactions: [innerOf(1)], wait: "included" });
+    client.send({ transactions: [innerOf(2)] });
+    const refusal = await client.next();
+    expect([refusal.request, reasonOf(refusal)]).toEqual([null, "DUPLICATE_REQUEST_ID"]);
+    client.send({ id: 1, transactions: [innerOf(3)] });
+    expect(await client.framesOfRequest()).toMatchObject([{ request: 1, success: true }, { done: true }]);
+    await service.node.until(({ chain }) => chain.pending.length === 2);
+    service.node.mine();
+    expect(await client.framesOfRequest()).toMatchObject([
+      { request: null, index: 0, success: true, txHash: hashOf(innerOf(1)) },
+      { request: null, done: true },
+    ]);
+    client.send({ transactions: [innerOf(2)] });
+    expect(await client.framesOfRequest()).toMatchObject([{ request: null, success: true }, { done: true }]);
+    client.socket.close();
+  });
+
+  it("ignore a `__proto__` member as any unknown one", async () => {
+    const client = await TestSocket.open(shared());
+    client.send(
+      '{"__proto__":{"transactions":[]},"id":1,"transactions":["0x"],"constructor":{"prototype":{}}}',
+    );
+    expect((await client.framesOfRequest()).at(-1)).toEqual({ request: 1, done: true });
     client.socket.close();
   });
 
@@ -210,13 +243,31 @@ describe("the handshake", () => {
   it.each([
     ["no handshake", []],
     ["a handshake of another version", [...HANDSHAKE.slice(0, 2), "Sec-WebSocket-Version: 7"]],
+    [
+      "a handshake of version 8",
+      [...HANDSHAKE.slice(0, 2), "Sec-WebSocket-Version: 8", ...HANDSHAKE.slice(3)],
+    ],
+    ["a handshake of no version", [...HANDSHAKE.slice(0, 2), ...HANDSHAKE.slice(3)]],
     ["a handshake without a key", HANDSHAKE.slice(0, 3)],
   ])("with %s: 426", async (_, fields) => {
     const head = ["GET /v1/submit HTTP/1.1", "Host: x", `Authorization: Bearer ${API_KEY}`, ...fields];
     const answer = await answerTo(shared(), head);
     expect(answer).toMatch(/^HTTP\/1.1 426 /);
     expect(answer).toMatch(/upgrade: websocket/i);
+    expect(answer).toMatch(/sec-websocket-version: 13\r\n/i);
     expect(answer).toContain('"reason":"UPGRADE_REQUIRED"');
+  });
+
+  it("with subprotocols: none is chosen", async () => {
+    const { port, hostname } = new URL(shared().url);
+    const socket = connect(Number(port), hostname);
+    const fields = [`Authorization: Bearer ${API_KEY}`, "Sec-WebSocket-Protocol: graphql-ws, chat"];
+    const head = ["GET /v1/submit HTTP/1.1", "Host: x", ...HANDSHAKE, ...fields];
+    socket.write([...head, "", ""].join("\r\n"));
+    const [answer] = await once(socket.setEncoding("latin1"), "data");
+    socket.destroy();
+    expect(answer).toMatch(/^HTTP\/1.1 101 /);
+    expect(answer).not.toMatch(/sec-websocket-protocol/i);
   });
 
   it("of another path or method: answered as a plain request", async () => {

@@ -154,8 +154,13 @@ const REQUESTS: readonly (readonly [what: string, body: string, status: number, 
   ["a number in the array", `{"transactions": ["${good}", 7]}`, 400, "MALFORMED_BODY"],
   ["null in the array", '{"transactions": [null]}', 400, "MALFORMED_BODY"],
   ["an array in the array", '{"transactions": [["0x"]]}', 400, "MALFORMED_BODY"],
-  ["__proto__", `{"__proto__": {"transactions": ["${good}"]}}`, 400, ""],
-  ["constructor.prototype", `{"constructor": {"prototype": {"transactions": ["${good}"]}}}`, 400, ""],
+  ["__proto__", `{"__proto__": {"transactions": ["${good}"]}}`, 400, "MALFORMED_BODY"],
+  [
+    "constructor.prototype",
+    `{"constructor": {"prototype": {"transactions": ["${good}"]}}}`,
+    400,
+    "MALFORMED_BODY",
+  ],
   ["101 transactions", JSON.stringify({ transactions: Array(101).fill(good) }), 413, "BATCH_TOO_LARGE"],
 ];
 
@@ -214,5 +219,15 @@ describe("a bad request", () => {
     const body = `{"transactions": ["0x${"00".repeat(20_000_000)}"]}`;
     const reply = await service.post(body, { headers: { "transfer-encoding": "chunked" } });
     expect(reply.status).toBe(413);
+  });
+});
+
+describe("members of the body that the service does not know", () => {
+  it.each(["__proto__", "constructor", "more"])("are ignored: %s", async (name) => {
+    const service = await services.start();
+    const reply = await service.post(
+      `{"${name}":{"prototype":{"transactions":[]}},"transactions":["${good}"]}`,
+    );
+    expect([reply.status, JSON.parse(reply.text).success]).toEqual([200, true]);
   });
 });

@@ -48,7 +48,7 @@ describe("a request that is repeated under its key", () => {
     const service = await services.start();
     service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
     const first = await service.submit([innerOf(1)], named("a"));
-    expect(first.map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+    expect(first.map(outcomeOf)).toEqual(["VALIDATION_FAILED/TARGET_NOT_ALLOWED"]);
     service.node.chain.refused.clear();
     expect(await service.submit([innerOf(1)], included("a"))).toEqual(first);
     expect(executed(service)).toEqual([]);

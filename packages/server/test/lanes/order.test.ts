@@ -82,7 +82,7 @@ describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool
     service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
     const lines = await service.submit(batch, { query: "?wait=included" });
     expect(lines.map(outcomeOf).sort()).toEqual([
-      "BROADCAST_FAILED/NODE_REFUSED",
+      "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
       ...Array(4).fill("success"),
     ]);
     expect(service.node.chain.executed).toHaveLength(4);
@@ -95,7 +95,10 @@ describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool
     service.node.chain.refused.set(hashOf(innerOf(first)), "TARGET_NOT_ALLOWED");
     const later = [0, 1, 2, 3].map((nonce) => innerOf(then, nonce));
     const lines = await service.submit([innerOf(first), ...later], { query: "?wait=included" });
-    expect(lines.map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED", ...Array(4).fill("success")]);
+    expect(lines.map(outcomeOf)).toEqual([
+      "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
+      ...Array(4).fill("success"),
+    ]);
     expect(service.node.chain.executed).toEqual(later.map(hashOf));
   });
 

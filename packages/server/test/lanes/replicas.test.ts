@@ -45,7 +45,9 @@ describe("a submission that one replica accepts and another executes", () => {
     const [first, second] = await startTwoReplicas();
     vi.useFakeTimers({ toFake: ["setInterval"] });
     first.node.chain.refused.set(hashOf(innerOf(2)), "TARGET_NOT_ALLOWED");
-    expect((await second.submit([innerOf(2)])).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+    expect((await second.submit([innerOf(2)])).map(outcomeOf)).toEqual([
+      "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
+    ]);
   });
 
   it("gets its result by polling the store where notifications are lost", async () => {

@@ -1,8 +1,9 @@
 // GET /v1/ready: whether the service can do its work (D24).
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
-import { innerOf } from "../support/user.js";
+import { untilOwned } from "../support/laneStates.js";
+import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { innerOf, TOKEN, WAIVER } from "../support/user.js";
 
 const services = testServices();
 
@@ -38,6 +39,19 @@ describe("GET /v1/ready", () => {
     await service.query("update lanes set state = 'draining'");
     const { status, body } = await readyOf(service);
     expect([status, body.ready, body.parts.waivers]).toMatchObject([503, false, { ok: false, usable: 0 }]);
+  });
+
+  it.each([
+    ["an empty list of targets", []],
+    ["targets without a selector", [{ address: TOKEN, selectors: [] }]],
+  ])("answers 503 where nothing at all may be sent: %s (D4)", async (_, allowedTargets) => {
+    const service = await services.start({ allowedTargets });
+    await untilOwned(service, [WAIVER]);
+    const { status, body } = await readyOf(service);
+    const message = `no waiver takes work; the policy of ${WAIVER} permits nothing`;
+    expect([status, body.ready, body.parts.waivers]).toEqual([503, false, { ok: false, usable: 0, message }]);
+    const [line] = await service.submit([innerOf(1)]);
+    expect(outcomeOf(line)).toMatch(/^VALIDATION_FAILED\/(TARGET|SELECTOR)_NOT_ALLOWED$/);
   });
 
   it("needs an API key, like every route but health", async () => {

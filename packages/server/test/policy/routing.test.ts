@@ -134,6 +134,6 @@ describe("two waivers with different policies", () => {
     service.node.chain.refused.set(hashOf(innerOf(1, 1)), "SELECTOR_NOT_ALLOWED");
     await changePolicy(service, targets(hexToBytes("0x01020304")));
     service.node.chain.setNonce(userAddress(1), 1n);
-    expect((await waiting).map(outcomeOf)).toEqual(["BROADCAST_FAILED/NODE_REFUSED"]);
+    expect((await waiting).map(outcomeOf)).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 });

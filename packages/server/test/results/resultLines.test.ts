@@ -100,12 +100,37 @@ describe("?wait=included", () => {
     expect((await line).value).toMatchObject({ success: true, txHash: hashOf(innerOf(1)) });
   });
 
+  it("may be a member of the body instead, or the same in both", async () => {
+    const service = await services.start({}, { automine: false });
+    const body = JSON.stringify({ transactions: [innerOf(1)], wait: "included" });
+    const replies = [service.post(body), service.post(body, { query: "?wait=included" })];
+    await service.node.until(({ chain }) => chain.pending.length === 1);
+    service.node.mine();
+    for (const { text } of await Promise.all(replies)) expect(JSON.parse(text).success).toBe(true);
+    expect(await service.rows()).toMatchObject([{ state: "included" }]);
+  });
+
+  it.each([
+    ["unknown in the body", { wait: "soon" }, ""],
+    ["not a text in the body", { wait: true }, ""],
+    ["unknown in the query", {}, "?wait=soon"],
+    ["one in the query and another in the body", { wait: "included" }, "?wait=broadcast"],
+  ])("is refused: %s", async (_, member, query) => {
+    const service = await services.start();
+    const reply = await service.post(JSON.stringify({ transactions: [innerOf(1)], ...member }), { query });
+    expect([reply.status, JSON.parse(reply.text).error.reason]).toEqual([400, "MALFORMED_QUERY"]);
+    expect(await service.rows()).toEqual([]);
+  });
+
   it("answers BROADCAST_FAILED/REVERTED for an InnerTx that reverted, whose record says included", async () => {
     const service = await services.start();
     const inner = innerOf(1);
     service.node.chain.reverting.add(hashOf(inner));
     const [line] = await service.submit([inner], { query: "?wait=included" });
     expect(outcomeOf(line)).toBe("BROADCAST_FAILED/REVERTED");
+    expect(line).toMatchObject({
+      error: { message: expect.stringContaining(`${hashOf(inner)} is on the chain`) },
+    });
     expect(await service.rows()).toMatchObject([{ id: line?.id, state: "included" }]);
     const [broadcast] = await service.submit([inner]);
     expect(txHashOf(broadcast)).toBe(hashOf(inner));

@@ -24,7 +24,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
     {
       in: "query",
       name: "wait",
-      description: `${WAIT_SCHEMA.description} \`broadcast\` if it is absent.`,
+      description: `${WAIT_SCHEMA.description} \`broadcast\` if it is absent, in the body too.`,
       schema: WAIT_SCHEMA,
     },
     {

@@ -26,7 +26,8 @@ const INITIAL_BYTES = 65_536;
  * framework would keep each chunk as it arrives, and a body of one-byte chunks would take a hundred times its size.
  */
 export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
-  const parse = app.getDefaultJsonParser("error", "error");
+  // Members of these names are unknown ones, which are ignored. They never become a prototype.
+  const parse = app.getDefaultJsonParser("remove", "remove");
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyMemory");
   app.addHook("preParsing", (request: BodyRequest, reply, payload, done) => {

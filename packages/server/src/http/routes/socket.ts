@@ -12,7 +12,11 @@ export function serveSocket(services: SocketServices, scope: FastifyInstance) {
   return {
     handler({ caller }: AuthenticatedRequest, reply: FastifyReply): never {
       sockets.assertRoom(caller.keyId);
-      reply.header("upgrade", "websocket").header("connection", "upgrade");
+      // RFC 6455, 4.4: the versions that the service speaks.
+      reply
+        .header("upgrade", "websocket")
+        .header("connection", "upgrade")
+        .header("sec-websocket-version", "13");
       throw new ProtocolError(
         "UPGRADE_REQUIRED",
         "this path takes a WebSocket handshake of version 13, or POST",

@@ -1,5 +1,5 @@
 import { bytesToHex, codeOf, type Reason, type SubmissionRecord } from "@gas-waiver/protocol";
-import { certaintyOf, REVERTED_MESSAGE, type Submission } from "../../model/submission.js";
+import { certaintyOf, revertedMessage, type Submission } from "../../model/submission.js";
 
 /** Converts a submission of the store to its record on the wire (D15). */
 export function toSubmissionRecord(submission: Submission): SubmissionRecord {
@@ -39,7 +39,7 @@ function outcomeFields(submission: Submission): Partial<SubmissionRecord> {
     blockHash: bytesToHex(blockHash),
     gasUsed: gasUsed.toString(),
     reverted,
-    ...(reverted && { error: errorBodyOf("REVERTED", REVERTED_MESSAGE) }),
+    ...(reverted && { error: errorBodyOf("REVERTED", revertedMessage(submission.innerHash)) }),
   };
 }
 

@@ -66,7 +66,7 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect(body).toMatchObject({
       state: "failed",
       certainty: "not_broadcast",
-      error: { code: "BROADCAST_FAILED", reason: "NODE_REFUSED" },
+      error: { code: "VALIDATION_FAILED", reason: "TARGET_NOT_ALLOWED" },
     });
     expect(String(body.failedAt) >= String(body.acceptedAt)).toBe(true);
     expect(body).not.toHaveProperty("finalAt");

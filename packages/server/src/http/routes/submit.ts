@@ -1,6 +1,7 @@
 import {
   encodeResultLine,
   NDJSON,
+  ProtocolError,
   parseIdempotencyKey,
   parseSubmitRequest,
   parseWait,
@@ -19,12 +20,11 @@ export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | 
   return {
     onRequest: refuseEncodedBody,
     async handler(request: AuthenticatedRequest, reply: FastifyReply): Promise<void> {
-      const wait = parseWait(request.query.wait);
       const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
       const { caller, signal } = request.grant;
       // The API key may have been revoked while the body arrived.
       signal.throwIfAborted();
-      const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
+      const { transactions, wait } = readSubmit(request, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       const tokens = await limiter.take(caller, transactions.length);
       setRateLimit(reply, tokens.state);
@@ -41,6 +41,14 @@ export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | 
       await sendChunks(reply, encoded);
     },
   };
+}
+
+/** Reads the batch, and the one `wait` of the query or of the body (D16). */
+function readSubmit({ query, body }: AuthenticatedRequest, maxBatchSize: number) {
+  const inQuery = parseWait(query.wait);
+  const { transactions, wait = inQuery } = parseSubmitRequest(body, maxBatchSize);
+  if (query.wait === undefined || wait === inQuery) return { transactions, wait };
+  throw new ProtocolError("MALFORMED_QUERY", `wait is ${inQuery} in the query and ${wait} in the body`);
 }
 
 /** A chunk is a whole line, so a cut stream ends at the end of a line (D14). */

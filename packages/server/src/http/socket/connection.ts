@@ -46,7 +46,8 @@ export class SocketConnection {
   readonly #grant: Grant;
   readonly #socket: WebSocket;
   readonly #dependencies: SocketDependencies;
-  readonly #inFlight = new Set<RequestId>();
+  /** The requests by their ids; null is the one without an id. */
+  readonly #inFlight = new Set<RequestId | null>();
   readonly #responses = new Set<Promise<void>>();
   readonly #streams = new Set<AsyncIterator<ResultLine>>();
   /** Bytes of frames whose transactions are not in the store yet. */
@@ -156,28 +157,22 @@ export class SocketConnection {
    * @param onStored called once, when the frame's transactions are in the store or refused.
    */
   async #respond(received: ReceivedFrame, onStored: () => void): Promise<void> {
-    let request = received.request;
+    const { request } = received;
+    let isInFlight = false;
     let stream: AsyncIterator<ResultLine> | undefined;
     try {
-      if (request !== null && this.#inFlight.has(request)) {
-        const name = request;
-        // An error under this id would look like an answer to the request that has it.
-        request = null;
-        onStored();
-        throw duplicateId(name);
-      }
       const lines = await this.#admit(received, onStored);
-      if (request === null) return;
+      isInFlight = true;
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
       for (let next = await stream.next(); !next.done; next = await stream.next()) {
         await this.#send(encodeLineFrame(request, next.value));
       }
       // Before the done frame, because the client may use the id again at once.
-      this.#inFlight.delete(request);
+      isInFlight = !this.#inFlight.delete(request);
       await this.#send(encodeDoneFrame(request));
     } catch (error) {
-      if (request !== null) this.#inFlight.delete(request);
+      if (isInFlight) this.#inFlight.delete(request);
       await this.#refuse(request, error);
     } finally {
       if (stream) {
@@ -187,14 +182,20 @@ export class SocketConnection {
     }
   }
 
-  /** Accepts a request as a whole. @throws why the request is refused. */
+  /** Accepts a request as a whole, which is in flight from then on. @throws why the request is refused. */
   async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<ResultLine>> {
     const { maxSocketRequests } = this.#dependencies.options;
     try {
+      if (request !== null && this.#inFlight.has(request)) throw duplicateId(request);
       const frame = parse(this.#grant.caller.limits.maxBatchSize);
+      // D23: one request without an id at a time. A frame that cannot be read has no id either.
+      if (this.#inFlight.has(request)) throw duplicateId(request);
       if (this.#inFlight.size >= maxSocketRequests) throw connectionFull(maxSocketRequests);
-      if (request !== null) this.#inFlight.add(request);
-      return await this.#start(frame);
+      this.#inFlight.add(request);
+      return await this.#start(frame).catch((error: unknown) => {
+        this.#inFlight.delete(request);
+        throw error;
+      });
     } finally {
       onStored();
     }
@@ -219,7 +220,9 @@ export class SocketConnection {
     const refusal = error instanceof ProtocolError ? error : internalError();
     if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
     metrics.refused(refusal.reason);
-    await this.#send(encodeErrorFrame(request, refusal)).catch(() => {});
+    // Under the id of a request in flight, it would look like the answer to that request.
+    const name = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
+    await this.#send(encodeErrorFrame(name, refusal)).catch(() => {});
   }
 
   /** Resolves when the bytes have left. Rejects if the connection is gone. */
@@ -257,8 +260,9 @@ function binaryFrame(): ReceivedFrame {
   };
 }
 
-function duplicateId(request: RequestId): ProtocolError {
-  const message = `a request with the id ${JSON.stringify(request)} is in flight on this connection`;
+function duplicateId(request: RequestId | null): ProtocolError {
+  const name = request === null ? "without an id" : `with the id ${JSON.stringify(request)}`;
+  const message = `a request ${name} is in flight on this connection`;
   return new ProtocolError("DUPLICATE_REQUEST_ID", message);
 }
 

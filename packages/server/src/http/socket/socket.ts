@@ -71,6 +71,8 @@ export class SocketAcceptor {
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
+      // D23: no subprotocol is chosen. The library would choose the client's first one.
+      handleProtocols: () => false,
       maxPayload: services.options.maxBodyBytes,
       ...MESSAGE_LIMITS,
     });
@@ -144,5 +146,9 @@ export class SocketAcceptor {
 function isSocketRequest({ method, url = "", headers }: IncomingMessage): boolean {
   const { path } = ROUTES.socket;
   const isPath = url === path || url.startsWith(`${path}?`);
-  return method === ROUTES.socket.method && isPath && headers.upgrade?.toLowerCase() === "websocket";
+  const isWebSocket = headers.upgrade?.toLowerCase() === "websocket";
+  // D23: version 13 alone. The library would take version 8 as well.
+  return (
+    method === ROUTES.socket.method && isPath && isWebSocket && headers["sec-websocket-version"] === "13"
+  );
 }
