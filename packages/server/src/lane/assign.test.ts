@@ -48,7 +48,7 @@ describe("an assignment", () => {
     await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, stepAgain } = await assign(lane, { limit: 2 }, context);
+      const { signed, stepAgain } = await assign(lane, { limit: 2, due: 2 }, context);
       steps.push([signed.map(({ waiverNonce }) => waiverNonce), stepAgain]);
     }
     expect(steps).toEqual([
@@ -59,9 +59,11 @@ describe("an assignment", () => {
     ]);
   });
 
-  it("asks for no other step if it can only postpone what it saw, however much that is", async () => {
+  it("asks for another step if it could only put aside what it saw, since others may stand behind", async () => {
     const early = [6, 7, 8].map((user) => newSubmissionOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
-    expect(await assign(lane, { limit: 2 }, context)).toEqual({ signed: [], stepAgain: false });
+    const steps = [];
+    for (let i = 0; i < 3; i++) steps.push((await assign(lane, { limit: 2, due: 2 }, context)).stepAgain);
+    expect(steps).toEqual([true, false, false]);
   });
 });

@@ -9,7 +9,6 @@ import {
   readLaneSnapshot,
 } from "../store/lanes/laneSnapshot.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
-import { postponeQueued } from "../store/transitions/postponeQueued.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import type { LaneContext } from "./context.js";
 import { decide } from "./law.js";
@@ -18,22 +17,24 @@ import { type Placed, placeAbove, placeInGaps } from "./placement.js";
 import { planSender, type SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
-
-/** The pause before a submission that is ahead of its turn is planned again. */
-const EARLY_MS = 250;
+import { putAside, wakeNext } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
   readonly signed: readonly InFlightSubmission[];
   /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
   readonly stepAgain: boolean;
+  /** The pauses of more submissions may be over than the step looked at. */
+  readonly moreDue: boolean;
 }
 
-const NOTHING: Assigned = { signed: [], stepAgain: false };
+const NOTHING: Assigned = { signed: [], stepAgain: false, moreDue: false };
 
 export interface AssignOptions {
   /** The most submissions to assign. */
   readonly limit: number;
+  /** The most submissions to look at of those whose pause is over. */
+  readonly due: number;
   /** The last snapshot did not show all that was queued. Then the expected senders are not asked for in advance. */
   readonly backlog?: boolean;
 }
@@ -51,14 +52,20 @@ export async function assign(
   if (evidence === undefined) return NOTHING;
   const { snapshot, senders, waiverNonce, room } = evidence;
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
-  await handleNotReady(held, plans, context);
+  const { failed, hidden } = await handleNotReady(held, senders, plans, context);
   const ready = nextReady(plans, room);
   const placed =
     placeAbove(snapshot, waiverNonce, ready) ?? (await placeInGaps(held, waiverNonce, ready, context));
-  if (placed === undefined) return { signed: [], stepAgain: true };
-  if (placed.length === 0) return NOTHING;
-  const signed = await signAndStore(held, placed, context);
-  return { signed, stepAgain: signed.length > 0 && countQueued(snapshot) >= options.limit };
+  if (placed === undefined) return { ...NOTHING, stepAgain: true };
+  const signed = placed.length > 0 ? await signAndStore(held, placed, context) : [];
+  const gone = [...failed, ...signed.map(({ id }) => id)];
+  await wakeNext(held, senders, new Set(gone), context);
+  const isMoving = gone.length + hidden > 0;
+  return {
+    signed,
+    stepAgain: isMoving && snapshot.ready >= options.limit,
+    moreDue: isMoving && options.due > 0 && snapshot.due >= options.due,
+  };
 }
 
 /** The knowledge of store and chain on which the decision rests. */
@@ -76,14 +83,14 @@ interface Evidence {
 /** Returns undefined if there is nothing to do. */
 async function gatherEvidence(
   held: HeldLane,
-  { limit, backlog = false }: AssignOptions,
+  { limit, due, backlog = false }: AssignOptions,
   context: LaneContext,
 ): Promise<Evidence | undefined> {
   const { store, chain, options } = context;
   const expected = context.expectedSenders.take(held.waiver);
   // The node answers for the expected senders while the store is asked.
   const [snapshot, early] = await Promise.all([
-    readLaneSnapshot(store, held, limit),
+    readLaneSnapshot(store, held, { ready: limit, due }),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   const senders = await reroute(held, snapshot.senders, context);
@@ -142,24 +149,30 @@ function nextReady(plans: readonly SenderPlan[], room: number): QueuedSubmission
   return [...inTurn(first), ...inTurn(again)].slice(0, room);
 }
 
-/** Reconciles late submissions with the chain, fails those that waited too long, and postpones the others. */
+/** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */
 async function handleNotReady(
+  held: HeldLane,
+  senders: readonly QueuedSender[],
+  plans: readonly SenderPlan[],
+  context: LaneContext,
+): Promise<{ failed: readonly string[]; hidden: number }> {
+  const late = plans.flatMap((plan) => plan.late);
+  await reconcile(held, late, context);
+  const failed = await failUnsent(held, plans, context);
+  return { failed, hidden: await putAside(held, senders, plans, new Set(failed), context) };
+}
+
+/**
+ * Fails what waited too long for its turn, unless one of its wrappers may still land (L9).
+ * @returns the ids of those that have failed.
+ */
+async function failUnsent(
   held: HeldLane,
   plans: readonly SenderPlan[],
   context: LaneContext,
-): Promise<void> {
-  const late = plans.flatMap((plan) => plan.late);
-  await reconcile(held, late, context);
-  await failUnsent(held, plans, context);
-  // A late one whose outcome is not confirmed yet stays queued.
-  const waiting = plans.flatMap((plan) => [...plan.early, ...plan.late].map(({ id }) => id));
-  await postponeQueued(context.store, held, waiting, EARLY_MS);
-}
-
-/** Fails what waited too long for its turn, unless one of its wrappers may still land (L9). */
-async function failUnsent(held: HeldLane, plans: readonly SenderPlan[], context: LaneContext): Promise<void> {
+): Promise<readonly string[]> {
   const failed = plans.flatMap((plan) => plan.failed);
-  if (failed.length === 0) return;
+  if (failed.length === 0) return [];
   const open = await countOpenWrappers(
     context.store,
     failed.map(({ id }) => id),
@@ -170,6 +183,7 @@ async function failUnsent(held: HeldLane, plans: readonly SenderPlan[], context:
     return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
   });
   await failSubmissions(held, decided, context);
+  return decided.map(({ id }) => id);
 }
 
 type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
@@ -209,8 +223,4 @@ function toInFlight({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
     sender,
     senderNonce,
   };
-}
-
-function countQueued({ senders }: LaneSnapshot): number {
-  return senders.reduce((count, { queued }) => count + queued.length, 0);
 }

@@ -27,7 +27,7 @@ it.each([
   ["kept if that nonce is still missing", 0n, { early: 0, failed: 1 }],
 ])("a failure for a missing nonce is %s", async (_, now, expected) => {
   await accept(store, { chain: lane.chain, origin: randomUUID() }, [newSubmissionOf(1, 1)]);
-  const { senders } = await readLaneSnapshot(store, lane, 1);
+  const { senders } = await readLaneSnapshot(store, lane, { ready: 1, due: 1 });
   // The plans were made when the sender's next nonce was 0.
   const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
   expect(plans[0]?.failed).toHaveLength(1);

@@ -17,6 +17,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     position: Number(senderNonce),
     ageMs,
     isSetAside: false,
+    isWaiting: false,
   };
 }
 

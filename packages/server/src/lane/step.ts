@@ -14,6 +14,10 @@ import type { LaneBreaker } from "./laneBreaker.js";
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
  */
 const MAX_SUBMISSIONS_PER_STEP = 2 * (MAX_BATCH_CALLS - 1);
+/** The most submissions of one step that have waited and are looked at again: few, because others wait for the step. */
+const MAX_DUE_PER_STEP = 64;
+/** The time between two steps that look at submissions that have waited. */
+const DUE_MS = 100;
 /** The time that a lane without work rests, unless it is woken. */
 export const IDLE_MS = 250;
 
@@ -43,13 +47,21 @@ export interface StepState {
   readonly mustResend: boolean;
   /** The last step did not see everything that was queued. */
   readonly backlog: boolean;
+  /** The time of the last step that looked at submissions that waited, in ms of a monotonic clock. */
+  readonly dueAt: number;
   /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
   readonly broadcasting: Promise<void>;
 }
 
 /** The state of a lane that has just started. */
 export function initialState(): StepState {
-  return { epoch: undefined, mustResend: true, backlog: false, broadcasting: Promise.resolve() };
+  return {
+    epoch: undefined,
+    mustResend: true,
+    backlog: false,
+    dueAt: Number.NEGATIVE_INFINITY,
+    broadcasting: Promise.resolve(),
+  };
 }
 
 /** The state with the lease as it is now; undefined if another replica holds the lane. */
@@ -95,11 +107,17 @@ async function resendSigned(held: HeldLane, { broadcastBuffer, broadcaster }: St
 }
 
 /** A custody that does not sign counts against the lane, as a node does that does not take its wrappers. */
-async function assignNext(state: StepState, held: HeldLane, context: StepContext): Promise<Assigned> {
+async function assignNext(
+  state: StepState,
+  held: HeldLane,
+  isDue: boolean,
+  context: StepContext,
+): Promise<Assigned> {
   const { breaker } = context;
   const limit = breaker.state === "probing" ? 1 : MAX_SUBMISSIONS_PER_STEP;
   try {
-    return await assign(held, { limit, backlog: state.backlog }, context);
+    const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
+    return await assign(held, { limit, due, backlog: state.backlog }, context);
   } catch (error) {
     if (error instanceof CustodyError) await breaker.fail("counted", error.message);
     throw error;
@@ -112,14 +130,18 @@ async function assignAndBroadcast(
   context: StepContext,
 ): Promise<StepResult> {
   const { breaker, broadcaster } = context;
-  const { signed, stepAgain } = await assignNext(state, held, context);
+  const now = performance.now();
+  const isDue = now - state.dueAt >= DUE_MS;
+  const { signed, stepAgain, moreDue } = await assignNext(state, held, isDue, context);
   await state.broadcasting;
   const broadcasting = broadcaster.send(held, signed, { isFirst: true });
   // The next step, or the rest, begins at once. A failure ends the rest, and the step after it meets the failure.
   broadcasting.catch(() => context.wake());
   if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
-  return { state: { ...state, backlog: stepAgain, broadcasting }, restMs: stepAgain ? 0 : IDLE_MS };
+  const restMs = moreDue ? DUE_MS : IDLE_MS;
+  const dueAt = isDue ? now : state.dueAt;
+  return { state: { ...state, backlog: stepAgain, dueAt, broadcasting }, restMs: stepAgain ? 0 : restMs };
 }
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */

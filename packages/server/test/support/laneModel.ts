@@ -288,7 +288,7 @@ export class LaneModel {
           await broadcaster.send(held, left, { isFirst: false });
           worker.mustResend = false;
         }
-        const { signed } = await assign(held, { limit: 4 }, context);
+        const { signed } = await assign(held, { limit: 4, due: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
       } else if (event.kind === "store") await context.broadcastBuffer.flush();
       else if (event.kind === "poll") await watcher.poll(held);

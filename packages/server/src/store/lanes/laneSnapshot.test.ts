@@ -27,7 +27,9 @@ async function queue(
 
 /** The queued submissions of the snapshot, in its order. */
 async function taken(limit: number): Promise<string[]> {
-  const all = (await readLaneSnapshot(store, lane, limit)).senders.flatMap(({ queued }) => queued);
+  const all = (await readLaneSnapshot(store, lane, { ready: limit, due: limit })).senders.flatMap(
+    ({ queued }) => queued,
+  );
   return all.sort((a, b) => a.position - b.position).map(({ id }) => id);
 }
 
@@ -45,6 +47,43 @@ describe("the snapshot of a lane", () => {
     const ids = await taken(100);
     expect(ids.indexOf(single)).toBeLessThan(2);
     expect(ids).toContain(single);
+  });
+
+  it("has another sender's submission among the first, behind a long row of one sender of the same key", async () => {
+    const ids = await queue("key", [...flood(500, (i) => [1, i]), [900, 0]]);
+    expect((await taken(100)).indexOf(ids.at(-1) ?? "")).toBeLessThan(2);
+  });
+
+  it("has a later request of a sender behind its earlier ones", async () => {
+    await queue(
+      "key",
+      flood(500, (i) => [1, i]),
+    );
+    const ids = await queue("key", [
+      [1, 500],
+      [900, 0],
+    ]);
+    const first = await taken(500);
+    expect(first).toContain(ids[1]);
+    expect(first).not.toContain(ids[0]);
+  });
+
+  it("counts what is ready and what is due apart, and chooses as much of each as it was asked to", async () => {
+    const waiting = await queue(
+      "key",
+      flood(20, (i) => [1 + i, 1]),
+    );
+    await postponeQueued(store, lane, waiting, 0);
+    await queue(
+      "key",
+      flood(20, (i) => [101 + i, 0]),
+    );
+    const counts = async (ready: number, due: number) => {
+      const snapshot = await readLaneSnapshot(store, lane, { ready, due });
+      return [snapshot.ready, snapshot.due, snapshot.senders.length];
+    };
+    expect(await counts(30, 0)).toEqual([20, 0, 20]);
+    expect(await counts(10, 5)).toEqual([10, 5, 15]);
   });
 
   it("gives several keys their turns", async () => {
@@ -65,7 +104,8 @@ describe("the snapshot of a lane", () => {
       "key",
       flood(40, (i) => [1 + (i % 3), (i * 17) % 40]),
     );
-    for (const { queued: ofSender } of (await readLaneSnapshot(store, lane, 20)).senders) {
+    for (const { queued: ofSender } of (await readLaneSnapshot(store, lane, { ready: 20, due: 20 }))
+      .senders) {
       const inOrder = [...ofSender].sort((a, b) => Number(a.senderNonce - b.senderNonce));
       expect(ofSender).toEqual(inOrder);
       expect(ofSender.map(({ position }) => position)).toEqual(
@@ -84,6 +124,6 @@ describe("the snapshot of a lane", () => {
 
   it("is empty when nothing is queued", async () => {
     await createSubmission("included", store, lane, newSubmissionOf(1));
-    expect((await readLaneSnapshot(store, lane, 10)).senders).toEqual([]);
+    expect((await readLaneSnapshot(store, lane, { ready: 10, due: 10 })).senders).toEqual([]);
   });
 });

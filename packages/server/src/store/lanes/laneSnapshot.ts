@@ -18,6 +18,8 @@ export interface QueuedSubmission {
   readonly ageMs: number;
   /** It was signed before, and is to be left alone for a while. */
   readonly isSetAside: boolean;
+  /** It waits for its sender's earlier nonce, or for the end of a pause. */
+  readonly isWaiting: boolean;
 }
 
 /** A sender with queued submissions in the lane. */
@@ -32,6 +34,10 @@ export interface QueuedSender {
 
 /** Everything that a step of the lane must know, read at one moment. */
 export interface LaneSnapshot {
+  /** The number of submissions that the turns chose among those that do not wait. At the limit, there may be more. */
+  readonly ready: number;
+  /** The number of submissions that it chose among those whose pause is over. At the limit, there may be more. */
+  readonly due: number;
   /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
   /** The waiver nonces that signed and broadcast submissions hold. */
@@ -49,34 +55,58 @@ const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and 
  */
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
+/** The fewest queued submissions of one sender that a snapshot reads, if the sender has so many. */
+export const LEAST_OF_SENDER = 8;
+
+/** A range of the queue of the API key `k`, in its order. */
+const rangeOfKey = (condition: string, limit: string) => `(
+      select s.id, s.sender, s.look_at from unfinished s
+      where ${IN_QUEUE} and s.key_id = k.key_id and ${condition} order by s.look_at, s.id limit ${limit})`;
+
+/** Those of each key in their order, keys in turn. */
+const inTurns = (ranges: string, limit: string) => `
+    select t.id, t.sender, row_number() over (partition by k.key_id order by t.look_at, t.id) as turn
+    from keys k cross join lateral (${ranges}) t order by turn, t.look_at, t.id limit ${limit}`;
+
+const READY = inTurns(rangeOfKey("not s.is_waiting", "$3"), "$3");
+// No pause lasts a minute: a later end means that the database's clock was set back.
+const DUE = inTurns(
+  `${rangeOfKey("s.is_waiting and s.look_at <= now()", "$4")} union all
+   ${rangeOfKey("s.is_waiting and s.look_at > now() + interval '1 minute'", "$4")}`,
+  "$4",
+);
+
 const SNAPSHOT = `with recursive keys as (
     (select s.key_id from unfinished s where ${IN_QUEUE} order by s.key_id limit 1)
     union all
     select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
     from keys k where k.key_id is not null
-  ), turns as (
-    select t.id, t.sender, row_number() over (partition by k.key_id order by t.id) as turn
-    from keys k cross join lateral (
-      select s.id, s.sender from unfinished s
-      where ${IN_QUEUE} and s.key_id = k.key_id
-        -- No postponement lasts a minute: a later time means that the database's clock was set back.
-        and (s.look_at <= now() or s.look_at > now() + interval '1 minute')
-      order by s.id limit $3
-    ) t
-  ), chosen as (
-    select * from turns order by turn, id limit $3
+  ), ready as (${READY}), due as (${DUE}), chosen as (
+    -- What waited comes behind what is ready.
+    select * from ready union all select id, sender, turn + $3 from due
   ), senders as (
-    select n.sender, (select array_agg(u.sender_nonce::text) from unfinished u
-                      where ${OF_SENDER} and u.state in ('signed', 'broadcast')) as in_flight
-    from (select distinct sender from chosen) n
-  ), next as (
-    select q.*, n.in_flight,
-           extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
-           -- A nonce is due as soon as any higher nonce of its sender.
-           min(c.turn) over (partition by q.sender order by q.sender_nonce desc) as turn
+    select sender, min(turn) as turn from chosen group by sender
+  ), held_nonces as materialized (
+    select sender, sender_nonce, waiver_nonce, state from unfinished
+    where chain = $1 and waiver = $2 and waiver_nonce is not null
+  ), in_flight as (
+    select sender, array_agg(sender_nonce::text) as nonces from held_nonces
+    where state <> 'included' and sender in (select sender from senders) group by sender
+  ), of_senders as materialized (
+    select q.*, n.turn as sender_turn
     from senders n
-    cross join lateral (select * from unfinished u where ${OF_SENDER} and u.state = 'queued' offset 0) q
-    left join chosen c on c.id = q.id
+    cross join lateral (
+      select * from unfinished u where ${OF_SENDER} and u.state = 'queued' order by u.sender_nonce
+      limit (select greatest(${LEAST_OF_SENDER}, $3 / greatest(1, count(*))) from senders)
+    ) q
+  ), next as (
+    select q.*, extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
+           coalesce(
+             -- A nonce is due as soon as any higher nonce of its sender.
+             min(c.turn) over (partition by q.sender order by q.sender_nonce desc),
+             -- The chosen nonces of the sender are above those that were read.
+             case when max(c.turn) over (partition by q.sender) is null then q.sender_turn end) as turn
+    from of_senders q left join chosen c on c.id = q.id
     order by turn nulls last, q.sender, q.sender_nonce limit 2 * $3
   ), taken as (
     select count(*) filter (where state <> 'included')::int as taken,
@@ -86,12 +116,14 @@ const SNAPSHOT = `with recursive keys as (
                     (select waiver_nonce from finished
                      where chain = $1 and waiver = $2 and waiver_nonce is not null
                      order by waiver_nonce desc limit 1)) + 1 as after_included
-    from unfinished where chain = $1 and waiver = $2 and waiver_nonce is not null
+    from held_nonces
   )
-  select taken.*, next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
-         next.age_ms, next.in_flight,
-         next.signings > 0 and next.look_at > now() and next.look_at <= now() + interval '1 minute' as is_set_aside
-  from taken left join next on true
+  select taken.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
+         next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
+         next.age_ms, next.is_waiting, in_flight.nonces as in_flight,
+         next.signings > 0 and next.is_waiting and next.look_at > now()
+           and next.look_at <= now() + interval '1 minute' as is_set_aside
+  from taken left join next on true left join in_flight on in_flight.sender = next.sender
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
 interface SnapshotRow {
@@ -99,6 +131,8 @@ interface SnapshotRow {
   lowest: string | null;
   highest: string | null;
   after_included: string | null;
+  ready: number;
+  due: number;
   /** Null, as all columns below, where nothing is queued. */
   id: string | null;
   inner_raw: Buffer;
@@ -108,23 +142,30 @@ interface SnapshotRow {
   signings: number;
   age_ms: string;
   is_set_aside: boolean;
+  is_waiting: boolean;
   in_flight: string[] | null;
+}
+
+export interface SnapshotLimits {
+  /** The number of submissions that the turns choose; with those of the same senders, at most twice as many. */
+  readonly ready: number;
+  /** The number of further submissions that are chosen among those whose pause is over. */
+  readonly due: number;
 }
 
 /**
  * Reads the next queued submissions of the lane and its waiver nonces. It is one query, because a step waits for it, and
- * because its parts must agree. API keys take turns, each with its oldest submissions that are not postponed, so that a
- * flood of one key does not delay the single transaction of another. With each submission come the other queued
- * submissions of its sender.
- * @param limit the number of submissions that the turns choose; with those of the same senders, at most twice as many.
+ * because its parts must agree. API keys take turns, so that a flood of one key does not delay the single transaction of
+ * another. So do the senders of a key, by the places that they got when they were accepted. With each submission come the
+ * other queued submissions of its sender, the lowest nonces first. A submission that waits takes nobody's turn.
  */
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  limit: number,
+  { ready, due }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
-    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), limit]),
+    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due]),
   );
   const senders = new Map<string, Found>();
   rows.forEach((row, place) => {
@@ -137,6 +178,8 @@ export async function readLaneSnapshot(
   });
   const [first] = rows;
   return {
+    ready: first?.ready ?? 0,
+    due: first?.due ?? 0,
     senders: [...senders.values()],
     assigned: {
       count: first?.taken ?? 0,
@@ -160,5 +203,6 @@ function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmiss
     position,
     ageMs: Number(row.age_ms),
     isSetAside: row.is_set_aside,
+    isWaiting: row.is_waiting,
   };
 }

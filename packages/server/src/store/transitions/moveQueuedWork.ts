@@ -14,7 +14,7 @@ export async function moveQueuedWork(
   limit: number,
 ): Promise<number> {
   const { rowCount } = await pool.query(
-    `update unfinished set waiver = $3, look_at = now()
+    `update unfinished set waiver = $3, is_waiting = false, look_at = now()
      where state = 'queued' and id in (
        select q.id from unfinished q
        where q.chain = $1 and q.waiver = $2 and q.waiver_nonce is null and q.state = 'queued'

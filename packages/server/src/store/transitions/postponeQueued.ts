@@ -1,8 +1,12 @@
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 
+/** The longest pause that grows with the age of a submission. */
+const LONGEST_MS = 2_000;
+
 /**
- * Hides queued submissions from the lane's snapshots for `afterMs`.
+ * Hides queued submissions from the lane's snapshots for `afterMs`, or for an eighth of their age if that is longer, but not
+ * for longer than two seconds. So what waits for long costs the lane little.
  * @throws {@link LeaseLostError}
  */
 export function postponeQueued(
@@ -15,8 +19,9 @@ export function postponeQueued(
     store,
     lane,
     ids,
-    ` update unfinished set look_at = now() + $6 * interval '1 millisecond'
+    ` update unfinished set is_waiting = true, look_at = now() + interval '1 millisecond' *
+        greatest($6::float8, least($7::float8, extract(epoch from now() - accepted_at) * 1000 / 8))
      where id = any($5::uuid[]) and state = 'queued' and ${LEASE_IS_HELD} returning id, origin`,
-    [afterMs],
+    [afterMs, LONGEST_MS],
   );
 }

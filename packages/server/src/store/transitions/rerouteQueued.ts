@@ -17,7 +17,7 @@ export function rerouteQueued(
     store,
     lane,
     ids,
-    ` update unfinished set waiver = $6, look_at = now()
+    ` update unfinished set waiver = $6, is_waiting = false, look_at = now()
      where id = any($5::uuid[]) and state = 'queued' and waiver = $2 and ${LEASE_IS_HELD} returning id, origin`,
     [toBuffer(waiver)],
   );

@@ -19,7 +19,7 @@ export function saveReorged(
      set state = case when waiver_nonce is null then 'queued' else 'broadcast' end::submission_state,
          block_number = null, block_hash = null, gas_used = null, reverted = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
-         look_at = now(), included_at = null
+         is_waiting = false, look_at = now(), included_at = null
      where id = any($5::uuid[]) and state = 'included' and ${LEASE_IS_HELD} returning id, origin`,
   );
 }

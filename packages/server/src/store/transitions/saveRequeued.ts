@@ -34,7 +34,7 @@ export function saveRequeued(
     `${REQUEUED}
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
-         broadcast_at = null, look_at = now() + $6 * interval '1 millisecond'
+         broadcast_at = null, is_waiting = $6 > 0, look_at = now() + $6 * interval '1 millisecond'
      where id in (${CONCERNED}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
     [afterMs, isOpen, byteaArray(wrapperHashes)],
   );

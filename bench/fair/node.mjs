@@ -1,0 +1,18 @@
+// The node that accepts everything but poison: it answers an error of its own, or a proxy's 413, to what is marked so.
+import { bytesToHex, decodeInnerTx, recoverSender } from "../../packages/protocol/dist/index.js";
+import { serveNode } from "../service/acceptingNode.mjs";
+import { answerBenchmark } from "../service/contestant.mjs";
+import { TOO_LARGE, UNKNOWN_ERROR } from "./shape.mjs";
+
+const { url } = await serveNode({
+  readInner(raw) {
+    const inner = decodeInnerTx(raw);
+    return { sender: bytesToHex(recoverSender(inner)), nonce: Number(inner.nonce) };
+  },
+  refuse(raw) {
+    if (raw.includes(TOO_LARGE)) return { status: 413 };
+    if (raw.includes(UNKNOWN_ERROR)) return { error: { code: -32_000, message: "the tide is out" } };
+    return undefined;
+  },
+});
+answerBenchmark({ url, close: async () => process.exit(0) });

@@ -1,0 +1,92 @@
+// npm run bench:fair: measures how much one trouble delays everybody else. See --help.
+import { rm, writeFile } from "node:fs/promises";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { runMain } from "../../scripts/runMain.mjs";
+import { inFolder } from "../inFolder.mjs";
+import { median } from "../median.mjs";
+import { runToEnd, startProgram } from "../programs.mjs";
+import { readOptions, USAGE } from "./options.mjs";
+
+const own = (name) => new URL(`${name}.mjs`, import.meta.url);
+const ofAbuse = (name) => new URL(`../abuse/${name}.mjs`, import.meta.url);
+const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
+/** Others' latency stays within twice of what it was (D30). */
+const MAX_RATIO = 2;
+const WARM_UP_MS = 2_000;
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const main = (options) =>
+  inFolder("gas-waiver-fair-", async (place) => {
+    const { only, seconds, rounds, json } = options;
+    console.log(
+      `node ${process.version}, ${cpus().length} cores, load before: ${loadavg()[0].toFixed(1)}; ${seconds} s each`,
+    );
+    console.log(`${"".padEnd(24)}median, ms                    p99, ms`);
+    console.log(`${"trouble".padEnd(24)}alone    beside   ratio    alone    beside   failed`);
+    const runs = [];
+    for (const name of only) {
+      const all = [];
+      for (let i = 0; i < rounds; i++) {
+        all.push(await runOne(name, { seconds, dataDir: join(place.folder, name), signal: place.signal }));
+      }
+      const run = summaryOf(name, all);
+      print(run);
+      runs.push(run);
+    }
+    if (json !== undefined) await writeFile(json, `${JSON.stringify({ seconds, runs }, undefined, 2)}\n`);
+    return runs.every(({ ratio, failures }) => ratio <= MAX_RATIO && failures === 0) ? 0 : 1;
+  });
+
+function summaryOf(name, all) {
+  const of = (part, figure) => median(all.map((one) => one[part][figure]));
+  return {
+    name,
+    ratio: median(all.map(({ alone, beside }) => beside.p50 / alone.p50)),
+    alone: { p50: of("alone", "p50"), p99: of("alone", "p99") },
+    beside: { p50: of("beside", "p50"), p99: of("beside", "p99") },
+    failures: all.reduce((sum, { alone, beside }) => sum + alone.failures + beside.failures, 0),
+    rounds: all,
+  };
+}
+
+function print({ name, ratio, alone, beside, failures }) {
+  const cells = [alone.p50, beside.p50, ratio, alone.p99, beside.p99].map((value, i) =>
+    value.toFixed(i === 2 ? 2 : 1).padEnd(9),
+  );
+  console.log(`${name.padEnd(24)}${cells.join("")}${failures}`);
+}
+
+/** Runs one trouble on a new service. */
+async function runOne(name, { seconds, dataDir, signal }) {
+  const open = [];
+  const start = async (program, args) => {
+    const started = await startProgram(program, args, { signal, node: ["--expose-gc"] });
+    open.unshift(started);
+    return started;
+  };
+  try {
+    await runToEnd(ofService("prepare"), [dataDir, "0"], { signal });
+    const node = await start(own("node"), []);
+    const service = await start(ofAbuse("service"), [node.url, dataDir]);
+    const client = await start(ofAbuse("client"), [service.url, "0"]);
+    const attacker = await start(own("attacker"), [service.url]);
+    await attacker.ask("prepare", { name, seconds });
+    const measure = async (ms) => {
+      await client.ask("begin");
+      await sleep(ms);
+      return client.ask("stop");
+    };
+    await measure(WARM_UP_MS);
+    const alone = await measure(seconds * 1_000);
+    await attacker.ask("begin", { name });
+    const beside = await measure(seconds * 1_000);
+    return { alone, beside };
+  } finally {
+    for (const program of open) await program.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+await runMain({ usage: USAGE, readOptions, run: main });

@@ -1,0 +1,153 @@
+import { createServer } from "node:http";
+import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
+import { bytesToHex, crypto, decodeTransaction, hexToBytes } from "../../packages/protocol/dist/index.js";
+import { BLOCK_MS, CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
+
+await useNativeCrypto();
+
+const quantity = (value) => `0x${value.toString(16)}`;
+const hashOf = (number) => (number === 0 ? GENESIS_HASH : `0x${number.toString(16).padStart(64, "0")}`);
+
+/** The nonces of accounts, by the latest block and with the transactions that wait for the next one. */
+class Nonces {
+  #latest = new Map();
+  #pending = new Map();
+  /** Accepted nonces by account, until all lower ones are accepted. */
+  #early = new Map();
+
+  constructor(account, first) {
+    this.#latest.set(account, first);
+    this.#pending.set(account, first);
+  }
+
+  accept(account, nonce) {
+    const early = this.#early.get(account) ?? new Set();
+    this.#early.set(account, early.add(nonce));
+    let next = this.#pending.get(account) ?? 0;
+    while (early.delete(next)) next++;
+    this.#pending.set(account, next);
+  }
+
+  endBlock() {
+    for (const [account, next] of this.#pending) this.#latest.set(account, next);
+  }
+
+  of(account, tag) {
+    return (tag === "pending" ? this.#pending : this.#latest).get(account) ?? 0;
+  }
+}
+
+function blockOf(tag, head) {
+  const number = tag.startsWith("0x") ? Number(tag) : head;
+  if (number > head) return null;
+  return {
+    number: quantity(number),
+    hash: hashOf(number),
+    parentHash: hashOf(Math.max(0, number - 1)),
+    timestamp: quantity(Math.floor(Date.now() / 1_000)),
+    transactions: [],
+  };
+}
+
+/**
+ * Starts a node that accepts every wrapper and keeps no state but nonces. The next block has each wrapper with its
+ * InnerTx.
+ * @param {object} options
+ * @param {number} [options.firstNonce] the waiver's first nonce.
+ * @param {(inner: Uint8Array) => { sender: string, nonce: number }} [options.readInner] Without it, the nonces of the
+ * users are always 0: each sends once.
+ * @param {(raw: string) => { error: object } | { status: number } | undefined} [options.refuse] Returns the answer to a
+ * wrapper that the node does not take. A status answers the whole request, of which nothing is carried out.
+ */
+export async function serveNode({ firstNonce = 0, readInner, refuse = () => undefined }) {
+  const waiver = WAIVER.address.toLowerCase();
+  const nonces = new Nonces(waiver, firstNonce);
+  /** Block numbers by transaction hash, of wrappers and InnerTxs. */
+  const blocks = new Map();
+  let head = 1;
+  setInterval(() => {
+    head++;
+    nonces.endBlock();
+  }, BLOCK_MS);
+
+  function accept(text) {
+    const raw = hexToBytes(text);
+    const hash = bytesToHex(crypto.keccak256(raw));
+    if (blocks.has(hash)) return hash;
+    const { nonce, data } = decodeTransaction(raw);
+    nonces.accept(waiver, Number(nonce));
+    if (readInner) {
+      const inner = readInner(data);
+      nonces.accept(inner.sender, inner.nonce);
+    }
+    blocks.set(hash, head + 1);
+    blocks.set(bytesToHex(crypto.keccak256(data)), head + 1);
+    return hash;
+  }
+
+  function receipt(hash) {
+    const number = blocks.get(hash);
+    if (number === undefined || number > head) return null;
+    return {
+      transactionHash: hash,
+      blockNumber: quantity(number),
+      blockHash: hashOf(number),
+      gasUsed: "0xb71b",
+      status: "0x1",
+    };
+  }
+
+  const methods = {
+    eth_chainId: () => quantity(CHAIN_ID),
+    net_version: () => String(CHAIN_ID),
+    eth_blockNumber: () => quantity(head),
+    eth_gasPrice: () => "0x0",
+    eth_getBlockByNumber: (tag) => blockOf(tag, head),
+    eth_getTransactionCount: (address, tag) => quantity(nonces.of(address.toLowerCase(), tag)),
+    eth_getTransactionReceipt: receipt,
+    eth_getTransactionByHash: (hash) => (blocks.has(hash) ? { hash } : null),
+    eth_sendRawTransaction: accept,
+  };
+  return { url: await listen(methods, refuse) };
+}
+
+function answerCall({ id, method, params = [] }, methods, refusal) {
+  if (refusal) return { jsonrpc: "2.0", id, error: refusal.error };
+  const run = methods[method];
+  if (run === undefined) {
+    return { jsonrpc: "2.0", id, error: { code: -32601, message: `${method} is not a method of this node` } };
+  }
+  return { jsonrpc: "2.0", id, result: run(...params) };
+}
+
+/** Answers a request of one call or a batch. */
+function answerRequest(text, methods, refuse) {
+  const body = JSON.parse(text);
+  const calls = Array.isArray(body) ? body : [body];
+  const refusals = calls.map(({ method, params }) =>
+    method === "eth_sendRawTransaction" ? refuse(params[0]) : undefined,
+  );
+  const status = refusals.find((refusal) => refusal?.status)?.status;
+  if (status !== undefined) return { status, answered: "refused" };
+  const answers = calls.map((call, i) => answerCall(call, methods, refusals[i]));
+  return { status: 200, answered: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
+}
+
+async function listen(methods, refuse) {
+  const server = createServer((request, response) => {
+    let text = "";
+    request.setEncoding("utf8").on("data", (part) => {
+      text += part;
+    });
+    request.on("end", () => {
+      const { status, answered } = answerRequest(text, methods, refuse);
+      response.writeHead(status, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(answered),
+      });
+      response.end(answered);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${server.address().port}`;
+}

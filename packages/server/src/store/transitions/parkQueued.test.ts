@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import { accept } from "../accept/accept.js";
+import type { HeldLane } from "../lanes/heldLane.js";
+import { readLaneSnapshot } from "../lanes/laneSnapshot.js";
+import type { Store } from "../store.js";
+import { parkQueued, unparkNext } from "./parkQueued.js";
+
+let store: Store;
+let lane: HeldLane;
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await createHeldLane(store);
+});
+
+/** Queues these nonces of one user, and returns the user. */
+async function queue(nonces: readonly number[]): Promise<Uint8Array> {
+  const all = nonces.map((nonce) => newSubmissionOf(1, nonce));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, all);
+  return all[0]?.sender ?? new Uint8Array(20);
+}
+
+async function chosen(): Promise<(readonly [nonce: bigint, isWaiting: boolean])[]> {
+  const { senders } = await readLaneSnapshot(store, lane, { ready: 10, due: 10 });
+  return senders.flatMap(({ queued }) =>
+    queued.map(({ senderNonce, isWaiting }) => [senderNonce, isWaiting] as const),
+  );
+}
+
+it("what is parked takes no turn, and comes with a lower nonce of its sender, which is not parked", async () => {
+  const sender = await queue([3, 4, 5]);
+  await parkQueued(store, lane, [{ sender, nonce: 2n }]);
+  expect(await chosen()).toEqual([]);
+  await queue([2]);
+  expect(await chosen()).toEqual([
+    [2n, false],
+    [3n, true],
+    [4n, true],
+    [5n, true],
+  ]);
+});
+
+it("the lowest of a sender has its turn again when it is woken, and the others come with it", async () => {
+  const sender = await queue([3, 4]);
+  await parkQueued(store, lane, [{ sender, nonce: 2n }]);
+  expect(await unparkNext(store, lane, [sender])).toHaveLength(1);
+  expect(await chosen()).toEqual([
+    [3n, false],
+    [4n, true],
+  ]);
+  expect(await unparkNext(store, lane, [sender])).toEqual([]);
+});

@@ -1,0 +1,64 @@
+import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import type { Store } from "../store.js";
+
+/** A sender, by the lowest of its nonces that are ahead of their turn. */
+export interface WaitingSender {
+  /** 20 bytes. */
+  readonly sender: Uint8Array;
+  readonly nonce: bigint;
+}
+
+/**
+ * The longest time that a submission is parked. It is woken earlier, and this is only for a process that died before it
+ * could. It is shorter than the minute from which on a snapshot takes the clock for set back.
+ */
+const PARKED_MS = 30_000;
+
+const hexOf = (sender: Uint8Array) => Buffer.from(sender).toString("hex");
+
+/**
+ * Hides the queued submissions of these senders above these nonces from the turns. A snapshot that chooses any submission
+ * of a sender has the others too, so one that looks for the missing nonce is enough for all.
+ * @throws {@link LeaseLostError}
+ */
+export function parkQueued(
+  store: Store,
+  lane: HeldLane,
+  waiting: readonly WaitingSender[],
+): Promise<ChangedSubmission[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    waiting.map(({ sender }) => hexOf(sender)),
+    ` update unfinished u set is_waiting = true, look_at = now() + $7 * interval '1 millisecond'
+     from unnest($5::text[], $6::numeric[]) as w (sender, nonce)
+     where u.chain = $1 and u.sender = decode(w.sender, 'hex') and u.waiver = $2 and u.sender_nonce > w.nonce
+       and u.state = 'queued' and not u.is_waiting and ${LEASE_IS_HELD} returning u.id, u.origin`,
+    [waiting.map(({ nonce }) => nonce.toString()), PARKED_MS],
+  );
+}
+
+/**
+ * Gives the lowest queued nonce of each of these senders its turn again, if it waits. With it come the others. A submission
+ * that was signed before keeps its pause.
+ * @throws {@link LeaseLostError}
+ */
+export function unparkNext(
+  store: Store,
+  lane: HeldLane,
+  senders: readonly Uint8Array[],
+): Promise<ChangedSubmission[]> {
+  return writeAsOwner(
+    store,
+    lane,
+    senders.map(hexOf),
+    ` update unfinished set is_waiting = false, look_at = now()
+     where id in (
+       select next.id from unnest($5::text[]) as s (sender) cross join lateral (
+         select u.id, u.is_waiting, u.signings from unfinished u
+         where u.chain = $1 and u.sender = decode(s.sender, 'hex') and u.waiver = $2 and u.state = 'queued'
+         order by u.sender_nonce limit 1
+       ) next where next.is_waiting and next.signings = 0
+     ) and state = 'queued' and ${LEASE_IS_HELD} returning id, origin`,
+  );
+}
