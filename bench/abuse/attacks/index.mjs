@@ -1,5 +1,16 @@
 import { heldBodies, largestBatches, slowBodies, strangeJson, tinyChunks } from "./bodies.mjs";
 import { badKeys, endlessHeads, idleSockets, silent, slowReaders, strangersBodies } from "./connections.mjs";
+import {
+  halfFrames,
+  lists,
+  manyLists,
+  oneConnection,
+  reads,
+  refusals,
+  reusedKeys,
+  strangersRequests,
+  watches,
+} from "./floods.mjs";
 import { emptyFragments, endlessFragments, heldFrames, pings, tinyFragments } from "./sockets.mjs";
 
 /** The attacks by name. */
@@ -24,4 +35,13 @@ export const ATTACKS = {
   "empty-fragments": { what: "the same in empty fragments", run: emptyFragments },
   pings: { what: "20 WebSockets that send pings as fast as they can", run: pings },
   "held-frames": { what: "50 frames of 30 MiB that never end", run: heldFrames },
+  "half-frames": { what: "1,000 frames that begin behind another one in its packet", run: halfFrames },
+  "one-connection": { what: "200,000 requests of each kind through one connection", run: oneConnection },
+  lists: { what: "300 connections that list 100 submissions again and again", run: lists },
+  "many-lists": { what: "the same on 1,500 connections", run: manyLists },
+  reads: { what: "300 connections that read records, policy and descriptions, and check", run: reads },
+  watches: { what: "100 WebSockets that watch 100 submissions again and again", run: watches },
+  refusals: { what: "300 connections of a key whose requests are all refused", run: refusals },
+  "reused-keys": { what: "20 connections that reuse one Idempotency-Key", run: reusedKeys },
+  "without-key": { what: "300 connections with requests that need no key", run: strangersRequests },
 };

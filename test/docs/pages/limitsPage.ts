@@ -14,6 +14,13 @@ import {
   FREE_CHUNKS,
   MIN_AVERAGE_CHUNK_BYTES,
 } from "../../../packages/server/src/http/body/growingBuffer.js";
+import {
+  MAX_CONCURRENT_READS,
+  MAX_CONCURRENT_READS_PER_KEY,
+  MAX_WAITING_READS,
+  MAX_WAITING_READS_PER_KEY,
+  RECORDS_PER_READ,
+} from "../../../packages/server/src/http/limits/readLimiter.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
@@ -110,6 +117,25 @@ const RATES: readonly Row[] = [
     "as many again as those of submits",
     "the same",
     "429 `RATE_EXCEEDED`, with `Retry-After`",
+  ],
+  [
+    "reads a second of a key: records, lists, `watch`, policy, descriptions",
+    count(DEFAULTS.readRatePerSecond),
+    flag("readRatePerSecond"),
+    "429 `RATE_EXCEEDED`, with `Retry-After`",
+  ],
+  ["reads at once after a pause", count(DEFAULTS.readBurst), flag("readBurst"), "the same"],
+  [
+    "reads at work, and of one key",
+    `${MAX_CONCURRENT_READS}, and ${MAX_CONCURRENT_READS_PER_KEY}`,
+    "",
+    "they wait",
+  ],
+  [
+    "reads that wait, and of one key",
+    `${MAX_WAITING_READS}, and ${MAX_WAITING_READS_PER_KEY}`,
+    "",
+    "503 `QUEUE_AT_CAPACITY`",
   ],
   [
     "submissions that wait for a broadcast",
@@ -253,7 +279,7 @@ export function limitsPage(): string {
     `## Requests\n\n${table(HEAD, REQUESTS)}`,
     "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
     `## Rates and queues\n\n${table(HEAD, RATES)}`,
-    "The rate counts transactions. Dry runs have a rate of their own, which is as high. Reading (records, lists, `watch`, policy) has no rate.",
+    `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store and the node once a second at most.`,
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. A proxy in front that takes connections of strangers should have limits of its own for each address; the service has none, because backends share addresses.",
     `## Nodes\n\n${table(HEAD, NODES)}`,

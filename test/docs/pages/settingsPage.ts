@@ -19,7 +19,14 @@ const SUBJECTS = {
   "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
   "Ports and addresses": ["host", "port", "metricsPort", "adminPort", "adminHost", "adminTokens"],
   Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "maxWrapperBytes", "idempotencyMs"],
-  "Rates and queues": ["ratePerSecond", "rateBurst", "queueCapacity", "maxInFlight"],
+  "Rates and queues": [
+    "ratePerSecond",
+    "rateBurst",
+    "readRatePerSecond",
+    "readBurst",
+    "queueCapacity",
+    "maxInFlight",
+  ],
   Connections: ["maxConnections", "maxSockets", "maxKeySockets", "maxSocketRequests"],
   Times: [
     "headTimeoutMs",

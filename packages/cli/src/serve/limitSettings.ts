@@ -41,6 +41,20 @@ export const REQUEST_LIMITS = {
     DEFAULTS.rateBurst,
     1,
   ),
+  readRatePerSecond: limit(
+    "read-rate",
+    "N",
+    "Most reads a second of each API key: records, lists, watch, policy. A page counts one more for each 20 records.",
+    DEFAULTS.readRatePerSecond,
+    1,
+  ),
+  readBurst: limit(
+    "read-burst",
+    "N",
+    "Most reads at once of an API key after a pause.",
+    DEFAULTS.readBurst,
+    1,
+  ),
   queueCapacity: limit(
     "queue-capacity",
     "N",

@@ -175,13 +175,13 @@ export default /* @__PURE__ */ define(
       },
       RATE_EXCEEDED: {
         where: ["http", "frame"],
-        cause: "The key sends more transactions a second than it may.",
+        cause: "The key sends more transactions a second, or reads more, than it may.",
         remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
         retry: "later",
       },
       QUEUE_AT_CAPACITY: {
         where: ["http", "frame"],
-        cause: "The service's queue is full.",
+        cause: "The service's queue is full, or too many dry runs or reads wait.",
         remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
         retry: "later",
       },

@@ -17,12 +17,12 @@ export const HEADERS = /* @__PURE__ */ defineHeaders(() => ({
   },
   RateLimit: {
     description:
-      "The rest of the key's rate: `r` transactions now, and the full rate again in `t` seconds (IETF draft).",
+      "The rest of the key's rate: `r` transactions or reads now, and the full rate again in `t` seconds (IETF draft).",
     schema: { type: "string", pattern: '^"[a-z-]+";r=[0-9]+;t=[0-9]+$' },
     example: '"transactions";r=199;t=1',
   },
   "RateLimit-Policy": {
-    description: "The key's rate: `q` transactions in `w` seconds (IETF draft).",
+    description: "The key's rate: `q` transactions or reads in `w` seconds (IETF draft).",
     schema: { type: "string", pattern: '^"[a-z-]+";q=[0-9]+;w=[0-9]+$' },
     example: '"transactions";q=200;w=2',
   },

@@ -1,18 +1,22 @@
+import type { IncomingMessage } from "node:http";
 import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
 import { createTokenStore } from "../store/keys/tokenStore.js";
-import { createAuthenticator } from "./authenticator.js";
+import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { registerCors } from "./cors.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { limitConnections } from "./limits/connections.js";
+import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
+import { createReadLimiter } from "./limits/readLimiter.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 
-export interface AppDependencies extends Omit<RouteServices, "authenticator" | "limiter" | "bodyMemory"> {
+export interface AppDependencies
+  extends Omit<RouteServices, "authenticator" | "limiter" | "reads" | "parties" | "bodyMemory"> {
   readonly keys: KeyDirectory;
 }
 
@@ -24,6 +28,7 @@ export interface AppDependencies extends Omit<RouteServices, "authenticator" | "
  *      │        socket/socket         takes a WebSocket's handshake; that request is over here
  *      ▼
  *  head         Node's parser         bytes that are no HTTP get a 400 from errors.ts
+ *      │        limits/requestTurns   waits for the response before, and for the turn of its key or address
  *      │        missingHost           refuses HTTP/1.1 without Host
  *      │        cors                  answers preflights; adds the fields that browsers look for
  *      │        base                  404 for an unknown path, 405 for a method that the path does not take
@@ -32,8 +37,8 @@ export interface AppDependencies extends Omit<RouteServices, "authenticator" | "
  *      ▼
  *  body         body/jsonBody         reads and parses JSON, counted against limits/bodyMemoryBudget
  *      ▼
- *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter (429),
- *      │                              and calls intake, checker, store or policy
+ *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter, or for what
+ *      │                              it reads from limits/readLimiter (429), and calls intake, checker, store or policy
  *      ▼
  *  response     body/sendChunks       streams NDJSON lines at the client's pace; other answers leave in one piece
  * ```
@@ -46,12 +51,25 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const routes = Object.values(ROUTES);
-  const app = createBaseApp({ log, metrics, maxBodyBytes, bodyMemory, timeouts: options, routes });
+  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
+  const parties = new PartyTurns();
+  const partyOf = (request: IncomingMessage) => partyOfRequest(request, authenticator);
+  const app = createBaseApp({
+    log,
+    metrics,
+    maxBodyBytes,
+    bodyMemory,
+    timeouts: options,
+    routes,
+    parties,
+    partyOf,
+  });
+  metrics.countWaitingRequests(() => parties.waiting);
   limitConnections(app, options, metrics);
   registerCors(app, options);
-  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
   const limiter = createRateLimiter({ tokenStore: createTokenStore(store), log });
   app.addHook("onClose", () => limiter.close());
-  registerRoutes(app, { ...dependencies, authenticator, limiter, bodyMemory });
+  const reads = createReadLimiter({ options, metrics });
+  registerRoutes(app, { ...dependencies, authenticator, limiter, reads, parties, bodyMemory });
   return app;
 }

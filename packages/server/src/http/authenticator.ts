@@ -1,10 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { hashOfKey } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import type { Caller, KeyLimits } from "../model/caller.js";
+import type { RequestParty } from "./limits/requestTurns.js";
 
 /** Finds the API key of a request by its `Authorization` header. */
 export interface Authenticator {
@@ -81,4 +83,25 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
     }
     done();
   });
+}
+
+/** @returns the API key that sent the request; its address if it shows none that is good. */
+export function partyOfRequest(
+  { headers, socket }: IncomingMessage,
+  authenticator: Authenticator,
+): RequestParty {
+  try {
+    const { caller } = authenticator.authenticate(headers.authorization);
+    return { name: partyOfKey(caller), hasKey: true };
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    // A flood of bad keys must not delay the probes of a load balancer at the same address.
+    const kind = headers.authorization === undefined ? "without a key" : "with a bad key";
+    return { name: `${socket.remoteAddress} ${kind}`, hasKey: false };
+  }
+}
+
+/** @returns the name of the key's party in the turns that requests take. */
+export function partyOfKey({ keyId }: Pick<Caller, "keyId">): string {
+  return `key ${keyId}`;
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { type FastifyInstance, fastify } from "fastify";
 import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
@@ -5,7 +6,8 @@ import type { Metrics } from "../model/metrics.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
-import { RequestTurns } from "./limits/requestTurns.js";
+import { PartyTurns } from "./limits/partyTurns.js";
+import { type RequestParty, RequestTurns } from "./limits/requestTurns.js";
 import { closeUnusedConnections } from "./limits/unusedConnections.js";
 import { refuseMissingHost } from "./missingHost.js";
 import { refuseUnknownPaths } from "./notFound.js";
@@ -18,6 +20,10 @@ export interface BaseAppOptions {
   /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
   readonly timeouts?: RequestTimeouts;
+  /** The turns that requests take. */
+  readonly parties?: PartyTurns;
+  /** Names the party of a request in them. By default, the address of its client. */
+  readonly partyOf?: (request: IncomingMessage) => RequestParty;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
 }
@@ -46,7 +52,16 @@ export const STALLED_CLIENT_MS = 90_000;
 
 /** Builds a listener without routes. It answers every failure in the one shape of errors (D21). */
 export function createBaseApp(options: BaseAppOptions): FastifyInstance {
-  const { log, metrics, maxBodyBytes, bodyMemory, routes, timeouts = DEFAULT_TIMEOUTS } = options;
+  const {
+    log,
+    metrics,
+    maxBodyBytes,
+    bodyMemory,
+    routes,
+    timeouts = DEFAULT_TIMEOUTS,
+    parties = new PartyTurns(),
+    partyOf = partyByAddress,
+  } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
   const handleError = createErrorHandler(log, metrics);
   const app = fastify({
@@ -67,11 +82,15 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     // A malformed URL reaches no route, and so not the error handler either.
     frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
-  const turns = new RequestTurns(app.server);
+  const turns = new RequestTurns(app.server, parties, partyOf);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);
   app.setErrorHandler(handleError);
   refuseUnknownPaths(app, routes);
   return app;
+}
+
+function partyByAddress({ socket }: IncomingMessage): RequestParty {
+  return { name: `address ${socket.remoteAddress}`, hasKey: false };
 }

@@ -5,7 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import { RateExceededError } from "./limits/localRateLimiter.js";
-import { setRateLimit } from "./limits/rateLimitFields.js";
+import { setRateLimit, setRateLimitPolicy } from "./limits/rateLimitFields.js";
 import type { RequestTurns } from "./limits/requestTurns.js";
 
 /** Clients may retry after this when the queue is full or the store or the node is unavailable. */
@@ -97,6 +97,7 @@ function setRefusalHeaders(reply: FastifyReply, refusal: ProtocolError): void {
     reply.header("retry-after", RETRY_AFTER_SECONDS);
   if (refusal instanceof RateExceededError) {
     reply.header("retry-after", refusal.retryAfterSeconds);
-    setRateLimit(reply, refusal.state);
+    setRateLimitPolicy(reply, refusal.limits, refusal.unit);
+    setRateLimit(reply, refusal.state, refusal.unit);
   }
 }

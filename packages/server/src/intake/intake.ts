@@ -1,4 +1,4 @@
-import type { ResultLine, Wait } from "@gas-waiver/protocol";
+import { ProtocolError, type ResultLine, type Wait } from "@gas-waiver/protocol";
 import type { ExpectedSenders } from "../lane/expectedSenders.js";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
@@ -11,6 +11,7 @@ import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.j
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
+import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";
@@ -26,7 +27,6 @@ import {
 export interface Intake {
   /**
    * Resolves when the whole request is admitted and its first transactions are in the store.
-   * @param idempotencyKey the client's key for the request (D18). A repeated key gives the lines of the first request.
    * @returns the lines, each as soon as it is known.
    * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL`, `UNAVAILABLE` or `INVALID_REQUEST` (D21).
    */
@@ -34,7 +34,7 @@ export interface Intake {
     caller: Caller,
     transactions: readonly string[],
     wait: Wait,
-    idempotencyKey?: string,
+    terms?: SubmitTerms,
   ): Promise<AsyncIterable<ResultLine>>;
   /**
    * Gives the lines of earlier submissions of this key (D23).
@@ -46,6 +46,17 @@ export interface Intake {
   readonly isStopping: boolean;
   /** Ends all open lines with what is known. */
   endLines(): void;
+}
+
+/** The optional terms of one request. */
+export interface SubmitTerms {
+  /** The client's key for the request (D18). A repeated key gives the lines of the first request. */
+  readonly idempotencyKey?: string | undefined;
+  /**
+   * Gives back the tokens of the request. Called if the request is refused before any of it was examined: to examine a
+   * transaction costs a signature's recovery, whatever becomes of the request.
+   */
+  refund?(): void;
 }
 
 export interface IntakeDependencies {
@@ -101,16 +112,24 @@ class SubmissionIntake implements Intake {
     return this.#isStopping;
   }
 
-  async submit(caller: Caller, transactions: readonly string[], wait: Wait, idempotencyKey?: string) {
-    if (this.#isStopping) throw shuttingDown();
+  async submit(
+    caller: Caller,
+    transactions: readonly string[],
+    wait: Wait,
+    { idempotencyKey, refund = () => {} }: SubmitTerms = {},
+  ) {
     const { options, policies, chainRef } = this.#dependencies;
     const keyed =
       idempotencyKey === undefined
         ? undefined
         : keyedRequestOf(caller, idempotencyKey, transactions, chainRef);
-    const earlier = keyed && (await mapStoreErrors(() => this.#idempotency.replay(keyed)));
-    if (earlier) return linesOf(this.#linesOptions(wait), earlier);
-    const leaveQueue = await mapStoreErrors(() => this.#admission.admit(caller, transactions.length));
+    const entered = await this.#enter(caller, transactions.length, keyed).catch((error: unknown) => {
+      // To try one key with many requests costs a query each.
+      if (!(error instanceof ProtocolError && error.reason === "IDEMPOTENCY_KEY_REUSED")) refund();
+      throw error;
+    });
+    if ("earlier" in entered) return linesOf(this.#linesOptions(wait), entered.earlier);
+    const { leaveQueue } = entered;
     const lines = awaitLines(this.#linesOptions(wait));
     try {
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
@@ -122,6 +141,16 @@ class SubmissionIntake implements Intake {
       throw error;
     }
     return lines.stream();
+  }
+
+  /** Finds the decisions of the same request, or reserves room in the queue. Examines nothing. */
+  async #enter(caller: Caller, transactions: number, keyed: IdempotentRequest | undefined) {
+    if (this.#isStopping) throw shuttingDown();
+    return await mapStoreErrors(async () => {
+      const earlier = keyed && (await this.#idempotency.replay(keyed));
+      if (earlier) return { earlier };
+      return { leaveQueue: await this.#admission.admit(caller, transactions) };
+    });
   }
 
   async watch(caller: Caller, ids: readonly string[], wait: Wait) {

@@ -18,6 +18,8 @@ export const DEFAULTS = {
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
   ratePerSecond: 100,
   rateBurst: 200,
+  readRatePerSecond: 200,
+  readBurst: 400,
   queueCapacity: 10_000,
   keyQueueShare: 0.5,
   maxSocketRequests: 100,

@@ -18,6 +18,10 @@ export interface Metrics {
   dropped(): void;
   /** Registers the function that counts the open connections at each scrape. */
   countConnections(count: () => Promise<number>): void;
+  /** Registers the function that counts the requests that wait for their turn at each scrape. */
+  countWaitingRequests(count: () => number): void;
+  /** Registers the function that counts the waiting reads at each scrape. */
+  countWaitingReads(count: () => number): void;
 }
 
 /** The values of one lane's gauges. */
@@ -38,6 +42,16 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
   const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal } =
     createInstruments(registers);
   addLaneGauges(registers, lanes);
+  const addGauge = (name: string, help: string, count: () => number) => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(count());
+      },
+    });
+  };
   return {
     registry,
     accepted: (count) => acceptedTotal.inc(count),
@@ -56,6 +70,18 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
         },
       });
     },
+    countWaitingRequests: (count) =>
+      addGauge(
+        "gas_waiver_waiting_requests",
+        "Requests that wait for the turn of their key or address.",
+        count,
+      ),
+    countWaitingReads: (count) =>
+      addGauge(
+        "gas_waiver_waiting_reads",
+        "Reads (records, lists, watch, policy) that wait for their turn.",
+        count,
+      ),
   };
 }
 

@@ -97,6 +97,8 @@ const WHOLE_NUMBERS = {
   maxBodyBytes: 1_024,
   ratePerSecond: 1,
   rateBurst: 1,
+  readRatePerSecond: 1,
+  readBurst: 1,
   queueCapacity: 1,
   maxSocketRequests: 1,
   socketPingMs: 1,

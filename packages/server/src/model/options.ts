@@ -61,6 +61,10 @@ export interface ServerOptions {
   readonly ratePerSecond?: number;
   /** The transactions that an API key may submit at once after a pause; at least `maxBatchSize`. Default: 200. */
   readonly rateBurst?: number;
+  /** The reads per second of an API key on one replica, on average: records, lists, `watch`, policy. Default: 200. */
+  readonly readRatePerSecond?: number;
+  /** The reads of an API key at once after a pause. Default: 400. */
+  readonly readBurst?: number;
   /** The maximum number of submissions that wait for their broadcast. Default: 10,000. */
   readonly queueCapacity?: number;
   /** The share of `queueCapacity` and of `maxHeldBytes` that one API key may use, above 0 and at most 1. Default: 0.5. */

@@ -31,6 +31,8 @@ const LIMITS = {
   maxBatchSize: 4,
   ratePerSecond: 1,
   rateBurst: 100,
+  readRatePerSecond: 1,
+  readBurst: 100,
   queueCapacity: 3,
   keyQueueShare: 1,
   maxBodyBytes: 10_000,
@@ -61,6 +63,16 @@ const tooMany =
     for (;;) {
       const reply = await send(batch(3), headers)(service);
       if (reply.status !== 200) return reply;
+    }
+  };
+
+/** Reads until the key's rate of reads is used up. */
+const tooManyReads =
+  (path: string): Drive =>
+  async (service) => {
+    for (;;) {
+      const reply = await get(path, { authorization: `Bearer ${HUNGRY_KEY}` })(service);
+      if (reply.status !== 200 && reply.status !== 404) return reply;
     }
   };
 
@@ -109,13 +121,26 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
     415: postCheck(batch(1), { "content-type": "text/plain" }),
     429: tooMany(postCheck),
   },
-  policy: { 200: get("/v1/policy"), 401: get("/v1/policy", {}) },
-  submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN) },
-  submissions: { 200: listOf, 400: get("/v1/submissions?limit=0"), 401: get("/v1/submissions", {}) },
+  policy: { 200: get("/v1/policy"), 401: get("/v1/policy", {}), 429: tooManyReads("/v1/policy") },
+  submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN), 429: tooManyReads(UNKNOWN) },
+  submissions: {
+    200: listOf,
+    400: get("/v1/submissions?limit=0"),
+    401: get("/v1/submissions", {}),
+    429: tooManyReads("/v1/submissions"),
+  },
   health: { 200: get("/v1/health", {}) },
   ready: { 200: get("/v1/ready"), 401: get("/v1/ready", {}) },
-  openApi: { 200: get("/v1/openapi.json"), 401: get("/v1/openapi.json", {}) },
-  asyncApi: { 200: get("/v1/asyncapi.json"), 401: get("/v1/asyncapi.json", {}) },
+  openApi: {
+    200: get("/v1/openapi.json"),
+    401: get("/v1/openapi.json", {}),
+    429: tooManyReads("/v1/openapi.json"),
+  },
+  asyncApi: {
+    200: get("/v1/asyncapi.json"),
+    401: get("/v1/asyncapi.json", {}),
+    429: tooManyReads("/v1/asyncapi.json"),
+  },
   docs: { 200: get("/docs", {}) },
 };
 

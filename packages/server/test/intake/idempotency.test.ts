@@ -128,6 +128,19 @@ describe("an idempotency key", () => {
     expect(await service.query("select from keyed_requests")).toEqual([]);
   });
 
+  it("costs the key's rate for what was examined under it, refused or not", async () => {
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 30, maxBatchSize: 20 });
+    const post = (first: number) =>
+      service.post(
+        JSON.stringify({ transactions: Array.from({ length: 14 }, (_, i) => innerOf(first + i)) }),
+        named("a"),
+      );
+    // Both come before either is decided, so both are examined.
+    const replies = await Promise.all([post(100), post(200)]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 422]);
+    expect((await post(300)).status).toBe(429);
+  });
+
   it("is refused if it is malformed", async () => {
     const service = await services.start();
     for (const name of ["", " ", "a b", "a".repeat(256)]) {

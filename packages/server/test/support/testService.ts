@@ -30,6 +30,8 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     databaseUrl,
     ratePerSecond: 100_000,
     rateBurst: 100_000,
+    readRatePerSecond: 100_000,
+    readBurst: 100_000,
     rpcTimeoutMs: 10_000,
     resendAfterMs: 600_000,
     pollIntervalMs: 20,

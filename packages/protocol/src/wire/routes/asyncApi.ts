@@ -10,7 +10,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the AsyncAPI 3 document",
   text: ["Every frame of the WebSocket with examples, and the close codes."],
   responses: { 200: { description: "An AsyncAPI 3 document.", contentType: "application/json" } },
-  refusals: [],
+  refusals: ["RATE_EXCEEDED"],
   curl: `curl "$URL/v1/asyncapi.json" -H "Authorization: Bearer $API_KEY" -o asyncapi.json`,
   schemas: {},
 }));

@@ -12,7 +12,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
     "Every route with its parameters, bodies, responses and errors, for generators and API tools. The document comes from the definitions that the service itself uses.",
   ],
   responses: { 200: { description: "An OpenAPI 3.1 document.", contentType: "application/json" } },
-  refusals: [],
+  refusals: ["RATE_EXCEEDED"],
   curl: `curl "$URL/v1/openapi.json" -H "Authorization: Bearer $API_KEY" -o openapi.json`,
   schemas: {},
 }));

@@ -266,7 +266,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       headers: ["Cache-Control"],
     },
   },
-  refusals: ["STORE_UNAVAILABLE", "CHAIN_UNAVAILABLE"],
+  refusals: ["RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE", "CHAIN_UNAVAILABLE"],
   curl: `curl "$URL/v1/policy" -H "Authorization: Bearer $API_KEY"`,
   sdk: "const { allowedTargets, limits } = await client.policy();",
   schemas: {

@@ -30,7 +30,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       schema: SUBMISSION_RECORD_SCHEMA,
     },
   },
-  refusals: ["NO_SUCH_SUBMISSION", "STORE_UNAVAILABLE"],
+  refusals: ["NO_SUCH_SUBMISSION", "RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE"],
   curl: `curl "$URL/v1/submissions/$ID" -H "Authorization: Bearer $API_KEY"`,
   sdk: `const record = await client.status(id);   // once
 const included = await client.wait(id);   // until it is in a block; throws the error if it fails`,

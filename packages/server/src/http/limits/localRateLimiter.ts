@@ -1,9 +1,12 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller, RateLimits } from "../../model/caller.js";
 
+/** The things that a rate counts, which the `RateLimit` header fields name. */
+export type RateUnit = "transactions" | "reads";
+
 /** The state of a key's rate limit after a request, for the `RateLimit` header fields. */
 export interface RateState {
-  /** Transactions that the key may send at once now. */
+  /** Transactions, or reads, that the key may send at once now. */
   readonly remaining: number;
   /** Seconds until the whole burst is available again. */
   readonly resetSeconds: number;
@@ -13,20 +16,24 @@ export interface RateState {
 export class RateExceededError extends ProtocolError {
   readonly retryAfterSeconds: number;
   readonly state: RateState;
+  readonly limits: RateLimits;
+  readonly unit: RateUnit;
 
   constructor(
     count: number,
-    { ratePerSecond, rateBurst: burst }: RateLimits,
-    retryAfterSeconds: number,
-    state: RateState,
+    limits: RateLimits,
+    { retryAfterSeconds, state, unit }: Pick<RateExceededError, "retryAfterSeconds" | "state" | "unit">,
   ) {
+    const { ratePerSecond, rateBurst: burst } = limits;
     super(
       "RATE_EXCEEDED",
-      `the key's rate of ${ratePerSecond} transactions a second (burst ${burst}) is used up: ${count} asked, ${state.remaining} left`,
-      { ratePerSecond, burst, transactions: count, remaining: state.remaining },
+      `the key's rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${state.remaining} left`,
+      { ratePerSecond, burst, [unit]: count, remaining: state.remaining },
     );
     this.retryAfterSeconds = retryAfterSeconds;
     this.state = state;
+    this.limits = limits;
+    this.unit = unit;
   }
 }
 
@@ -51,7 +58,10 @@ const ROUNDING = 1e-6;
  * the used tokens rather than the free ones, so that changed limits apply at once. Only authenticated callers get a
  * bucket, which bounds their number.
  */
-export function createLocalRateLimiter(now: () => number = () => performance.now()): LocalRateLimiter {
+export function createLocalRateLimiter(
+  now: () => number = () => performance.now(),
+  unit: RateUnit = "transactions",
+): LocalRateLimiter {
   const buckets = new Map<string, { readonly used: number; readonly at: number }>();
   const usedNow = (keyId: string, { ratePerSecond }: RateLimits, at: number): number => {
     const bucket = buckets.get(keyId) ?? { used: 0, at };
@@ -62,7 +72,7 @@ export function createLocalRateLimiter(now: () => number = () => performance.now
       const at = now();
       const used = usedNow(keyId, limits, at);
       const available = limits.rateBurst - used;
-      if (count > available + ROUNDING) throw rateExceeded(limits, count, available);
+      if (count > available + ROUNDING) throw rateExceeded(limits, count, available, unit);
       buckets.set(keyId, { used: used + count, at });
       return rateStateOf(limits, available - count);
     },
@@ -75,9 +85,18 @@ export function createLocalRateLimiter(now: () => number = () => performance.now
 }
 
 /** The refusal of a request that needs `count` tokens when there are `available`. */
-export function rateExceeded(limits: RateLimits, count: number, available: number): RateExceededError {
+export function rateExceeded(
+  limits: RateLimits,
+  count: number,
+  available: number,
+  unit: RateUnit = "transactions",
+): RateExceededError {
   const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - available));
-  return new RateExceededError(count, limits, retryAfterSeconds, rateStateOf(limits, available));
+  return new RateExceededError(count, limits, {
+    retryAfterSeconds,
+    state: rateStateOf(limits, available),
+    unit,
+  });
 }
 
 /** Describes a number of tokens, with its fraction, in the terms of the `RateLimit` fields. */

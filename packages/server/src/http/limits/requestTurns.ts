@@ -1,5 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { PartyTurns } from "./partyTurns.js";
+
+/** One that sends requests, as the limits count them. */
+export interface RequestParty {
+  /** An API key or an address. */
+  readonly name: string;
+  /** The request shows a good API key. */
+  readonly hasKey: boolean;
+}
+
+/** A request that needs no key counts as this share of a refused one. */
+const KEYLESS_SHARE = 0.1;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -18,14 +30,18 @@ interface Turns {
 /**
  * Serves the requests of a connection one after the other: a request begins when the response before it has left, and
  * the connection is not read while requests wait. A client may send any number of requests without waiting for responses
- * (RFC 9112, 9.3.2), and Node would begin all of them at once.
+ * (RFC 9112, 9.3.2), and Node would begin all of them at once. Connections take turns by their parties.
  */
 export class RequestTurns {
   readonly #turns = new WeakMap<Socket, Turns>();
+  readonly #parties: PartyTurns;
+  readonly #partyOf: (request: IncomingMessage) => RequestParty;
   readonly #serve: (exchange: Exchange) => void;
 
   /** Takes the place of the server's request listeners, which then get the requests in turn. */
-  constructor(server: Server) {
+  constructor(server: Server, parties: PartyTurns, partyOf: (request: IncomingMessage) => RequestParty) {
+    this.#parties = parties;
+    this.#partyOf = partyOf;
     const listeners = server.listeners("request");
     server.removeAllListeners("request");
     this.#serve = ({ request, response }) => {
@@ -71,8 +87,16 @@ export class RequestTurns {
 
   #begin(turns: Turns, exchange: Exchange): void {
     turns.current = exchange;
-    exchange.response.once("close", () => this.#next(turns, exchange.request.socket));
-    this.#serve(exchange);
+    const { request, response } = exchange;
+    const party = this.#partyOf(request);
+    let leave = () => {};
+    response.once("close", () => {
+      leave();
+      if (response.statusCode >= 400) this.#parties.charge(party.name);
+      else if (!party.hasKey) this.#parties.charge(party.name, KEYLESS_SHARE);
+      this.#next(turns, request.socket);
+    });
+    leave = this.#parties.enter(party.name, () => this.#serve(exchange));
   }
 
   #next(turns: Turns, socket: Socket): void {
@@ -81,10 +105,8 @@ export class RequestTurns {
     if (isOver) socket.end();
     if (isOver || socket.destroyed) turns.waiting.length = 0;
     const next = turns.waiting.shift();
-    turns.current = next;
     if (next === undefined) socket.resume();
-    // Other connections get their turns in between.
-    else setImmediate(() => this.#begin(turns, next));
+    else this.#begin(turns, next);
   }
 }
 

@@ -7,25 +7,31 @@ import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 
 type DescriptionServices = Pick<RouteServices, "health">;
+type KeyedServices = Pick<RouteServices, "health" | "reads">;
+
+/** The documents are as large as this many records. */
+const RECORDS = 40;
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** Lets the page use its own style, and load nothing. */
 const PAGE_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /v1/openapi.json`: the HTTP interface. */
-export function serveOpenApi({ health }: DescriptionServices) {
-  return serveJson(JSON.stringify(openApiOf(health)));
+export function serveOpenApi({ health, reads }: KeyedServices) {
+  return serveJson(JSON.stringify(openApiOf(health)), reads);
 }
 
 /** `GET /v1/asyncapi.json`: the WebSocket. */
-export function serveAsyncApi({ health }: DescriptionServices) {
-  return serveJson(JSON.stringify(asyncApiOf(health)));
+export function serveAsyncApi({ health, reads }: KeyedServices) {
+  return serveJson(JSON.stringify(asyncApiOf(health)), reads);
 }
 
-function serveJson(text: string) {
+function serveJson(text: string, reads: RouteServices["reads"]) {
   return {
-    handler: (_request: AuthenticatedRequest, reply: FastifyReply) =>
-      reply.type("application/json; charset=utf-8").send(text),
+    handler({ caller }: AuthenticatedRequest, reply: FastifyReply): FastifyReply {
+      reads.count(caller, RECORDS);
+      return reply.type("application/json; charset=utf-8").send(text);
+    },
   };
 }
 

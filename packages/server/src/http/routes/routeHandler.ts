@@ -11,7 +11,9 @@ import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
 import type { Store } from "../../store/store.js";
 import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import type { PartyTurns } from "../limits/partyTurns.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
+import type { ReadLimiter } from "../limits/readLimiter.js";
 
 /** Everything that the handlers of the routes work with. Each handler picks what it needs. */
 export interface RouteServices {
@@ -24,6 +26,8 @@ export interface RouteServices {
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
+  readonly reads: ReadLimiter;
+  readonly parties: PartyTurns;
   readonly bodyMemory: BodyMemoryBudget;
   readonly options: ResolvedOptions;
   readonly health: Health;

@@ -10,17 +10,20 @@ import { toSubmissionRecord } from "./submissionRecord.js";
 export function serveSubmission({
   store,
   broadcastBuffer,
-}: Pick<RouteServices, "store" | "broadcastBuffer">) {
+  reads,
+}: Pick<RouteServices, "store" | "broadcastBuffer" | "reads">) {
   return {
     async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
       const { id = "" } = params;
       const find = () => mapStoreErrors(() => findReadableSubmissions(store, caller.keyId, [id]));
-      let [submission] = isUuid(id) ? await find() : [];
-      if (submission?.state === "signed") {
+      const submission = await reads.read(caller, 1, async () => {
+        const [first] = isUuid(id) ? await find() : [];
+        if (first?.state !== "signed") return first;
         // A client that has got the line of a broadcast must find the broadcast in the record.
         await broadcastBuffer.flush();
-        [submission] = await find();
-      }
+        const [again] = await find();
+        return again;
+      });
       if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
       }

@@ -32,13 +32,16 @@ export function serveSubmissions({
   store,
   chainRef,
   broadcastBuffer,
-}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer">) {
+  reads,
+}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "reads">) {
   return {
     async handler({ query, caller, headers }: AuthenticatedRequest, reply: FastifyReply) {
       const filter = filterOf(parseSubmissionsQuery(query), caller, chainRef);
-      // A client that has got the line of a broadcast must find the broadcast in the list.
-      await broadcastBuffer.flush();
-      const { submissions, next } = await mapStoreErrors(() => listSubmissions(store, filter));
+      const { submissions, next } = await reads.read(caller, filter.limit, async () => {
+        // A client that has got the line of a broadcast must find the broadcast in the list.
+        await broadcastBuffer.flush();
+        return await mapStoreErrors(() => listSubmissions(store, filter));
+      });
       const page: SubmissionPage = {
         submissions: submissions.map(toSubmissionRecord),
         ...(next !== undefined && { next: toCursor(next) }),

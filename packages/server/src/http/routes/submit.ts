@@ -28,12 +28,10 @@ export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | 
       setRateLimitPolicy(reply, caller.limits);
       const tokens = await limiter.take(caller, transactions.length);
       setRateLimit(reply, tokens.state);
-      const lines = await intake
-        .submit(caller, transactions, wait, idempotencyKey)
-        .catch((error: unknown) => {
-          tokens.refund();
-          throw error;
-        });
+      const lines = await intake.submit(caller, transactions, wait, {
+        idempotencyKey,
+        refund: tokens.refund,
+      });
       // D25: when the key stops being valid, the stream ends after a whole line.
       const encoded = encodeLines(takeUntilAborted(lines, signal));
       // D14: never compressed, by proxies neither. An inflater cuts lines in the middle.

@@ -17,13 +17,18 @@ import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { onAbort } from "../../util/onAbort.js";
+import { partyOfKey } from "../authenticator.js";
 import { internalError } from "../errors.js";
+import type { PartyTurns } from "../limits/partyTurns.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
+import type { ReadLimiter } from "../limits/readLimiter.js";
 import type { FrameGuard } from "./frameGuard.js";
 
 export interface SocketDependencies {
   readonly intake: Intake;
   readonly limiter: RateLimiter;
+  readonly reads: ReadLimiter;
+  readonly parties: PartyTurns;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -50,6 +55,8 @@ export class SocketConnection {
   readonly #inFlight = new Set<RequestId | null>();
   readonly #responses = new Set<Promise<void>>();
   readonly #streams = new Set<AsyncIterator<ResultLine>>();
+  /** Callbacks for the end of the connection, one for each frame that waits for its turn. */
+  readonly #waiting = new Set<() => void>();
   /** Bytes of frames whose transactions are not in the store yet. */
   #unstoredBytes = 0;
   /** Set by any sign of life of the client since the last ping. */
@@ -66,6 +73,8 @@ export class SocketConnection {
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
         ignoreKey();
+        for (const end of this.#waiting) end();
+        this.#waiting.clear();
         this.#endStreams();
         resolve();
       });
@@ -91,7 +100,7 @@ export class SocketConnection {
   /** Pings the client. Drops a client that gave no sign of life since the last ping. */
   ping(): void {
     // A connection that reads nothing on purpose hears no sign of life either.
-    if (!this.#isAlive && !this.#hasUnstoredBacklog()) {
+    if (!this.#isAlive && !this.#hasUnstoredBacklog() && this.#waiting.size === 0) {
       this.#socket.terminate();
       return;
     }
@@ -146,10 +155,31 @@ export class SocketConnection {
       reservation.release();
       this.#applyBackpressure();
     };
-    const response = this.#respond(isBinary ? binaryFrame() : readClientFrame(data.toString()), onStored);
-    this.#responses.add(response);
-    void response.finally(() => this.#responses.delete(response));
+    this.#enterTurns({
+      onTurn: () => {
+        const received = isBinary ? binaryFrame() : readClientFrame(data.toString());
+        const response = this.#respond(received, onStored);
+        this.#responses.add(response);
+        void response.finally(() => this.#responses.delete(response));
+      },
+      onClosed: onStored,
+    });
     this.#applyBackpressure();
+  }
+
+  /** Waits for the key's turn among the requests of all parties. */
+  #enterTurns({ onTurn, onClosed }: { readonly onTurn: () => void; readonly onClosed: () => void }): void {
+    let leave = () => {};
+    const onEnd = () => {
+      leave();
+      onClosed();
+    };
+    this.#waiting.add(onEnd);
+    leave = this.#dependencies.parties.enter(partyOfKey(this.#grant.caller), () => {
+      this.#waiting.delete(onEnd);
+      onTurn();
+      this.#applyBackpressure();
+    });
   }
 
   /**
@@ -202,24 +232,25 @@ export class SocketConnection {
   }
 
   async #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
-    const { intake, limiter } = this.#dependencies;
+    const { intake, limiter, reads } = this.#dependencies;
     const { wait = "broadcast" } = frame;
     const { caller } = this.#grant;
-    if ("watch" in frame) return intake.watch(caller, frame.watch, wait);
+    if ("watch" in frame) {
+      const { watch } = frame;
+      return await reads.read(caller, watch.length, () => intake.watch(caller, watch, wait));
+    }
     const { transactions } = frame;
     const tokens = await limiter.take(caller, transactions.length);
-    return await intake.submit(caller, transactions, wait).catch((error: unknown) => {
-      tokens.refund();
-      throw error;
-    });
+    return await intake.submit(caller, transactions, wait, { refund: tokens.refund });
   }
 
   async #refuse(request: RequestId | null, error: unknown): Promise<void> {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    const { log, metrics } = this.#dependencies;
+    const { log, metrics, parties } = this.#dependencies;
     const refusal = error instanceof ProtocolError ? error : internalError();
     if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
     metrics.refused(refusal.reason);
+    parties.charge(partyOfKey(this.#grant.caller));
     // Under the id of a request in flight, it would look like the answer to that request.
     const name = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
     await this.#send(encodeErrorFrame(name, refusal)).catch(() => {});
@@ -240,7 +271,8 @@ export class SocketConnection {
 
   /** Stops or resumes the reading of frames. */
   #applyBackpressure(): void {
-    const mustPause = this.#hasUnstoredBacklog() || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
+    const mustPause =
+      this.#waiting.size > 0 || this.#hasUnstoredBacklog() || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
     if (mustPause === this.#socket.isPaused) return;
     if (mustPause) this.#socket.pause();
     else this.#socket.resume();

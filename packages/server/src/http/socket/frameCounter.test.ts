@@ -14,11 +14,50 @@ function frameOf(length: number, isMasked = true): Buffer {
 const LENGTHS = [0, 1, 125, 126, 127, 65_535, 65_536, 0, 0, 3];
 const bytes = Buffer.concat(LENGTHS.map((length, i) => frameOf(length, i % 3 !== 0)));
 
-describe("the frames of a WebSocket", () => {
+const PING = Buffer.of(0x89, 0x80, 1, 2, 3, 4);
+
+/** Counts bytes that come in chunks of this size. */
+function countIn(bytes: Buffer, size: number) {
+  const counter = new FrameCounter();
+  let messages = 0;
+  let ofMessages = 0;
+  let frames = 0;
+  for (let at = 0; at < bytes.length; at += size) {
+    const counted = counter.count(bytes.subarray(at, at + size));
+    messages += counted.messages.length;
+    frames += counted.frames;
+    ofMessages += counted.messages.reduce((sum, one) => sum + one, 0) + counted.rest;
+  }
+  return { messages, ofMessages, frames, isBetween: counter.isBetweenMessages };
+}
+
+describe("the messages of a WebSocket", () => {
   it.each([1, 2, 3, 7, 100, 65_536, bytes.length])("are counted in chunks of %d bytes", (size) => {
-    const heads = new FrameCounter();
-    let counted = 0;
-    for (let at = 0; at < bytes.length; at += size) counted += heads.count(bytes.subarray(at, at + size));
-    expect(counted).toBe(LENGTHS.length);
+    const expected = { messages: LENGTHS.length, ofMessages: bytes.length, isBetween: true };
+    expect(countIn(bytes, size)).toMatchObject(expected);
+  });
+
+  it("end in the packet that begins the next one: the beginning counts for the next one", () => {
+    const counter = new FrameCounter();
+    const [first, second] = [frameOf(10), frameOf(1_000)];
+    const packet = Buffer.concat([first, second.subarray(0, 600)]);
+    expect(counter.count(packet)).toEqual({ messages: [first.length], rest: 600, frames: 0 });
+    expect(counter.isBetweenMessages).toBe(false);
+    expect(counter.count(second.subarray(600))).toEqual({
+      messages: [second.length - 600],
+      rest: 0,
+      frames: 0,
+    });
+    expect(counter.isBetweenMessages).toBe(true);
+  });
+
+  it("have pings between their fragments, which do not count for them", () => {
+    const [begin, end] = [Buffer.of(0x01, 0x80, 0, 0, 0, 0), Buffer.of(0x80, 0x80, 0, 0, 0, 0)];
+    const counter = new FrameCounter();
+    expect(counter.count(PING)).toMatchObject({ messages: [], rest: 0 });
+    expect(counter.isBetweenMessages).toBe(true);
+    expect(counter.count(Buffer.concat([begin, PING]))).toEqual({ messages: [], rest: 6, frames: 2 });
+    expect(counter.isBetweenMessages).toBe(false);
+    expect(counter.count(end)).toEqual({ messages: [6], rest: 0, frames: 0 });
   });
 });

@@ -15,10 +15,8 @@ export interface FrameGuardOptions {
 export const MAX_CONTROL_FRAMES = 1_000;
 /** Frames, empty ones too, without a whole message among them. One packet may hold thousands of messages. */
 export const MAX_FRAMES = 16_384;
-/** The memory that a chunk takes, however small it is. */
+/** The memory that a message, or a chunk of one, takes, however small it is. */
 const MIN_CHUNK_BYTES = 256;
-/** The header of a ping or pong as clients send it. */
-const CONTROL_HEADER_BYTES = 6;
 /** A client that is disconnected has this long to close. */
 const CLOSE_TIMEOUT_MS = 500;
 
@@ -30,11 +28,12 @@ const CLOSE_TIMEOUT_MS = 500;
 export class FrameGuard {
   readonly #socket: WebSocket;
   readonly #options: FrameGuardOptions;
+  /** The memory of the unfinished message. */
   #reservation: MemoryReservation;
-  /** Bytes of the unfinished message, as they came. */
-  #arrivedBytes = 0;
-  /** The time of the unfinished message's first byte. */
-  #startedAt = 0;
+  /** The memory of the whole messages that the library has not emitted yet. One packet may end several. */
+  readonly #whole: MemoryReservation[] = [];
+  /** The time of the unfinished message's first byte; undefined if there is none. */
+  #startedAt: number | undefined;
   #controlFrames = 0;
   readonly #frameCounter = new FrameCounter();
   #frames = 0;
@@ -42,30 +41,27 @@ export class FrameGuard {
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#reservation = options.bodyMemory.openReservation(options.owner);
+    this.#reservation = this.#openReservation();
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
-    const onControlFrame = (data: Buffer) => this.#onControlFrame(data.length);
+    const onControlFrame = () => this.#onControlFrame();
     socket.on("ping", onControlFrame);
     socket.on("pong", onControlFrame);
-    socket.once("close", () => this.#reservation.release());
+    socket.once("close", () => {
+      for (const reservation of [this.#reservation, ...this.#whole]) reservation.release();
+    });
   }
 
-  /** Starts the next message. @returns the memory of the one that is whole now, for the caller to release. */
+  /** Takes the memory of the message that the library emits now, for the caller to release. */
   completeMessage(): MemoryReservation {
-    const reservation = this.#reservation;
-    this.#reservation = this.#options.bodyMemory.openReservation(this.#options.owner);
-    this.#arrivedBytes = 0;
-    this.#frames = 0;
-    return reservation;
+    return this.#whole.shift() ?? this.#openReservation();
   }
 
   /** Closes the connection if the unfinished message takes too long. */
   closeIfSlow(now: number): void {
-    if (this.#arrivedBytes > 0 && now - this.#startedAt > this.#options.bodyTimeoutMs) {
-      const seconds = this.#options.bodyTimeoutMs / 1_000;
-      this.#close(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
-    }
+    if (this.#startedAt === undefined || now - this.#startedAt <= this.#options.bodyTimeoutMs) return;
+    const seconds = this.#options.bodyTimeoutMs / 1_000;
+    this.#close(CLOSE_CODES.policyViolation, `a frame did not arrive within ${seconds} seconds`);
   }
 
   /** Starts a new count of the client's pings and pongs. To be called with each ping of the service. */
@@ -73,29 +69,48 @@ export class FrameGuard {
     this.#controlFrames = 0;
   }
 
+  #openReservation(): MemoryReservation {
+    return this.#options.bodyMemory.openReservation(this.#options.owner);
+  }
+
   #onChunk(chunk: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#arrivedBytes === 0) this.#startedAt = performance.now();
-    this.#arrivedBytes += chunk.length;
-    this.#frames += this.#frameCounter.count(chunk);
-    if (this.#frames > MAX_FRAMES) {
-      this.#close(CLOSE_CODES.policyViolation, "the frame comes in too many pieces");
-      return;
-    }
+    const { messages, rest, frames } = this.#frameCounter.count(chunk);
     try {
-      this.#reservation.grow(Math.max(chunk.length, MIN_CHUNK_BYTES));
+      for (const bytes of messages) this.#endMessage(bytes);
+      this.#countRest(rest, frames);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.#close(CLOSE_CODES.tryAgainLater, error.message);
     }
   }
 
-  #onControlFrame(payloadBytes: number): void {
-    this.#arrivedBytes = Math.max(0, this.#arrivedBytes - payloadBytes - CONTROL_HEADER_BYTES);
-    if (this.#arrivedBytes === 0) {
+  #endMessage(bytes: number): void {
+    this.#reservation.grow(Math.max(bytes, MIN_CHUNK_BYTES));
+    this.#whole.push(this.#reservation);
+    this.#reservation = this.#openReservation();
+    this.#startedAt = undefined;
+    this.#frames = 0;
+  }
+
+  /** Counts the beginning of the next message, which may come in the same packet as the end of the one before. */
+  #countRest(bytes: number, frames: number): void {
+    if (this.#frameCounter.isBetweenMessages) {
       this.#reservation.release();
+      this.#startedAt = undefined;
       this.#frames = 0;
+      return;
     }
+    this.#startedAt ??= performance.now();
+    this.#frames += frames;
+    if (this.#frames > MAX_FRAMES) {
+      this.#close(CLOSE_CODES.policyViolation, "the frame comes in too many pieces");
+      return;
+    }
+    this.#reservation.grow(Math.max(bytes, MIN_CHUNK_BYTES));
+  }
+
+  #onControlFrame(): void {
     if (++this.#controlFrames > MAX_CONTROL_FRAMES)
       this.#close(CLOSE_CODES.policyViolation, "the client floods the service with pings");
   }

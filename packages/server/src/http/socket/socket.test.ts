@@ -12,6 +12,7 @@ import { createMetrics } from "../../model/metrics.js";
 import { createAuthenticator } from "../authenticator.js";
 import { createErrorHandler } from "../errors.js";
 import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import { PartyTurns } from "../limits/partyTurns.js";
 import { acceptSockets } from "./socket.js";
 
 const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
@@ -46,6 +47,8 @@ async function appWith(submit: Intake["submit"]) {
       take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, refund: () => {} }),
       close: async () => {},
     },
+    reads: { count: () => {}, read: (_caller, _records, work) => work() },
+    parties: new PartyTurns(),
     authenticator: { authenticate },
     bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
     options: {

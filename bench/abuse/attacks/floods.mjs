@@ -1,0 +1,148 @@
+// Attacks with very many good or refused requests, most of them of one key.
+import { ATTACKERS_KEY, signedBy } from "../shape.mjs";
+import { frame, head, request } from "./attacker.mjs";
+
+/** A number above those of the well-behaved client's users. */
+const FIRST_USER = 20_000_000;
+const REQUESTS_OF_EACH_KIND = 200_000;
+
+const get = (path, { key = ATTACKERS_KEY, fields = [] } = {}) =>
+  [
+    `GET ${path} HTTP/1.1`,
+    "Host: x",
+    ...(key === undefined ? [] : [`Authorization: Bearer ${key}`]),
+    ...fields,
+    "",
+    "",
+  ].join("\r\n");
+
+/** Sends a request on each of many connections, and the next one when it is answered. */
+async function floodWith(attacker, connections, requests) {
+  const pieces = requests.map((text) => Buffer.from(text, "latin1"));
+  let next = 0;
+  const open = async () => {
+    const socket = attacker.open(open);
+    attacker.countStatuses(socket);
+    socket.on("data", (part) => {
+      // Each answer has one such field; the larger ones come in several parts.
+      if (!attacker.ended && part.includes("\r\n\r\n")) socket.write(pieces[next++ % pieces.length]);
+    });
+    socket.write(pieces[next++ % pieces.length]);
+  };
+  await attacker.times(connections, open);
+}
+
+/** Submits 200 transactions, so that there is something to list. */
+async function submitSome(attacker) {
+  for (let batch = 0; batch < 2; batch++) {
+    const transactions = Array.from({ length: 100 }, (_, i) => signedBy(FIRST_USER + batch * 100 + i));
+    const socket = attacker.open();
+    socket.write(request(JSON.stringify({ transactions })));
+    let text = "";
+    await new Promise((resolve) => {
+      socket.on("data", (part) => {
+        text += part;
+        if (text.endsWith("0\r\n\r\n")) resolve();
+      });
+      socket.once("close", resolve);
+    });
+    attacker.ids = [...(attacker.ids ?? []), ...[...text.matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id)];
+    socket.destroy();
+  }
+}
+
+const floodOfLists = (connections) => async (attacker) => {
+  await submitSome(attacker);
+  await floodWith(attacker, connections, [get("/v1/submissions?limit=100")]);
+};
+
+export const lists = floodOfLists(300);
+export const manyLists = floodOfLists(1_500);
+
+/** Every other route that reads. */
+export async function reads(attacker) {
+  await submitSome(attacker);
+  const [id] = attacker.ids;
+  const check = request(JSON.stringify({ transactions: [signedBy(FIRST_USER)] }), { path: "/v1/check" });
+  const paths = [`/v1/submissions/${id}`, "/v1/policy", "/v1/openapi.json", "/v1/asyncapi.json", "/v1/ready"];
+  await floodWith(attacker, 300, [...paths.map((path) => get(path)), check]);
+}
+
+/** Requests of a good key that are refused. */
+export async function refusals(attacker) {
+  const bad = ['{"transactions":[]}', '{"transactions":[1]}'].map((body) => request(body));
+  await floodWith(attacker, 300, [...bad, get("/v1/submissions?limit=0"), get("/v1/nothing")]);
+}
+
+/** Requests that need no key. */
+export async function strangersRequests(attacker) {
+  const paths = ["/v1/health", "/docs", "/v1/nothing", "/v1/policy"];
+  await floodWith(
+    attacker,
+    300,
+    paths.map((path) => get(path, { key: undefined })),
+  );
+}
+
+/** Frames with `watch`, as fast as the service reads them. */
+export async function watches(attacker) {
+  await submitSome(attacker);
+  let id = 0;
+  const open = async () => {
+    const socket = await attacker.openSocket(() => void open());
+    socket.on("data", (part) => {
+      attacker.count("bytes answered", part.length);
+    });
+    await attacker.flood(socket, () => {
+      attacker.count("watches");
+      return frame(JSON.stringify({ id: id++, watch: attacker.ids.slice(0, 100) }));
+    });
+  };
+  await attacker.times(100, async () => void open());
+}
+
+/** The end of a frame and the beginning of the next one in one packet, and nothing more. */
+export async function halfFrames(attacker) {
+  const whole = frame('{"id":1,"watch":[]}');
+  const half = frame("x".repeat(60_000), { length: 30 * 2 ** 20 });
+  const open = async () => {
+    const socket = await attacker.openSocket(() => void open());
+    socket.write(Buffer.concat([whole, half]));
+    attacker.count("half frames");
+  };
+  await attacker.times(1_000, open);
+}
+
+const KINDS = {
+  plain: get("/v1/health", { key: undefined }),
+  unknown: get("/v1/nothing", { key: undefined }),
+  upgrade: get("/v1/health", { key: undefined, fields: ["Connection: Upgrade", "Upgrade: foo"] }),
+  expect: get("/v1/health", { key: undefined, fields: ["Expect: more"] }),
+  "bad key": get("/v1/policy", { key: "gw_bad" }),
+  empty: request('{"transactions":[]}'),
+  "bad JSON": request("{a}"),
+  head: get("/v1/health", { key: undefined }).replace("GET", "HEAD"),
+};
+
+/** 200,000 requests of each kind, pipelined, on a connection for each kind. */
+export async function oneConnection(attacker) {
+  const send = async ([name, text]) => {
+    const socket = attacker.open();
+    socket.on("data", (part) =>
+      attacker.count(`answers to ${name}`, part.toString("latin1").split("\r\nDate: ").length - 1),
+    );
+    await attacker.pour(socket, Buffer.from(text.repeat(100), "latin1"), REQUESTS_OF_EACH_KIND * text.length);
+  };
+  await Promise.all(Object.entries(KINDS).map(send));
+}
+
+/** Repeats one Idempotency-Key with other transactions each time. */
+export async function reusedKeys(attacker) {
+  const requests = Array.from({ length: 20 }, (_, i) => {
+    const body = JSON.stringify({
+      transactions: Array.from({ length: 10 }, (_, j) => signedBy(FIRST_USER + 1_000 + i * 10 + j)),
+    });
+    return `${head([`Idempotency-Key: one`, `Content-Length: ${Buffer.byteLength(body)}`])}${body}`;
+  });
+  await floodWith(attacker, 20, requests);
+}

@@ -1,0 +1,133 @@
+/** The beginning of one request. */
+type Start = () => void;
+
+/** One that sends requests: an API key, or an address that shows no good key. */
+interface Party {
+  readonly waiting: Set<Start>;
+  /** Refused requests that are not made up for yet. */
+  debt: number;
+  debtAt: number;
+}
+
+/** Requests that begin in one turn of the event loop. To begin one, and to refuse it, takes some 0.1 ms. */
+const REQUESTS_PER_TURN = 10;
+/** Refused requests of one party a second, and at once after a pause. */
+export const REFUSALS_PER_SECOND = 200;
+export const FREE_REFUSALS = 400;
+/** Parties that are remembered for their debts, besides those that wait. */
+const MAX_IDLE_PARTIES = 10_000;
+
+/**
+ * Decides which request begins next, so that a flood of one party delays nobody else. The parties take turns, and the
+ * event loop turns between every few requests. A party that has been refused too often waits longer, because refusing
+ * costs time as well.
+ */
+export class PartyTurns {
+  readonly #parties = new Map<string, Party>();
+  /** The parties with waiting requests. The one that is next comes first. */
+  readonly #waiting = new Set<string>();
+  readonly #now: () => number;
+  #left = REQUESTS_PER_TURN;
+  #mostParties = MAX_IDLE_PARTIES;
+  #isTurning = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** The number of requests that wait. */
+  get waiting(): number {
+    return [...this.#waiting].reduce((sum, name) => sum + (this.#parties.get(name)?.waiting.size ?? 0), 0);
+  }
+
+  /**
+   * Calls `start` when it is the party's turn, at once if nobody waits.
+   * @returns a function that takes the request out of the line, if it still waits.
+   */
+  enter(name: string, start: Start): () => void {
+    this.#turnLater();
+    const party = this.#parties.get(name);
+    if (this.#left > 0 && this.#waiting.size === 0 && !(party && this.#owes(party))) {
+      this.#left--;
+      start();
+      return () => {};
+    }
+    const known = party ?? this.#add(name);
+    known.waiting.add(start);
+    this.#waiting.add(name);
+    return () => void known.waiting.delete(start);
+  }
+
+  /** Counts a refused request of the party, or the share of one. */
+  charge(name: string, share = 1): void {
+    const party = this.#parties.get(name) ?? this.#add(name);
+    party.debt = this.#debtOf(party) + share;
+    party.debtAt = this.#now();
+  }
+
+  #add(name: string): Party {
+    if (this.#parties.size >= this.#mostParties) this.#forgetIdle();
+    const party: Party = { waiting: new Set(), debt: 0, debtAt: this.#now() };
+    this.#parties.set(name, party);
+    return party;
+  }
+
+  /** Forgets all parties that do not wait, with their debts. A flood may come from any number of addresses. */
+  #forgetIdle(): void {
+    for (const [name, { waiting }] of this.#parties) if (waiting.size === 0) this.#parties.delete(name);
+    this.#mostParties = this.#parties.size + MAX_IDLE_PARTIES;
+  }
+
+  #debtOf({ debt, debtAt }: Party): number {
+    return Math.max(0, debt - ((this.#now() - debtAt) * REFUSALS_PER_SECOND) / 1_000);
+  }
+
+  #owes(party: Party): boolean {
+    return this.#debtOf(party) >= FREE_REFUSALS;
+  }
+
+  #turnLater(): void {
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    setImmediate(() => this.#turn());
+  }
+
+  /** Begins a few requests, one of each party after the other. */
+  #turn(): void {
+    this.#isTurning = false;
+    this.#left = REQUESTS_PER_TURN;
+    // Once around, every party that owes nothing has begun one, and goes to the end.
+    for (let skipped = 0; this.#left > 0 && skipped < this.#waiting.size; ) {
+      const [name = ""] = this.#waiting;
+      const party = this.#parties.get(name);
+      this.#waiting.delete(name);
+      if (party === undefined || party.waiting.size === 0) continue;
+      if (this.#owes(party)) {
+        this.#waiting.add(name);
+        skipped++;
+        continue;
+      }
+      skipped = 0;
+      const [start = () => {}] = party.waiting;
+      party.waiting.delete(start);
+      if (party.waiting.size > 0) this.#waiting.add(name);
+      this.#left--;
+      start();
+    }
+    if (this.#waiting.size === 0) return;
+    if (this.#left === 0) this.#turnLater();
+    else this.#turnWhenPaid();
+  }
+
+  /** All waiting parties owe. Their debts shrink with time. */
+  #turnWhenPaid(): void {
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#turnLater();
+      },
+      Math.ceil((1_000 / REFUSALS_PER_SECOND) * REQUESTS_PER_TURN),
+    ).unref();
+  }
+}

@@ -1,0 +1,70 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+import type { Caller } from "../../model/caller.js";
+import type { Metrics } from "../../model/metrics.js";
+import type { ResolvedOptions } from "../../model/options.js";
+import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
+import { createLocalRateLimiter } from "./localRateLimiter.js";
+
+/** Bounds what one API key reads: records, lists, `watch`, the policy, the descriptions. */
+export interface ReadLimiter {
+  /**
+   * Counts a read that needs no turn, because it uses no store.
+   * @throws {@link RateExceededError} if the key reads too fast.
+   */
+  count(caller: Pick<Caller, "keyId">, records: number): void;
+  /**
+   * Runs a read when it is the key's turn.
+   * @param records that the read may return. A page costs more than a record.
+   * @throws {@link RateExceededError} if the key reads too fast, or {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many
+   * reads wait.
+   */
+  read<T>(caller: Pick<Caller, "keyId">, records: number, work: () => Promise<T>): Promise<T>;
+}
+
+export interface ReadLimiterDependencies {
+  readonly options: Pick<ResolvedOptions, "readRatePerSecond" | "readBurst">;
+  readonly metrics: Pick<Metrics, "countWaitingReads">;
+  /** In ms. */
+  readonly now?: () => number;
+}
+
+/** Reads that use the store at the same time: fewer than its connections, so that accepts and lanes always find one. */
+export const MAX_CONCURRENT_READS = 4;
+/** The same of one key. A page takes a processor of the database for some milliseconds. */
+export const MAX_CONCURRENT_READS_PER_KEY = 1;
+/** Reads that wait for that, of all keys and of one key. */
+export const MAX_WAITING_READS = 256;
+export const MAX_WAITING_READS_PER_KEY = 32;
+/** Records of a page that cost as much as one read. */
+export const RECORDS_PER_READ = 20;
+
+export function createReadLimiter({ options, metrics, now }: ReadLimiterDependencies): ReadLimiter {
+  const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
+  const limits = { ratePerSecond, rateBurst };
+  const rates = createLocalRateLimiter(now, "reads");
+  const semaphore = createFairSemaphore(
+    MAX_CONCURRENT_READS,
+    MAX_WAITING_READS,
+    MAX_WAITING_READS_PER_KEY,
+    MAX_CONCURRENT_READS_PER_KEY,
+  );
+  metrics.countWaitingReads(() => semaphore.waiting);
+  const count = ({ keyId }: Pick<Caller, "keyId">, records: number) => {
+    // A page that costs more than the burst could never be read.
+    const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
+    rates.take({ keyId, limits }, cost);
+  };
+  return {
+    count,
+    async read({ keyId }, records, work) {
+      count({ keyId }, records);
+      try {
+        return await semaphore.run(work, keyId);
+      } catch (error) {
+        if (!(error instanceof TooManyWaitingError)) throw error;
+        const message = `the service reads as much as it may at once: ${error.message}`;
+        throw new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
+      }
+    },
+  };
+}

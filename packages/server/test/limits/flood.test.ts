@@ -1,0 +1,66 @@
+// A flood of one key: others are served, the lanes stay, and the key can be revoked.
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+const CONNECTIONS = 200;
+const SUBMITS = 20;
+const REVOKED_WITHIN_MS = 1_000;
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+/** Sends a request on each of many connections, and another one when it is answered, until the connections are closed. */
+async function flood(service: TestService, key: string, path: string) {
+  const { port, hostname } = new URL(service.url);
+  const statuses = new Map<string, number>();
+  const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const open = () =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname);
+      sockets.push(socket);
+      socket.on("error", () => {}).once("close", () => resolve());
+      socket.on("data", (part: Buffer) => {
+        const [, status] = /HTTP\/1\.1 (\d{3})/.exec(part.toString("latin1")) ?? [];
+        if (status === undefined) return;
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        socket.write(request);
+        resolve();
+      });
+      socket.write(request);
+    });
+  await Promise.race(Array.from({ length: CONNECTIONS }, open));
+  return statuses;
+}
+
+describe("a key that reads as fast as it can on many connections", () => {
+  it.each(["/v1/submissions?limit=100", "/v1/policy", "/v1/openapi.json"])(
+    "from %s is slowed down; another key submits, no lane is lost, and the revoked key is out within a second",
+    async (path) => {
+      const service = await services.start({ readRatePerSecond: 50, readBurst: 100, leaseMs: 3_000 });
+      const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
+      const { key, record } = await admin.create("tests", { label: "flood" });
+      const headers = { authorization: `Bearer ${key}` };
+      const status = async () => (await service.call("GET", "/v1/policy", undefined, headers)).status;
+      while ((await status()) === 401);
+      const epochs = () => service.query("select waiver, epoch from lanes order by waiver");
+      const before = await epochs();
+      const statuses = await flood(service, key, path);
+      for (let user = 1; user <= SUBMITS; user++) {
+        expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
+      }
+      expect(await epochs()).toEqual(before);
+      expect([...statuses.keys()].every((one) => ["200", "429", "503"].includes(one))).toBe(true);
+      await admin.revoke("tests", record.id);
+      const revokedAt = performance.now();
+      while (!statuses.has("401")) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(performance.now() - revokedAt).toBeLessThan(REVOKED_WITHIN_MS);
+      await admin.close();
+    },
+  );
+});
