@@ -68,10 +68,10 @@ const tooMany =
 
 /** Reads until the key's rate of reads is used up. */
 const tooManyReads =
-  (path: string): Drive =>
+  (path: string): SendRequest =>
   async (service) => {
     for (;;) {
-      const reply = await get(path, { authorization: `Bearer ${HUNGRY_KEY}` })(service);
+      const reply = await get(path, { authorization: `Bearer ${RATE_LIMITED_KEY}` })(service);
       if (reply.status !== 200 && reply.status !== 404) return reply;
     }
   };
