@@ -27,6 +27,7 @@ export const sidebar = [
       { text: "Set up for production", link: "/guides/production" },
       { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Run on several machines", link: "/guides/several-machines" },
+      { text: "Run PostgreSQL for the service", link: "/guides/database" },
       { text: "Issue API keys and set caps", link: "/guides/api-keys" },
       { text: "Decide what may be sent", link: "/guides/policy" },
       { text: "Steer the lanes", link: "/guides/lanes" },

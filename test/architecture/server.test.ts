@@ -16,7 +16,7 @@ testArrows("server", {
   results: ["model", "store", "util"],
   signing: ["model", "util"],
   chain: ["model", "store", "util"],
-  store: ["model"],
+  store: ["model", "util"],
   model: [],
   util: [],
 });

@@ -23,7 +23,8 @@ import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
 import { type Relay, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
-import { openStore, type Store } from "./store/store.js";
+import { createTokenStore } from "./store/keys/tokenStore.js";
+import { type OpenStore, openStore } from "./store/store.js";
 
 /** The time for the last lines of a service that ends to reach their clients. */
 const LAST_LINES_MS = 500;
@@ -105,7 +106,7 @@ export async function createServer(
 /** The parts that exist before the node was asked for anything. */
 interface Foundations {
   readonly options: ResolvedOptions;
-  readonly store: Store;
+  readonly store: OpenStore;
   readonly log: Logger;
   readonly keys: KeyDirectory;
 }
@@ -194,12 +195,25 @@ function createApps({ options, store, log, keys, chain, served, relay }: Service
   const readiness = createReadiness({
     probeWaivers: relay.probeWaivers,
     probeChain: () => chain.blockNumber(),
+    storeTrouble: () => store.monitor.trouble?.message,
     isShuttingDown,
   });
-  const checker = createChecker({ store, chain, options, policies, chainRef, isShuttingDown });
-  const policy = { store, options, policies: () => policies.current(), waivers: relay.waivers };
+  const reading = store.of("reading");
+  const checker = createChecker({ store: reading, chain, options, policies, chainRef, isShuttingDown });
+  const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
   const health = { status: "ok", version, chainId: options.chainId } as const;
-  const shared = { store, options, log, keys, chainRef, intake, metrics, broadcastBuffer };
+  const tokenStore = createTokenStore(store.of("accepting"));
+  const shared = {
+    store: reading,
+    tokenStore,
+    options,
+    log,
+    keys,
+    chainRef,
+    intake,
+    metrics,
+    broadcastBuffer,
+  };
   return {
     api: createApp({ ...shared, health, readiness, policy, checker }),
     metrics: createMetricsApp(metrics),

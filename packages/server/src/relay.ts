@@ -16,6 +16,7 @@ import { startMaintenance } from "./maintenance/maintenance.js";
 import type { Logger } from "./model/log.js";
 import { createMetrics, type Metrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
+import { addStoreGauges } from "./model/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
@@ -24,11 +25,11 @@ import { createSigner } from "./signing/signer.js";
 import { databaseNow } from "./store/databaseNow.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLane } from "./store/lanes/lease.js";
-import type { Store } from "./store/store.js";
+import type { OpenStore } from "./store/store.js";
 
 export interface RelayParts {
   readonly options: ResolvedOptions;
-  readonly store: Store;
+  readonly store: OpenStore;
   readonly log: Logger;
   readonly chain: NodeClient;
   /** Undefined if the configuration alone says what the waivers may send. */
@@ -94,8 +95,13 @@ type News = ReturnType<typeof createNews>;
 
 /** The ways of news to the waiting result lines, on this replica and on others. */
 function createNews({ store, log, replica }: RelayBase) {
-  const notifications = openReplicaNotifications({ store, log, replica });
-  const results = createResults({ store, log, replica, notifyReplicas: notifications.notifyResults });
+  const notifications = openReplicaNotifications({ store: store.of("lanes"), log, replica });
+  const results = createResults({
+    store: store.of("reading"),
+    log,
+    replica,
+    notifyReplicas: notifications.notifyResults,
+  });
   return { notifications, results };
 }
 
@@ -105,7 +111,8 @@ type Coordination = ReturnType<typeof openCoordination>;
 function openCoordination({ options, store, log, registry, chainRef }: RelayBase, { notifications }: News) {
   const work = createWorkSignal();
   const ownWaivers = createOwnWaivers(options.waivers.map(({ address }) => address));
-  const statuses = createLaneStatusCache(store, chainRef);
+  const ofLanes = store.of("lanes");
+  const statuses = createLaneStatusCache(ofLanes, chainRef);
   const policies = createPolicySource({
     registry,
     options,
@@ -115,7 +122,7 @@ function openCoordination({ options, store, log, registry, chainRef }: RelayBase
     onChange: () => work.announce(),
   });
   const directory = openLaneDirectory({
-    store,
+    store: ofLanes,
     chainRef,
     log,
     statuses,
@@ -137,7 +144,7 @@ function openCoordination({ options, store, log, registry, chainRef }: RelayBase
     directory,
     /** Wakes the lanes of these waivers, on whichever replica. */
     announceWork,
-    metrics: createRelayMetrics(directory),
+    metrics: createRelayMetrics(directory, store),
     /** Returns all waivers whose lanes may take work, and whether they do. */
     waivers() {
       const isUsable = (waiver: Uint8Array) =>
@@ -149,14 +156,20 @@ function openCoordination({ options, store, log, registry, chainRef }: RelayBase
   };
 }
 
-function createRelayMetrics(directory: LaneDirectory): Metrics {
-  return createMetrics(() =>
+function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }: OpenStore): Metrics {
+  const metrics = createMetrics(() =>
     directory.lanes.map((lane) => ({
       ...lane,
       waiver: bytesToHex(lane.waiver),
       usable: directory.isUsable(lane),
     })),
   );
+  addStoreGauges(metrics.registry, () => ({
+    connections: connectionUse(),
+    works: monitor.trouble === undefined,
+    weaknesses: monitor.weaknesses.length,
+  }));
+  return metrics;
 }
 
 /** Queries the store for the lanes that take work, and the policies for the reasons of those that do not. */
@@ -176,14 +189,15 @@ type LaneParts = ReturnType<typeof createLanes>;
 
 /** The lanes of this replica, none of which has started yet, and what they share. */
 function createLanes(base: RelayBase, { results }: News, coordination: Coordination) {
-  const { options, store, log, signal } = base;
+  const { options, log, signal } = base;
+  const store = base.store.of("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics } = coordination;
   const expectedSenders = createExpectedSenders();
   const signer = createSigner({ options, log, signal });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
   const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer };
-  const lanes = createLaneSet({ ...base, ...shared, ownWaivers });
+  const lanes = createLaneSet({ ...base, ...shared, store, ownWaivers });
   work.onWork(lanes.wake);
   return { lanes, expectedSenders, signer, broadcastBuffer };
 }
@@ -196,6 +210,9 @@ function createRelayIntake(
 ) {
   return createIntake({
     ...base,
+    store: base.store.of("accepting"),
+    reading: base.store.of("reading"),
+    assertKeeping: () => base.store.monitor.assertKeeping(),
     results,
     metrics,
     policies,

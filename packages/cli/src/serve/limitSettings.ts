@@ -121,6 +121,38 @@ export const REQUEST_LIMITS = {
   ),
 } as const;
 
+/** Connections to the database, by their roles. */
+export const STORE_LIMITS = {
+  laneConnections: limit(
+    "lane-connections",
+    "N",
+    "Most connections to the database for the lanes and their leases.",
+    DEFAULTS.laneConnections,
+    1,
+  ),
+  acceptConnections: limit(
+    "accept-connections",
+    "N",
+    "Most connections to the database for accepting submissions.",
+    DEFAULTS.acceptConnections,
+    1,
+  ),
+  readConnections: limit(
+    "read-connections",
+    "N",
+    "Most connections to the database for reading.",
+    DEFAULTS.readConnections,
+    1,
+  ),
+  adminConnections: limit(
+    "admin-connections",
+    "N",
+    "Most connections to the database for API keys and maintenance.",
+    DEFAULTS.adminConnections,
+    1,
+  ),
+} as const;
+
 /** Limits of the lanes, which send what the service has accepted. */
 export const LANE_LIMITS = {
   nonceGapTimeoutMs: limit(

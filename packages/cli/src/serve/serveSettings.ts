@@ -1,9 +1,18 @@
 import { DEFAULTS } from "@gas-waiver/server";
-import { adminTokens, apiKeys, fileOf, LOG_LEVELS, logLevel, text, url } from "../settings/parsers.js";
+import {
+  adminTokens,
+  apiKeys,
+  fileOf,
+  LOG_LEVELS,
+  logLevel,
+  switchedOn,
+  text,
+  url,
+} from "../settings/parsers.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
-import { LANE_LIMITS, REQUEST_LIMITS } from "./limitSettings.js";
+import { LANE_LIMITS, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 
 /** All settings of `gas-waiver serve`, in the order of its help. */
@@ -28,6 +37,12 @@ export const SERVE_SETTINGS = {
   ...LISTEN_SETTINGS,
   ...REQUEST_LIMITS,
   ...LANE_LIMITS,
+  requireSynchronousStandby: {
+    flag: "require-synchronous-standby",
+    help: "Refuse a database whose commits wait for no standby.",
+    parse: switchedOn,
+  },
+  ...STORE_LIMITS,
   logLevel: {
     flag: "log-level",
     env: "GAS_WAIVER_LOG_LEVEL",

@@ -211,7 +211,8 @@ export default /* @__PURE__ */ define(
       },
       STORE_UNAVAILABLE: {
         where: ["http", "frame"],
-        cause: "The service's database does not answer. Whether anything was accepted is not known.",
+        cause:
+          "The service's database cannot do its work; the message names the trouble. Whether anything was accepted is not known.",
         remedy: "Try again later.",
         retry: "later",
       },

@@ -16,6 +16,8 @@ export interface ReadinessDependencies {
   /** Calls the node. */
   probeChain(): Promise<unknown>;
   isShuttingDown(): boolean;
+  /** Names the trouble for which the store keeps nothing now, also where it still answers. */
+  storeTrouble?(): string | undefined;
   /** Returns the time in ms, from any origin. */
   readonly now?: () => number;
   readonly timeoutMs?: number;
@@ -39,6 +41,7 @@ export function createReadiness({
   probeWaivers,
   probeChain,
   isShuttingDown,
+  storeTrouble = () => undefined,
   now = () => performance.now(),
   timeoutMs = PROBE_TIMEOUT_MS,
 }: ReadinessDependencies): ReadinessProbe {
@@ -48,8 +51,9 @@ export function createReadiness({
       within(timeoutMs, probeWaivers()),
       within(timeoutMs, probeChain()),
     ]);
+    const trouble = storeTrouble();
     return {
-      store: partOf(waivers, "the store cannot be used"),
+      store: trouble ? { ok: false, message: trouble } : partOf(waivers, "the store cannot be used"),
       chain: partOf(chain, "the node cannot be used"),
       waivers: waiversPart(waivers.status === "fulfilled" ? waivers.value : { usable: 0, unusable: [] }),
     };

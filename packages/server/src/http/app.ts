@@ -3,7 +3,7 @@ import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
-import { createTokenStore } from "../store/keys/tokenStore.js";
+import type { TokenStore } from "../store/keys/tokenStore.js";
 import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { registerCors } from "./cors.js";
@@ -18,6 +18,8 @@ import type { RouteServices } from "./routes/routeHandler.js";
 export interface AppDependencies
   extends Omit<RouteServices, "authenticator" | "limiter" | "reads" | "parties" | "bodyMemory"> {
   readonly keys: KeyDirectory;
+  /** The tokens that all replicas share. */
+  readonly tokenStore: TokenStore;
 }
 
 /**
@@ -47,7 +49,7 @@ export interface AppDependencies
  * framework, into the one shape of errors (D21).
  */
 export function createApp(dependencies: AppDependencies): FastifyInstance {
-  const { store, options, log, metrics, keys } = dependencies;
+  const { tokenStore, options, log, metrics, keys } = dependencies;
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const routes = Object.values(ROUTES);
@@ -67,7 +69,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   metrics.countWaitingRequests(() => parties.waiting);
   limitConnections(app, options, metrics);
   registerCors(app, options);
-  const limiter = createRateLimiter({ tokenStore: createTokenStore(store), log });
+  const limiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => limiter.close());
   const reads = createReadLimiter({ options, metrics });
   registerRoutes(app, { ...dependencies, authenticator, limiter, reads, parties, bodyMemory });

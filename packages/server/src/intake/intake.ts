@@ -61,6 +61,10 @@ export interface SubmitTerms {
 
 export interface IntakeDependencies {
   readonly store: Store;
+  /** The store with the connections for reading. */
+  readonly reading: Store;
+  /** @throws the store's error while it is known to keep nothing. */
+  readonly assertKeeping: () => void;
   readonly results: Results;
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
@@ -147,6 +151,7 @@ class SubmissionIntake implements Intake {
   async #enter(caller: Caller, transactions: number, keyed: IdempotentRequest | undefined) {
     if (this.#isStopping) throw shuttingDown();
     return await mapStoreErrors(async () => {
+      this.#dependencies.assertKeeping();
       const earlier = keyed && (await this.#idempotency.replay(keyed));
       if (earlier) return { earlier };
       return { leaveQueue: await this.#admission.admit(caller, transactions) };
@@ -167,8 +172,8 @@ class SubmissionIntake implements Intake {
   }
 
   #linesOptions(wait: Wait): ResultLinesOptions {
-    const { store, results, metrics, options } = this.#dependencies;
-    return { store, results, metrics, options, wait, closing: this.#closing.signal };
+    const { reading, results, metrics, options } = this.#dependencies;
+    return { store: reading, results, metrics, options, wait, closing: this.#closing.signal };
   }
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Caller, KeyLimits } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
-import { isStoreUnavailable } from "../store/database.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
+import { isStoreUnavailable } from "../store/storeTrouble.js";
 import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";

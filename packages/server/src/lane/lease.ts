@@ -2,6 +2,7 @@ import type { Logger } from "../model/log.js";
 import { type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
 import { type Lease, releaseLease, takeLease } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
+import { isStoreUnavailable } from "../store/storeTrouble.js";
 
 export interface KeepLeaseDependencies {
   readonly store: Store;
@@ -85,5 +86,7 @@ export function keepLease(
 export function logFailure(log: Logger, error: unknown, loop: string): void {
   const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   if (error instanceof LeaseLostError) log.warn({ err }, `${loop}: the lane has another owner`);
+  // The store's monitor reports its troubles, once for all lanes.
+  else if (isStoreUnavailable(error)) log.debug({ err }, `${loop}: tries again when the store works`);
   else log.warn({ err }, `${loop}: tries again`);
 }

@@ -56,6 +56,9 @@ function databaseProblems({ databaseUrl, dataDir }: ResolvedOptions): string[] {
   if (databaseUrl === undefined && dataDir === undefined) {
     return ["neither databaseUrl nor dataDir is set: the service has no place for its store"];
   }
+  if (databaseUrl !== undefined && namesSeveralHosts(databaseUrl)) {
+    return ["databaseUrl names several hosts; it can name one, which must lead to the primary"];
+  }
   if (databaseUrl !== undefined && !/^postgres(ql)?:$/.test(protocolOf(databaseUrl))) {
     return ["databaseUrl is not a postgres:// URL"];
   }
@@ -105,6 +108,10 @@ const WHOLE_NUMBERS = {
   maxSockets: 1,
   maxKeySockets: 1,
   maxConnections: 1,
+  laneConnections: 1,
+  acceptConnections: 1,
+  readConnections: 1,
+  adminConnections: 1,
   maxHeldBytes: 65_536,
   headTimeoutMs: 100,
   bodyTimeoutMs: 100,
@@ -158,6 +165,11 @@ export function numberProblems(options: ResolvedOptions): string[] {
     );
   }
   return problems;
+}
+
+/** The driver connects to one host. `libpq`'s form with several is no URL in all cases. */
+function namesSeveralHosts(url: string): boolean {
+  return /^postgres(ql)?:\/\/(?:[^/@]*@)?[^/?]*,/.test(url);
 }
 
 function protocolOf(url: string): string {

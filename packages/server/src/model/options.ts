@@ -38,6 +38,19 @@ export interface ServerOptions {
   readonly databaseUrl?: string;
   /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */
   readonly dataDir?: string;
+  /** The maximum number of connections to the database for the lanes and their leases. Default: 6. */
+  readonly laneConnections?: number;
+  /** The maximum number of connections to the database for accepting submissions. Default: 4. */
+  readonly acceptConnections?: number;
+  /** The maximum number of connections to the database for reading. Default: 4. */
+  readonly readConnections?: number;
+  /** The maximum number of connections to the database for API keys and maintenance. Default: 2. */
+  readonly adminConnections?: number;
+  /**
+   * Refuses to start on a database whose commits wait for no standby, and accepts nothing while it has become such a one.
+   * Default: false.
+   */
+  readonly requireSynchronousStandby?: boolean;
   /**
    * The reaction to a node that serves another chain than the store has served: `refuse` to start, or `adopt` the
    * new chain and fail the unfinished submissions of the old one, as devnets need it. Default: `refuse`.

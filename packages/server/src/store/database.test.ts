@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { useTestPostgres } from "../../test/support/testStore.js";
-import { isStoreUnavailable, openPool, type Pool, setAnswerTimeout } from "./database.js";
+import { openPool, type Pool, setAnswerTimeout } from "./database.js";
+import { isStoreUnavailable } from "./storeTrouble.js";
 
 const postgres = useTestPostgres();
 let pool: Pool;

@@ -1,5 +1,7 @@
+import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import pg from "pg";
+import { type StoreTrouble, StoreUnavailableError, troubleNamed, troubleOf } from "./storeTrouble.js";
 
 // The only file of the service that knows the PostgreSQL driver.
 
@@ -31,8 +33,19 @@ export interface PooledConnection extends Queryable {
   release(destroy?: boolean): void;
 }
 
+/** The connections of a pool at one moment. */
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
 export interface Pool extends Queryable {
   connect(): Promise<PooledConnection>;
+  use(): PoolUse;
+  /** Makes new connections from now on; those that are in use close when they are released. */
+  renew(): void;
   end(): Promise<void>;
 }
 
@@ -64,36 +77,147 @@ function driverConfig({ connectTimeoutMs, applicationName, ...address }: Connect
 
 export interface PoolOptions extends ConnectionOptions {
   readonly maxConnections: number;
-  /** SQL that each new connection runs first. */
-  readonly settings?: string;
+  /** Runs first on each new connection. If it rejects, the connection is closed. */
+  readonly prepare?: (connection: Queryable) => Promise<void>;
   /** The time that a query may go without a byte from the database, in ms; by default 10 s. */
   readonly answerTimeoutMs?: number;
   /** Called when a connection that nobody uses is lost. */
   readonly onIdleConnectionLost?: (error: Error) => void;
+  /** Is told each trouble. @returns the trouble to name instead, where more is known. */
+  readonly onTrouble?: (trouble: StoreTrouble, error: Error) => StoreTrouble;
 }
 
-/** Makes a pool; it connects when it is first used. */
-export function openPool({
+/**
+ * Makes a pool; it connects when it is first used. What it runs rejects with a {@link StoreUnavailableError} if the database
+ * cannot do its work, and with the driver's error if it refuses the statement.
+ */
+export function openPool(options: PoolOptions): Pool {
+  return new DriverPool(options);
+}
+
+class DriverPool implements Pool {
+  readonly #options: PoolOptions;
+  readonly #retired = new Set<Promise<void>>();
+  #pool: pg.Pool;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#pool = createDriverPool(options);
+  }
+
+  async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+    try {
+      return await (this.#pool as unknown as Queryable).query<Row>(statement, values);
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  async connect(): Promise<PooledConnection> {
+    try {
+      return new DriverConnection(await this.#pool.connect(), (error) => this.#named(error));
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  renew(): void {
+    const retired = this.#pool
+      .end()
+      .catch(() => {})
+      .then(() => void this.#retired.delete(retired));
+    this.#retired.add(retired);
+    this.#pool = createDriverPool(this.#options);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.#pool.end(), ...this.#retired]);
+  }
+
+  #named(error: unknown): unknown {
+    const trouble = troubleOf(error);
+    if (trouble === undefined) return error;
+    const { message } = error as Error;
+    // The driver has one message for a pool without a free connection and for a server that does not answer.
+    const isBusy = trouble.kind === "silent" && this.use().busy >= this.#options.maxConnections;
+    const named = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
+    const known = this.#options.onTrouble?.(named, error as Error) ?? named;
+    return new StoreUnavailableError(known, message, { cause: error });
+  }
+}
+
+class DriverConnection implements PooledConnection {
+  readonly client: pg.PoolClient;
+  readonly #named: (error: unknown) => unknown;
+
+  constructor(client: pg.PoolClient, named: (error: unknown) => unknown) {
+    this.client = client;
+    this.#named = named;
+  }
+
+  async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+    try {
+      return await (this.client as unknown as Queryable).query<Row>(statement, values);
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  release(destroy?: boolean): void {
+    this.client.release(destroy);
+  }
+}
+
+function createDriverPool({
   maxConnections,
-  settings,
+  prepare,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
   onIdleConnectionLost = () => {},
   ...options
-}: PoolOptions): Pool {
+}: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...driverConfig(options),
     max: maxConnections,
-    ...(settings !== undefined && {
-      onConnect: (client: pg.ClientBase) =>
-        client.query({ text: settings, query_timeout: answerTimeoutMs } as pg.QueryConfig),
+    ...(prepare !== undefined && {
+      onConnect: (client: pg.ClientBase) => prepare(limitedTo(client, answerTimeoutMs)),
     }),
   });
   limitSilence(pool, answerTimeoutMs);
   // A connection that is lost inside a transaction fails its query, or the next one. Without a listener, the
   // driver's `error` event would end the process.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) =>
+    client.on("error", () => {}).on("notice", (notice) => distrust(client, notice)),
+  );
   pool.on("error", onIdleConnectionLost);
-  return pool as unknown as Pool;
+  return pool;
+}
+
+/** A connection that is not in use yet has no limit of silence, so each query has the driver's own. */
+function limitedTo(client: pg.ClientBase, timeoutMs: number): Queryable {
+  return {
+    query: (statement, values) => {
+      const config = typeof statement === "string" ? { text: statement } : statement;
+      const query = { ...config, ...(values && { values: [...values] }), query_timeout: timeoutMs };
+      return client.query(query as unknown as pg.QueryConfig) as never;
+    },
+  };
+}
+
+/**
+ * Cuts a connection whose wait for the synchronous standby was cancelled: PostgreSQL would report a commit that the
+ * standby may not have. The name of PostgreSQL's own function is the same in all languages.
+ */
+function distrust(client: pg.PoolClient, { routine }: { readonly routine?: string | undefined }): void {
+  if (routine !== "SyncRepWaitForLSN") return;
+  const error = new Error("connection terminated: the wait for the synchronous standby was cancelled");
+  // The report may be in the same bytes, so the query must fail before they are read, as if the socket had.
+  (client as unknown as { readonly connection: EventEmitter }).connection.emit("error", error);
+  socketOf(client).destroy();
 }
 
 /**
@@ -117,7 +241,7 @@ function limitSilence(pool: pg.Pool, timeoutMs: number): void {
 
 /** Lets a pooled connection wait this long for each answer; without `timeoutMs`, for the default time again. */
 export function setAnswerTimeout(connection: PooledConnection, timeoutMs = ANSWER_TIMEOUT_MS): void {
-  socketOf(connection).setTimeout(timeoutMs);
+  socketOf((connection as DriverConnection).client).setTimeout(timeoutMs);
 }
 
 /** The driver's stream is the socket itself once the connection is made, with TLS or without. */
@@ -145,20 +269,4 @@ export function createConnection(options: ConnectionOptions, events: ConnectionE
   client.on("end", () => events.onLost?.());
   client.on("notification", ({ channel, payload = "" }) => events.onNotification?.(channel, payload));
   return client as unknown as Connection;
-}
-
-/**
- * True if the database did not answer, because of the network, a restart or a time-out. False if it answered with a
- * refusal of the query.
- */
-export function isStoreUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  // SQLSTATE classes 08 (connection), 53 (resources: disk full, too many connections), 57 (operator intervention).
-  if (typeof code === "string" && /^(08|53|57)...$/.test(code)) return true;
-  // The operating system's codes, such as ECONNREFUSED.
-  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return true;
-  return /connection terminated|timeout|Query read timeout|Cannot use a pool|Client has encountered/i.test(
-    error.message,
-  );
 }

@@ -1,20 +1,18 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { isStoreUnavailable } from "./database.js";
+import { troubleOf } from "./storeTrouble.js";
 
 /**
  * Runs work on the store for a request.
- * @throws {@link ProtocolError} `STORE_UNAVAILABLE` (D21) if the database does not answer; any other error as it is.
+ * @throws {@link ProtocolError} `STORE_UNAVAILABLE` (D21) with the name of the trouble if the database cannot do its work;
+ * any other error as it is.
  */
 export async function mapStoreErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (!isStoreUnavailable(error)) throw error;
-    throw new ProtocolError(
-      "STORE_UNAVAILABLE",
-      "the store does not answer; nothing was accepted for sure",
-      {},
-      { cause: error },
-    );
+    const trouble = troubleOf(error);
+    if (trouble === undefined) throw error;
+    const message = `${trouble.message}; nothing was accepted for sure`;
+    throw new ProtocolError("STORE_UNAVAILABLE", message, {}, { cause: error });
   }
 }

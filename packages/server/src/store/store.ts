@@ -1,11 +1,22 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { DEFAULTS } from "../model/defaults.js";
 import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
-import { type ConnectionOptions, type DatabaseAddress, openPool, type Pool } from "./database.js";
+import {
+  type ConnectionOptions,
+  type DatabaseAddress,
+  openPool,
+  type Pool,
+  type PoolUse,
+} from "./database.js";
 import { migrate } from "./migrate.js";
+import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
+import { assertOwnSessions } from "./primary/pooler.js";
+import { prepareSession } from "./primary/session.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
+import { troubleOf } from "./storeTrouble.js";
 
 export type { Queryable } from "./database.js";
 
@@ -17,10 +28,36 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/**
+ * The roles that have connections of their own, so that none can take another's: the lanes and their leases, accepting,
+ * reading for clients, and administration (keys, maintenance, the state of the database).
+ */
+export const STORE_ROLES = ["lanes", "accepting", "reading", "administration"] as const;
+export type StoreRole = (typeof STORE_ROLES)[number];
+
+/** The store as it was opened. Its own pool is that of administration. */
+export interface OpenStore extends Store {
+  readonly monitor: StoreMonitor;
+  /** Returns the store with the connections of another role. */
+  of(role: StoreRole): Store;
+  /** The connections of each role at this moment. */
+  connectionUse(): readonly (PoolUse & { readonly role: StoreRole })[];
+}
+
 /** Where the database is: behind a URL, or an embedded PostgreSQL with its files under `dataDir`. */
 export interface StoreLocation {
   readonly databaseUrl?: string;
   readonly dataDir?: string;
+}
+
+export interface StoreOptions extends StoreLocation {
+  /** The most connections of each role. Defaults: 6, 4, 4 and 2. */
+  readonly laneConnections?: number;
+  readonly acceptConnections?: number;
+  readonly readConnections?: number;
+  readonly adminConnections?: number;
+  /** Refuses a database whose commits wait for no standby. Default: false. */
+  readonly requireSynchronousStandby?: boolean;
 }
 
 const NO_LOCATION = "neither a database URL nor a data folder is set";
@@ -31,17 +68,18 @@ const NO_LOCATION = "neither a database URL nor a data folder is set";
  * @throws {@link StartError} if the database cannot be reached or its schema is newer than this program.
  */
 export async function openStore(
-  { databaseUrl, dataDir }: StoreLocation,
+  options: StoreOptions,
   log: Logger,
   signal?: AbortSignal,
-): Promise<Store> {
-  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, log);
+): Promise<OpenStore> {
+  const { databaseUrl, dataDir } = options;
+  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, options, log);
   if (dataDir === undefined) throw new StartError(NO_LOCATION);
   await makeFolder(dataDir).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
   const embedded = await startEmbeddedPostgres(dataDir, log, signal);
-  return connectStore(embedded.connection, log, () => embedded.stop());
+  return connectStore(embedded.connection, options, log, () => embedded.stop());
 }
 
 /**
@@ -49,9 +87,9 @@ export async function openStore(
  * @throws {@link StartError} as {@link openStore}, and if no service runs on the data folder.
  */
 export async function openRunningStore({ databaseUrl, dataDir }: StoreLocation, log: Logger): Promise<Store> {
-  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, log);
+  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, {}, log);
   if (dataDir === undefined) throw new StartError(NO_LOCATION);
-  return connectStore(await embeddedConnection(dataDir), log);
+  return connectStore(await embeddedConnection(dataDir), {}, log);
 }
 
 /** Node's recursive `mkdir` never ends where a folder exists but takes no other in it, as on /proc. */
@@ -67,41 +105,93 @@ async function makeFolder(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
-/**
- * Every query is written for an index. PostgreSQL keeps the plan of a prepared statement, so the plan must not rest on
- * a table that was empty when it was made.
- */
-const CONNECTION_SETTINGS = `
-  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
-  set default_transaction_isolation = 'read committed'`;
-
 async function connectStore(
   address: DatabaseAddress,
+  options: Omit<StoreOptions, keyof StoreLocation>,
   log: Logger,
   stopServer: () => Promise<void> = async () => {},
-): Promise<Store> {
+): Promise<OpenStore> {
   const connection = { ...address, connectTimeoutMs: 3_000, applicationName: "gas-waiver" };
-  let closing = false;
-  const pool = openPool({
-    ...connection,
-    maxConnections: 10,
-    settings: CONNECTION_SETTINGS,
-    onIdleConnectionLost: (error) => {
-      // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
-      if (!closing) log.warn({ err: error.message }, "an idle connection to the store was lost");
-    },
-  });
-  const close = async () => {
-    closing = true;
-    await pool.end();
+  const { requireSynchronousStandby = DEFAULTS.requireSynchronousStandby } = options;
+  const { pools, monitor, close } = openPools(connection, options, log);
+  const closeAll = async () => {
+    await close();
     await stopServer();
   };
   try {
-    await migrate(pool);
-    return { pool, connection, close };
+    await assertOwnSessions(connection);
+    await migrate(pools.administration);
+    await monitor.start({ requireSynchronousStandby });
+    const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, close: closeAll });
+    const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
+    return { ...storeOf("administration"), monitor, of: storeOf, connectionUse };
   } catch (error) {
-    await close();
+    await closeAll();
     if (error instanceof StartError) throw error;
-    throw new StartError(`the database cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new StartError(startMessage(error as Error), { cause: error });
   }
+}
+
+/** A database that does not describe itself in this time is silent. */
+const MONITOR_ANSWER_MS = 3_000;
+
+function openPools(
+  connection: ConnectionOptions,
+  {
+    laneConnections = DEFAULTS.laneConnections,
+    acceptConnections = DEFAULTS.acceptConnections,
+    readConnections = DEFAULTS.readConnections,
+    adminConnections = DEFAULTS.adminConnections,
+  }: StoreOptions,
+  log: Logger,
+) {
+  const sizes: Readonly<Record<StoreRole, number>> = {
+    lanes: laneConnections,
+    accepting: acceptConnections,
+    reading: readConnections,
+    administration: adminConnections,
+  };
+  let closing = false;
+  const open = (maxConnections: number, answerTimeoutMs?: number) =>
+    openPool({
+      ...connection,
+      maxConnections,
+      ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
+      prepare: prepareSession,
+      onTrouble: (trouble, error) => monitor.report(trouble, error),
+      onIdleConnectionLost: (error) => {
+        // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
+        if (!closing) log.debug({ err: error.message }, "an idle connection to the store was lost");
+      },
+    });
+  const pools = Object.fromEntries(STORE_ROLES.map((role) => [role, open(sizes[role])])) as Record<
+    StoreRole,
+    Pool
+  >;
+  // A connection of its own: those of the roles may all wait for a standby.
+  const monitorPool = open(1, MONITOR_ANSWER_MS);
+  const all = [...Object.values(pools), monitorPool];
+  const monitor = createStoreMonitor({
+    db: monitorPool,
+    log,
+    onReadOnly: () => {
+      for (const pool of all) pool.renew();
+    },
+  });
+  return {
+    pools,
+    monitor,
+    async close() {
+      closing = true;
+      await monitor.close();
+      await Promise.all(all.map((pool) => pool.end()));
+    },
+  };
+}
+
+function startMessage(error: Error): string {
+  const trouble = troubleOf(error);
+  if (trouble === undefined) return `the database cannot be used: ${error.message}`;
+  const cause = error.message === trouble.message ? "" : ` (${error.message})`;
+  return `the database cannot be used: ${trouble.message}${cause}; ${trouble.advice}`;
 }

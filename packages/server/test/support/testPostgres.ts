@@ -19,6 +19,8 @@ export class TestPostgres {
   #nodes = 0;
   #primary: PostgresNode | undefined;
   #standby: PostgresNode | undefined;
+  /** Earlier primaries that still run. */
+  readonly #retired: PostgresNode[] = [];
   #isHalted = false;
   readonly #address = new TcpForwarder(() => (this.#isHalted ? undefined : this.#primary?.socket));
   readonly #replication = new TcpForwarder(() => this.#primary?.socket);
@@ -120,22 +122,26 @@ export class TestPostgres {
     this.#isHalted = true;
     await lost.kill();
     this.#replication.resume();
+    this.#address.cut();
     await this.#promote(next);
     await lost.remove();
   }
 
-  /** Makes the standby the primary while the old one runs on, which becomes read-only: a planned change of the primary. */
+  /**
+   * Makes the standby the primary while the old one runs on, read-only. Connections to the old one stay, new ones lead to
+   * the new one: a planned change of the primary behind a name.
+   */
   async switchOver(): Promise<void> {
-    const [old, next] = [this.primary, this.standby];
+    const old = this.primary;
     await old.query("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
-    await this.#promote(next);
-    await old.kill();
-    await old.remove();
+    await this.#promote(this.standby);
+    this.#retired.push(old);
   }
 
   async end(): Promise<void> {
     await this.#standby?.kill();
     await this.#primary?.kill();
+    for (const node of this.#retired) await node.kill();
     await this.#address.close();
     if (this.#nodes > 1) await this.#replication.close();
     if (this.#folder !== "") await rm(this.#folder, { recursive: true, force: true });
@@ -148,7 +154,6 @@ export class TestPostgres {
     this.#primary = next;
     this.#standby = undefined;
     this.#isHalted = false;
-    this.#address.cut();
   }
 
   async #isFollowed(state: "sync" | "async"): Promise<boolean> {

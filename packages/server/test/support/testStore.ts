@@ -24,7 +24,8 @@ export function useTestStore(
   let store: Store | undefined;
   const open = async () => {
     const databaseUrl = await postgres.createDatabase();
-    store = await openStore({ databaseUrl }, silent);
+    // Tests run much at once on the connections of administration.
+    store = await openStore({ databaseUrl, adminConnections: 10 }, silent);
     await prepare(store, databaseUrl);
   };
   const close = async () => {

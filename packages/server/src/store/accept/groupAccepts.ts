@@ -1,4 +1,4 @@
-import { isStoreUnavailable } from "../database.js";
+import { isStoreUnavailable } from "../storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 

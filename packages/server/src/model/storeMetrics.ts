@@ -1,0 +1,60 @@
+import { Gauge, type Registry } from "prom-client";
+
+/** The connections of one role at a scrape. */
+export interface ConnectionGauges {
+  readonly role: string;
+  readonly busy: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** The state of the database at a scrape. */
+export interface StoreGauges {
+  readonly connections: readonly ConnectionGauges[];
+  readonly works: boolean;
+  /** The number of settings and standbys through which commits may be lost. */
+  readonly weaknesses: number;
+}
+
+/** Adds the gauges of the database, which `read` fills at each scrape. */
+export function addStoreGauges(registry: Registry, read: () => StoreGauges): void {
+  const registers = [registry];
+  new Gauge({
+    name: "gas_waiver_store_up",
+    help: "1 if the database works, 0 while it keeps nothing or does not answer.",
+    registers,
+    collect() {
+      this.set(Number(read().works));
+    },
+  });
+  new Gauge({
+    name: "gas_waiver_store_weaknesses",
+    help: "Settings and standbys of the database through which commits may be lost; the log names them.",
+    registers,
+    collect() {
+      this.set(read().weaknesses);
+    },
+  });
+  new Gauge({
+    name: "gas_waiver_store_connections",
+    help: "Open connections to the database, by role and state.",
+    labelNames: ["role", "state"],
+    registers,
+    collect() {
+      for (const { role, busy, idle } of read().connections) {
+        this.set({ role, state: "busy" }, busy);
+        this.set({ role, state: "idle" }, idle);
+      }
+    },
+  });
+  new Gauge({
+    name: "gas_waiver_store_waiting",
+    help: "Callers that wait for a connection to the database, by role.",
+    labelNames: ["role"],
+    registers,
+    collect() {
+      for (const { role, waiting } of read().connections) this.set({ role }, waiting);
+    },
+  });
+}

@@ -1,0 +1,71 @@
+import type { Queryable } from "../database.js";
+import { type StoreTrouble, troubleNamed } from "../storeTrouble.js";
+
+/** The state of the server that decides what a commit is worth. */
+export interface ServerFacts {
+  readonly readOnly: boolean;
+  /** Commits wait for a standby (`synchronous_standby_names` is not empty). */
+  readonly synchronous: boolean;
+  /** Connections that follow the write-ahead log. */
+  readonly standbys: number;
+  /** Those of them for which commits wait; undefined if this role may not see it. */
+  readonly synchronousStandbys: number | undefined;
+  readonly fsync: boolean;
+  readonly fullPageWrites: boolean;
+}
+
+/** Roles without `pg_monitor` see that there are standbys, and nothing of their states. */
+const FACTS = `
+  select current_setting('transaction_read_only')::boolean as "readOnly",
+         current_setting('synchronous_standby_names') <> '' as synchronous,
+         current_setting('fsync')::boolean as fsync,
+         current_setting('full_page_writes')::boolean as "fullPageWrites",
+         count(pid)::int as standbys,
+         (count(pid) filter (where sync_state in ('sync', 'quorum')))::int as "seenSynchronous",
+         count(pid) = count(sync_state) as "seesAll"
+  from pg_stat_replication`;
+
+type FactsRow = Omit<ServerFacts, "synchronousStandbys"> & {
+  readonly seenSynchronous: number;
+  readonly seesAll: boolean;
+};
+
+export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
+  const { rows } = await db.query<FactsRow>(FACTS);
+  if (rows[0] === undefined) throw new Error("the store did not describe itself");
+  const { seenSynchronous, seesAll, ...facts } = rows[0];
+  return { ...facts, synchronousStandbys: seesAll ? seenSynchronous : undefined };
+}
+
+/** Demands beyond a database that works. */
+export interface Demands {
+  /** Commits must wait for a standby. */
+  readonly requireSynchronousStandby: boolean;
+}
+
+/** Names the reason for which this server can keep nothing now, if there is one. */
+export function troubleIn(
+  facts: ServerFacts,
+  { requireSynchronousStandby }: Demands,
+): StoreTrouble | undefined {
+  if (facts.readOnly) return troubleNamed("readOnly");
+  if (!facts.synchronous) return requireSynchronousStandby ? troubleNamed("notSynchronous") : undefined;
+  // Every commit would wait until a standby is back.
+  return facts.synchronousStandbys === 0 ? troubleNamed("noStandby") : undefined;
+}
+
+/** Describes the ways in which this server may lose what it has committed, for the operator. */
+export function weaknessesIn({ synchronous, standbys, fsync, fullPageWrites }: ServerFacts): string[] {
+  const weaknesses: string[] = [];
+  if (!fsync)
+    weaknesses.push("fsync is off: a crash of the machine can lose or destroy everything; set fsync = on");
+  if (!fullPageWrites)
+    weaknesses.push(
+      "full_page_writes is off: a crash of the machine can destroy the store; set full_page_writes = on",
+    );
+  if (standbys > 0 && !synchronous)
+    weaknesses.push(
+      "the standbys are asynchronous: a failover can lose accepted submissions; set synchronous_standby_names",
+    );
+  return weaknesses;
+}

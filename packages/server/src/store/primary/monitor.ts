@@ -1,0 +1,155 @@
+import type { Logger } from "../../model/log.js";
+import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { Queryable } from "../database.js";
+import { type StoreTrouble, StoreUnavailableError, type TroubleKind, troubleOf } from "../storeTrouble.js";
+import { type Demands, readServerFacts, type ServerFacts, troubleIn, weaknessesIn } from "./facts.js";
+
+/**
+ * Watches the database: asks it for its state every second or two, and hears of each trouble that a query meets. It logs
+ * a trouble when it begins and when it is over, not for each query.
+ */
+export interface StoreMonitor {
+  /** The present trouble; undefined while the database works. */
+  readonly trouble: StoreTrouble | undefined;
+  /** The ways in which the database may lose what it has committed, for the operator. */
+  readonly weaknesses: readonly string[];
+  /**
+   * Refuses work that the database could only keep waiting.
+   * @throws {@link StoreUnavailableError} while the database is known to keep nothing.
+   */
+  assertKeeping(): void;
+  /** Hears of a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
+  report(trouble: StoreTrouble, error: Error): StoreTrouble;
+  /** Reads the state for the first time, and watches from then on. @throws the database's error. */
+  start(demands: Demands): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoreMonitorOptions {
+  readonly db: Queryable;
+  readonly log: Logger;
+  /** Called now and then while the database is read-only: its name may lead to another server by now. */
+  readonly onReadOnly: () => void;
+}
+
+const INTERVAL_MS = 2_000;
+const TROUBLED_INTERVAL_MS = 500;
+/** A trouble that comes and goes is logged again after this time. */
+const QUIET_MS = 30_000;
+
+/** Troubles that a look at the state finds, and which no query can end. */
+const LASTING: ReadonlySet<TroubleKind> = new Set(["readOnly", "noStandby", "notSynchronous"]);
+
+export function createStoreMonitor(options: StoreMonitorOptions): StoreMonitor {
+  return new Monitor(options);
+}
+
+class Monitor implements StoreMonitor {
+  readonly #options: StoreMonitorOptions;
+  readonly #timer = createWakeableTimer();
+  readonly #loggedAt = new Map<TroubleKind, number>();
+  #trouble: StoreTrouble | undefined;
+  #since = 0;
+  #isLogged = false;
+  /** The last look missed the synchronous standby. */
+  #isDoubted = false;
+  #weaknesses: readonly string[] = [];
+  #isClosed = false;
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: StoreMonitorOptions) {
+    this.#options = options;
+  }
+
+  get trouble() {
+    return this.#trouble;
+  }
+
+  get weaknesses() {
+    return this.#weaknesses;
+  }
+
+  assertKeeping(): void {
+    if (this.#trouble && LASTING.has(this.#trouble.kind)) throw new StoreUnavailableError(this.#trouble);
+  }
+
+  report(trouble: StoreTrouble, error: Error): StoreTrouble {
+    // A database that waits for its standby looks silent to a query.
+    if (this.#trouble && LASTING.has(this.#trouble.kind) && trouble.kind === "silent") return this.#trouble;
+    this.#begin(trouble, error.message);
+    return trouble;
+  }
+
+  async start(demands: Demands): Promise<void> {
+    const facts = await readServerFacts(this.#options.db);
+    const trouble = troubleIn(facts, demands);
+    // A standby that is away may be back soon. The service starts, and is not ready until then.
+    if (trouble?.kind === "noStandby") this.#begin(trouble, trouble.message);
+    else if (trouble) throw new StoreUnavailableError(trouble);
+    this.#learn(facts);
+    this.#watching = this.#watch(demands);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer.end();
+    await this.#watching;
+  }
+
+  async #watch(demands: Demands): Promise<void> {
+    while (!this.#isClosed) {
+      const isCalm = this.#trouble === undefined && !this.#isDoubted;
+      await this.#timer.rest(isCalm ? INTERVAL_MS : TROUBLED_INTERVAL_MS, isCalm);
+      if (!this.#isClosed) await this.#look(demands);
+    }
+  }
+
+  async #look(demands: Demands): Promise<void> {
+    try {
+      const facts = await readServerFacts(this.#options.db);
+      const trouble = troubleIn(facts, demands);
+      if (trouble?.kind === "noStandby" && !this.#isDoubted) {
+        // A standby that has just connected, or connects again, is synchronous a moment later.
+        this.#isDoubted = true;
+        return;
+      }
+      this.#isDoubted = false;
+      if (trouble) this.#begin(trouble, trouble.message);
+      else this.#end();
+      if (trouble?.kind === "readOnly") this.#options.onReadOnly();
+      this.#learn(facts);
+    } catch (error) {
+      // The pool has reported it, unless the database refuses to describe itself.
+      if (troubleOf(error)) return;
+      this.#options.log.error({ err: error }, "the store's state cannot be read");
+      this.#end();
+    }
+  }
+
+  #begin(trouble: StoreTrouble, err: string): void {
+    if (this.#isClosed || trouble.kind === this.#trouble?.kind) return;
+    if (this.#trouble === undefined) this.#since = performance.now();
+    this.#trouble = trouble;
+    const { kind, message, advice } = trouble;
+    const now = performance.now();
+    this.#isLogged = now - (this.#loggedAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
+    this.#loggedAt.set(kind, now);
+    this.#options.log[this.#isLogged ? "error" : "debug"]({ trouble: kind, err, advice }, message);
+    this.#timer.wake();
+  }
+
+  #end(): void {
+    if (this.#trouble === undefined) return;
+    const forMs = Math.round(performance.now() - this.#since);
+    const { kind } = this.#trouble;
+    this.#options.log[this.#isLogged ? "info" : "debug"]({ trouble: kind, forMs }, "the store works again");
+    this.#trouble = undefined;
+  }
+
+  #learn(facts: ServerFacts): void {
+    const weaknesses = weaknessesIn(facts);
+    for (const weakness of weaknesses)
+      if (!this.#weaknesses.includes(weakness)) this.#options.log.warn({}, `the database: ${weakness}`);
+    this.#weaknesses = weaknesses;
+  }
+}

@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import { type Connection, type ConnectionOptions, createConnection } from "../database.js";
+import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
+
+/** A pooler hands out its sessions in turn, or the last one first: so many transactions meet each session of a small one. */
+const PROBES = 25;
+
+/**
+ * Finds out whether a session stays with its connection. A pooler in transaction mode gives a session to another client
+ * between two transactions: then settings, prepared statements, advisory locks and LISTEN are lost or met by others.
+ * One connection marks its session; another one must never meet the mark, and the first must find it again.
+ * @throws {@link StoreUnavailableError} `pooled`.
+ */
+export async function assertOwnSessions(options: ConnectionOptions): Promise<void> {
+  const [first, second] = [createConnection(options), createConnection(options)];
+  try {
+    await first.connect();
+    await second.connect();
+    const mark = randomUUID();
+    await first.query("select set_config('gas_waiver.session', $1, false)", [mark]);
+    for (let i = 0; i < PROBES; i++) {
+      if ((await markOf(second)) === mark) throw new StoreUnavailableError(troubleNamed("pooled"));
+    }
+    if ((await markOf(first)) !== mark) throw new StoreUnavailableError(troubleNamed("pooled"));
+  } finally {
+    await Promise.all([first.end().catch(() => {}), second.end().catch(() => {})]);
+  }
+}
+
+async function markOf(connection: Connection): Promise<string | null | undefined> {
+  const { rows } = await connection.query<{ mark: string | null }>(
+    "select current_setting('gas_waiver.session', true) as mark",
+  );
+  return rows[0]?.mark;
+}

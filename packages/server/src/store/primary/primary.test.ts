@@ -1,0 +1,63 @@
+// The demands of the service on its database at the start.
+import { afterEach, describe, expect, it } from "vitest";
+import { silent } from "../../../test/support/testPostgres.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
+import { TransactionPooler } from "../../../test/support/transactionPooler.js";
+import { type OpenStore, openStore, type StoreOptions } from "../store.js";
+
+const postgres = useTestPostgres();
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function open(options: StoreOptions): Promise<OpenStore> {
+  const store = await openStore(options, silent);
+  closers.push(() => store.close());
+  return store;
+}
+
+const setting = async (store: OpenStore, name: string) =>
+  (await store.pool.query<{ value: string }>("select current_setting($1) as value", [name])).rows[0]?.value;
+
+describe("the session of a connection", () => {
+  it.each(["off", "local", "remote_write"])(
+    "waits for the disk and the synchronous standbys where the database's default is %s",
+    async (value) => {
+      const databaseUrl = await postgres.createDatabase();
+      const name = new URL(databaseUrl).pathname.slice(1);
+      await postgres.primary.query(`alter database ${name} set synchronous_commit = ${value}`);
+      expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("on");
+    },
+  );
+
+  it("keeps a default that waits for more", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await postgres.primary.query(`alter database ${name} set synchronous_commit = remote_apply`);
+    expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("remote_apply");
+  });
+});
+
+describe("a start", () => {
+  it("is refused behind a pooler in transaction mode, by name and with what to do", async () => {
+    const pooler = await TransactionPooler.inFrontOf(await postgres.createDatabase());
+    closers.push(() => pooler.close());
+    await expect(open({ databaseUrl: pooler.url })).rejects.toThrow(/pooler.*pool_mode = session/);
+  });
+
+  it("is refused on a database that is read-only", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    await (await openStore({ databaseUrl }, silent)).close();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await postgres.primary.query(`alter database ${name} set default_transaction_read_only = on`);
+    await expect(open({ databaseUrl })).rejects.toThrow(/the store is read-only.*lead to the primary/);
+  });
+
+  it("is refused without a synchronous standby where one is required", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    await expect(open({ databaseUrl, requireSynchronousStandby: true })).rejects.toThrow(
+      /no synchronous standby.*--require-synchronous-standby/,
+    );
+  });
+});

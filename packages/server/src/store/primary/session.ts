@@ -1,0 +1,25 @@
+import type { Queryable } from "../database.js";
+import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
+
+/**
+ * Every query is written for an index. PostgreSQL keeps the plan of a prepared statement, so the plan must not rest on
+ * a table that was empty when it was made. A commit is on the disk, and on the synchronous standbys, before it is reported,
+ * whatever the role or the database has as its default; `remote_apply` waits for more.
+ */
+const SETTINGS = `
+  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
+  set default_transaction_isolation = 'read committed';
+  select set_config('synchronous_commit',
+    case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
+
+/**
+ * Sets up the session of a new connection, and reads back that commits are durable in it.
+ * @throws {@link StoreUnavailableError} `notDurable` if the setting did not stay.
+ */
+export async function prepareSession(connection: Queryable): Promise<void> {
+  await connection.query(SETTINGS);
+  const { rows } = await connection.query<{ durable: boolean }>(
+    "select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable",
+  );
+  if (rows[0]?.durable !== true) throw new StoreUnavailableError(troubleNamed("notDurable"));
+}

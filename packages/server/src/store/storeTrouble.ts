@@ -1,0 +1,127 @@
+/** The reasons for which the database cannot do its work, each with a sentence for clients and advice for the operator. */
+const TROUBLES = {
+  unreachable: {
+    message: "the store does not answer",
+    advice: "see whether PostgreSQL runs and whether DATABASE_URL leads to it",
+  },
+  silent: {
+    message: "the store gave no answer in time",
+    advice: "see whether PostgreSQL is overloaded, frozen, or waits for a synchronous standby",
+  },
+  starting: {
+    message: "the store is starting or recovering",
+    advice: "nothing is to be done if that ends soon",
+  },
+  stopping: {
+    message: "the store is being shut down or restarted",
+    advice: "nothing is to be done if it comes back",
+  },
+  connections: {
+    message: "the store has no connection left for this service",
+    advice: "raise PostgreSQL's max_connections, or lower the numbers of connections of the replicas",
+  },
+  busy: {
+    message: "all connections of this service to the store are in use",
+    advice: "raise the number of connections of this role, or find what makes PostgreSQL slow",
+  },
+  readOnly: {
+    message: "the store is read-only, as a standby or a demoted primary is",
+    advice: "let DATABASE_URL lead to the primary",
+  },
+  pooled: {
+    message: "the store is behind a pooler that changes sessions between transactions",
+    advice: "set the pooler to session mode (pool_mode = session), or connect to PostgreSQL directly",
+  },
+  cancelled: {
+    message: "the store gave a statement up",
+    advice: "look for a statement_timeout of the role or database, and for cancelled queries",
+  },
+  full: {
+    message: "the store has no room left",
+    advice: "give PostgreSQL more disk or memory",
+  },
+  login: {
+    message: "the store refuses this service's login",
+    advice: "see whether user, password and database of DATABASE_URL are valid there",
+  },
+  noStandby: {
+    message: "the store's synchronous standby is away, so nothing can be kept safely",
+    advice: "bring the synchronous standby back, or change synchronous_standby_names",
+  },
+  notSynchronous: {
+    message: "the store has no synchronous standby, which this service requires",
+    advice: "set synchronous_standby_names, or start without --require-synchronous-standby",
+  },
+  notDurable: {
+    message: "the store does not keep synchronous_commit on for this service",
+    advice: "let no pooler or proxy drop the settings of a session",
+  },
+} as const;
+
+export type TroubleKind = keyof typeof TROUBLES;
+
+/** A reason for which the database cannot do its work now. */
+export interface StoreTrouble {
+  readonly kind: TroubleKind;
+  /** A sentence that names no host, for clients. */
+  readonly message: string;
+  /** The next step of the operator. */
+  readonly advice: string;
+}
+
+export function troubleNamed(kind: TroubleKind): StoreTrouble {
+  return { kind, ...TROUBLES[kind] };
+}
+
+/** The database could not do its work. The message is the driver's or the database's own. */
+export class StoreUnavailableError extends Error {
+  override readonly name = "StoreUnavailableError";
+  readonly trouble: StoreTrouble;
+
+  constructor(trouble: StoreTrouble, message: string = trouble.message, options?: ErrorOptions) {
+    super(message, options);
+    this.trouble = trouble;
+  }
+}
+
+/** Troubles by SQLSTATE: the whole code, or else its class. */
+const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
+  "08": "unreachable",
+  "25006": "readOnly",
+  // A statement that the session has not prepared, or has prepared already: another client had the session before.
+  "26000": "pooled",
+  "42P05": "pooled",
+  "28": "login",
+  "3D000": "login",
+  "53": "full",
+  "53300": "connections",
+  "57": "stopping",
+  "57014": "cancelled",
+  "57P03": "starting",
+};
+
+const SILENCE = /timeout|Query read timeout/i;
+const LOSS = /connection terminated|Connection ended|Cannot use a pool|Client has encountered/i;
+
+/**
+ * Names the trouble for which the database did not do its work.
+ * @returns undefined if the database did its work and refused the statement, or if the error is of something else.
+ */
+export function troubleOf(error: unknown): StoreTrouble | undefined {
+  if (error instanceof StoreUnavailableError) return error.trouble;
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { code?: unknown };
+  // The operating system's codes, such as ECONNREFUSED.
+  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return troubleNamed("unreachable");
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) {
+    const kind = BY_SQLSTATE[code] ?? BY_SQLSTATE[code.slice(0, 2)];
+    return kind && troubleNamed(kind);
+  }
+  if (LOSS.test(error.message)) return troubleNamed("unreachable");
+  return SILENCE.test(error.message) ? troubleNamed("silent") : undefined;
+}
+
+/** True if the database could not do its work. False if it answered with a refusal of the query. */
+export function isStoreUnavailable(error: unknown): boolean {
+  return troubleOf(error) !== undefined;
+}

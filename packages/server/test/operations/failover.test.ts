@@ -1,0 +1,140 @@
+// The database's primary fails, is replaced, or loses its standby, while the service runs.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/store.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { silent, TestPostgres } from "../support/testPostgres.js";
+import { GOOD_HEADERS, outcomeOf, type Reply, TestService } from "../support/testService.js";
+import { hashOf, innerOf } from "../support/user.js";
+
+let postgres: TestPostgres;
+let node: ScriptedNode;
+let service: TestService;
+beforeEach(async () => {
+  postgres = await new TestPostgres().start();
+  node = await ScriptedNode.start();
+  service = await TestService.start({ node, databaseUrl: await postgres.createDatabase(), changes: {} });
+});
+afterEach(async () => {
+  await service.server.close();
+  await node.close();
+  await postgres.end();
+});
+
+const bodyOf = (user: number) => JSON.stringify({ transactions: [innerOf(user)] });
+
+/** Submits until the answer is as wanted. Every other answer must be a 503 that names the store. */
+async function postUntil(wanted: (reply: Reply) => boolean, user: number): Promise<Reply> {
+  for (;;) {
+    const reply = await service.post(bodyOf(user));
+    if (wanted(reply)) return reply;
+    if (reply.status !== 200) {
+      expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "1"]);
+      expect(JSON.parse(reply.text).error.reason).toBe("STORE_UNAVAILABLE");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const isTaken = ({ status, text }: Reply) => status === 200 && text.includes('"success":true');
+
+describe("a failover", () => {
+  it("with a synchronous standby loses nothing that was told; the service goes on by itself", async () => {
+    await postgres.addStandby("synchronous");
+    const told: string[] = [];
+    let isOver = false;
+    const load = async (first: number) => {
+      for (let user = first; !isOver; user++) {
+        const reply = await service.post(bodyOf(user)).catch(() => undefined);
+        if (reply && isTaken(reply)) told.push(hashOf(innerOf(user)));
+      }
+    };
+    const loads = [load(1), load(1_000), load(2_000)];
+    while (told.length < 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    await postgres.failOver();
+    const before = told.length;
+    while (told.length < before + 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    isOver = true;
+    await Promise.all(loads);
+    const rows = await service.query<{ hash: string }>(
+      "select '0x' || encode(inner_hash, 'hex') as hash from submissions",
+    );
+    const stored = new Set(rows.map(({ hash }) => hash));
+    expect(told.filter((hash) => !stored.has(hash))).toEqual([]);
+    expect(new Set(node.chain.executed).size).toBe(node.chain.executed.length);
+  });
+
+  it("to another server behind the same name, with the old one read-only, is followed without a restart", async () => {
+    await service.submit([innerOf(1)]);
+    await postgres.addStandby("asynchronous");
+    await postgres.switchOver();
+    const refused = await service.post(bodyOf(2));
+    if (refused.status !== 200) {
+      expect(JSON.parse(refused.text).error).toMatchObject({
+        reason: "STORE_UNAVAILABLE",
+        message: expect.stringContaining("the store is read-only"),
+      });
+    }
+    await postUntil(isTaken, 2);
+    expect(node.chain.executed).toEqual([1, 2].map((user) => hashOf(innerOf(user))));
+  });
+});
+
+describe("a synchronous standby that is away", () => {
+  it("makes requests fail with 503 and its name, and readiness with it, until it is back", async () => {
+    await postgres.addStandby("synchronous");
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
+    await postgres.stopStandby();
+    // This one waits for the standby, and is told when that is back.
+    const waiting = service.post(bodyOf(2));
+    const storePart = async () => {
+      const reply = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+      return JSON.parse(reply.text).parts.store;
+    };
+    let store = await storePart();
+    while (store.ok) store = await storePart();
+    expect(store.message).toContain("synchronous standby is away");
+    const named = await service.post(bodyOf(3));
+    expect([named.status, named.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(JSON.parse(named.text).error.message).toContain("the store's synchronous standby is away");
+    await postgres.startStandby();
+    await postUntil(isTaken, 3);
+    expect(isTaken(await waiting)).toBe(true);
+  });
+
+  it("makes a service that requires it unready when commits no longer wait for it", async () => {
+    await postgres.addStandby("synchronous");
+    const strict = await service.startReplica({ requireSynchronousStandby: true });
+    await postgres.primary.query(
+      "alter system set synchronous_standby_names = ''",
+      "select pg_reload_conf()",
+    );
+    let reply: Reply;
+    do reply = await strict.post(bodyOf(4));
+    while (reply.status === 200);
+    await strict.server.close();
+    expect(JSON.parse(reply.text).error).toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("no synchronous standby, which this service requires"),
+    });
+  });
+});
+
+describe("a commit whose wait for the standby is cancelled", () => {
+  it("is not reported as done", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const store = await openStore({ databaseUrl }, silent);
+    await store.pool.query("create table promises (number integer)");
+    await postgres.addStandby("synchronous");
+    await postgres.stopStandby();
+    const write = store.pool.query("insert into promises values (1)").then(
+      () => "done",
+      (error: Error) => error.message,
+    );
+    const cancelled =
+      "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and query like 'insert%'";
+    while ((await postgres.primary.query(cancelled)).length === 0);
+    expect(await write).toContain("the wait for the synchronous standby was cancelled");
+    await postgres.startStandby();
+    await store.close();
+  });
+});

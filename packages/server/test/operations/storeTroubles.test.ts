@@ -1,0 +1,86 @@
+// The database refuses to work: each trouble has its name, for clients, readiness and the log, and ends by itself.
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/store.js";
+import { StoreUnavailableError } from "../../src/store/storeTrouble.js";
+import { outcomeOf, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+
+/** Makes a database whose role may have few connections, which a superuser always may. */
+async function databaseWithRole(): Promise<{ url: string; limit(connections: number): Promise<void> }> {
+  const url = new URL(await services.postgres.createDatabase());
+  const name = url.pathname.slice(1);
+  const { primary } = services.postgres;
+  url.username = `user_${name}`;
+  await primary.query(`create role user_${name} login`, `alter database ${name} owner to user_${name}`);
+  return {
+    url: url.href,
+    async limit(connections) {
+      await primary.query(
+        `alter role user_${name} connection limit ${connections}`,
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'user_${name}'`,
+      );
+    },
+  };
+}
+
+describe("a database without a free connection", () => {
+  it("makes requests fail with 503 and its name until it has some, without a restart", async () => {
+    const { url, limit } = await databaseWithRole();
+    const first = await services.start();
+    const service = services.closeAfterTest(await first.startOnOtherStore(url));
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
+    await limit(0);
+    const body = JSON.stringify({ transactions: [innerOf(2)] });
+    let text = "";
+    while (!text.includes("no connection left")) {
+      const reply = await service.post(body);
+      expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "1"]);
+      text = reply.text;
+    }
+    expect(JSON.parse(text).error.reason).toBe("STORE_UNAVAILABLE");
+    await limit(-1);
+    let reply = await service.post(body);
+    while (reply.status === 503) reply = await service.post(body);
+    expect(reply.text).toContain('"success":true');
+  });
+});
+
+describe("the log", () => {
+  it("has one record when a trouble begins and one when it is over, however many queries meet it", async () => {
+    const records: { level: number; trouble?: string; msg: string }[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void records.push(JSON.parse(line)) });
+    const store = await openStore({ databaseUrl: await services.postgres.createDatabase() }, log);
+    records.length = 0;
+    await services.postgres.halt();
+    const failures = await Promise.allSettled(
+      Array.from({ length: 50 }, () => store.of("reading").pool.query("select 1")),
+    );
+    for (const failure of failures)
+      expect(failure).toMatchObject({ status: "rejected", reason: expect.any(StoreUnavailableError) });
+    await services.postgres.resume();
+    while (store.monitor.trouble !== undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+    await store.close();
+    const kinds = records.map(({ trouble, msg }) => (msg === "the store works again" ? "over" : trouble));
+    expect(kinds.at(-1)).toBe("over");
+    expect(new Set(kinds).size).toBe(kinds.length);
+    expect(kinds.length).toBeLessThanOrEqual(4);
+  });
+});
+
+describe("the connections of a role", () => {
+  it("leave those of other roles alone, however many queries of the role wait", async () => {
+    const databaseUrl = await services.postgres.createDatabase();
+    const store = await openStore({ databaseUrl }, pino({ level: "silent" }));
+    const reading = store.of("reading").pool;
+    const flood = Array.from({ length: 50 }, () => reading.query("select pg_sleep(0.2)"));
+    expect((await store.of("lanes").pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    const use = store.connectionUse();
+    expect(use.find(({ role }) => role === "reading")).toMatchObject({ busy: 4, waiting: 46 });
+    expect(use.find(({ role }) => role === "lanes")).toMatchObject({ waiting: 0 });
+    await Promise.all(flood);
+    await store.close();
+  });
+});
