@@ -2,8 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { compare, type Ledgers, type Row, VIOLATIONS } from "./ledgers.js";
+import { compare, type Ledgers, VIOLATIONS } from "./ledgers.js";
 import { runChaos } from "./runChaos.js";
+import type { Row } from "./storeRows.js";
 
 describe("a service under faults of its processes, its database and its node", () => {
   it.each(["strict", "queued"] as const)(
@@ -61,6 +62,8 @@ describe("the comparison of the ledgers", () => {
     reverted: false,
     error_reason: null,
     error_message: null,
+    accepted_at: new Date(0),
+    finished_at: new Date(1_000),
   };
   const run = {
     block: 1,

@@ -50,6 +50,13 @@ export class DevnetClient {
     return nonces.map(Number);
   }
 
+  /** Forgets the executions above a block that a reorg has removed. @returns those that are gone. */
+  rewind(block: number): Execution[] {
+    const first = this.executions.findIndex((execution) => execution.block > block);
+    this.#scanned = Math.min(this.#scanned, block);
+    return first < 0 ? [] : this.executions.splice(first);
+  }
+
   /** Reads the blocks since the last scan. */
   async scan(): Promise<void> {
     const head = await this.head();

@@ -6,6 +6,9 @@ import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
 import { openPool } from "../../packages/server/src/store/database.js";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
+import { geth } from "../nodeZoo/gethNodes.js";
+import type { Personality } from "../nodeZoo/personality.js";
+import { ZooNode } from "../nodeZoo/zooNode.js";
 import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
 import { CAPS } from "./caps.js";
 import { DevnetClient } from "./devnetClient.js";
@@ -23,6 +26,8 @@ const BLOCK_TIME_MS = 150;
 export interface Environment {
   readonly pool: PoolKind;
   readonly chain: DevnetClient;
+  /** The node that the replicas reach the chain through. */
+  readonly node: ZooNode;
   readonly postgres: TestPostgres;
   readonly replicas: readonly Replica[];
   readonly lanes: LaneAdmin;
@@ -38,11 +43,17 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-interface EnvironmentOptions {
+export interface EnvironmentOptions {
   readonly pool: PoolKind;
   /** The number of replicas. */
   readonly replicas: number;
   readonly seed: number;
+  /** The kind of node; geth by default. */
+  readonly personality?: Personality;
+  /** Flags of the replicas, which replace the run's own. */
+  readonly flags?: readonly string[];
+  /** A PostgreSQL that serves several environments, one after the other. */
+  readonly postgres?: TestPostgres;
 }
 
 /** Actions that close what has been started, in the order of the starts. */
@@ -62,17 +73,20 @@ export async function startEnvironment(options: EnvironmentOptions): Promise<Env
   }
 }
 
-async function startProcesses({ pool, replicas: count, seed }: EnvironmentOptions, closers: Closers) {
+async function startProcesses(options: EnvironmentOptions, closers: Closers) {
+  const { pool, replicas: count, seed, personality = geth, flags = [] } = options;
   const folder = mkdtempSync(join(tmpdir(), "gas-waiver-chaos-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
-  const postgres = await new TestPostgres().start();
-  closers.push(() => postgres.end());
+  const postgres = options.postgres ?? (await startPostgres(closers));
   const databaseUrl = await postgres.createDatabase();
   const { chain, url } = await startDevnet(pool, closers);
   const waiverKeys = keysOf(seed);
   const waivers = waiverKeys.map((key) => bytesToHex(privateKeyToAddress(key)));
   for (const waiver of waivers.slice(2)) await chain.call("devnet_registerWaiver", { waiver });
-  const replicas = await startReplicas({ folder, databaseUrl, count, rpcUrl: url, waiverKeys }, closers);
+  const node = await ZooNode.inFrontOf(url, personality);
+  closers.push(() => node.close());
+  const rpcUrl = node.url;
+  const replicas = await startReplicas({ folder, databaseUrl, count, rpcUrl, waiverKeys, flags }, closers);
   const client = openPool({
     ...{ connectionString: databaseUrl, connectTimeoutMs: 3_000 },
     ...{ maxConnections: 2, answerTimeoutMs: 600_000 },
@@ -85,7 +99,7 @@ async function startProcesses({ pool, replicas: count, seed }: EnvironmentOption
   closers.push(() => followed.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
-    ...{ pool, chain, postgres, replicas, lanes, waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
+    ...{ pool, chain, node, postgres, replicas, lanes, waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
     get head() {
       return followed.number;
     },
@@ -100,13 +114,20 @@ interface ReplicasOptions {
   readonly count: number;
   readonly rpcUrl: string;
   readonly waiverKeys: readonly Uint8Array[];
+  readonly flags: readonly string[];
+}
+
+async function startPostgres(closers: Closers): Promise<TestPostgres> {
+  const postgres = await new TestPostgres().start();
+  closers.push(() => postgres.end());
+  return postgres;
 }
 
 async function startReplicas(options: ReplicasOptions, closers: Closers): Promise<Replica[]> {
-  const { folder, databaseUrl, count, rpcUrl, waiverKeys } = options;
+  const { folder, databaseUrl, count, rpcUrl, waiverKeys, flags } = options;
   const policyFile = join(folder, "policy.json");
   writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
-  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY] };
+  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY], flags };
   const replicas: Replica[] = [];
   for (let i = 0; i < count; i++) {
     const proxy = await TcpProxy.inFrontOf(rpcUrl);

@@ -1,25 +1,10 @@
 import { bytesToHex, type Hex, type ResultLine } from "@gas-waiver/protocol";
+import { groupBy } from "../support/groupBy.js";
 import type { KeyedRequest, Tx } from "./client.js";
 import type { Execution } from "./devnetClient.js";
 import { isFinalFailure } from "./load.js";
-
-/** A submission in the store. */
-export interface Row {
-  readonly id: string;
-  readonly state: "queued" | "signed" | "broadcast" | "included" | "failed";
-  readonly inner_hash: Buffer;
-  readonly sender: Buffer;
-  readonly sender_nonce: string;
-  readonly waiver: Buffer;
-  readonly waiver_nonce: string | null;
-  readonly signings: number;
-  readonly reverted: boolean | null;
-  readonly error_reason: string | null;
-  readonly error_message: string | null;
-}
-
-export const ROWS = `select id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, signings, reverted,
-  error_reason, error_message from submissions order by id`;
+import { findNeedlessFailures } from "./needlessFailure.js";
+import type { Row } from "./storeRows.js";
 
 /** The three ledgers: the lines that clients received, the rows of the store, and the executions of the chain. */
 export interface Ledgers {
@@ -48,6 +33,8 @@ export interface Ledgers {
  * - `notReplayed`: a repeated request with an Idempotency-Key gave another id for a transaction, or another outcome.
  * - `miscounted`: the daily caps of a key count something that the chain did not execute for it, or miss something
  *   that it did.
+ * - `needlessFailure`: a submission failed although nothing was wrong with it for good: the trouble was a node's, or passed
+ *   (`needlessFailure.ts`).
  */
 export const VIOLATIONS = [
   "lost",
@@ -58,6 +45,7 @@ export const VIOLATIONS = [
   "nonceGaps",
   "notReplayed",
   "miscounted",
+  "needlessFailure",
 ] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 
@@ -78,6 +66,7 @@ export function compare({ clients, keyedRequests, store, chain }: Ledgers): Find
   for (const tx of clients) compareClient(tx, context);
   for (const row of store) compareRow(row, context);
   for (const request of keyedRequests) compareReplays(request, find);
+  for (const text of findNeedlessFailures(store, chain)) find("needlessFailure", text);
   for (const [hash, runs] of ranByHash) {
     if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${shortJson(runs)}`);
     if (!rowsByHash.has(hash))
@@ -183,16 +172,6 @@ function compareNonces(
     if (new Set(nonces).size < nonces.length) find("doubled", `${account} used a nonce twice: ${nonces}`);
     else if (nonces.some((nonce, i) => nonce !== i)) find("nonceGaps", `${account} used ${nonces}`);
   }
-}
-
-export function groupBy<T, K>(list: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const one of list) {
-    const group = groups.get(keyOf(one)) ?? [];
-    group.push(one);
-    groups.set(keyOf(one), group);
-  }
-  return groups;
 }
 
 /** JSON with bytes as hex. */

@@ -12,6 +12,8 @@ export interface ReplicaPlace {
   /** The source of the policy: the file, or the file and the chain's registry. */
   readonly policySource: "config" | "both";
   readonly apiKeys: readonly string[];
+  /** More flags, which win over those of every replica. */
+  readonly flags: readonly string[];
 }
 
 const RESTART_MS = 300;
@@ -20,6 +22,12 @@ const FLAGS = [
   ...["--rate", "100000", "--rate-burst", "100000"],
   ...["--request-timeout", "4000", "--nonce-gap-timeout", "3000", "--log-level", "info"],
 ];
+
+/** The flags of every replica, those replaced that are given. A flag may be given once only. */
+function withFlags(given: readonly string[]): string[] {
+  const kept = FLAGS.filter((_, i) => !given.includes(FLAGS[i - (i % 2)] ?? ""));
+  return [...kept, ...given];
+}
 
 /** A `gas-waiver serve` that restarts whenever it ends, as under an operator's supervisor. */
 export class Replica {
@@ -102,13 +110,13 @@ export class Replica {
 
   async #run(): Promise<void> {
     while (this.#wanted) {
-      const { databaseUrl, policyFile, policySource, apiKeys } = this.#place;
+      const { databaseUrl, policyFile, policySource, apiKeys, flags } = this.#place;
       this.#log += this.#program?.output ?? "";
       const program = new ChildProgram(
         [
           ...[GAS_WAIVER, "serve", "--port", "0", "--rpc-url", this.proxy.url, "--chain-id", "2201"],
           ...["--allowed-targets", policyFile, "--policy-source", policySource],
-          ...["--waiver-key-file", this.#keyFile, ...FLAGS],
+          ...["--waiver-key-file", this.#keyFile, ...withFlags(flags)],
         ],
         { env: { DATABASE_URL: databaseUrl, GAS_WAIVER_API_KEYS: apiKeys.join(",") } },
       );

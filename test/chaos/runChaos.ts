@@ -1,10 +1,11 @@
 import { SeededRandom } from "../support/seededRandom.js";
-import { compareCaps } from "./caps.js";
-import { type Answers, fetchRecords } from "./client.js";
-import { type Environment, type PoolKind, startEnvironment } from "./environment.js";
-import { type Fault, injectFaults, planFaults } from "./faults.js";
-import { compare, type Finding, ROWS, type Row, VIOLATIONS, type Violation } from "./ledgers.js";
-import { type ClientLedger, startLoad } from "./load.js";
+import type { Answers } from "./client.js";
+import { type PoolKind, startEnvironment } from "./environment.js";
+import { planFaults } from "./faults.js";
+import { type Finding, VIOLATIONS, type Violation } from "./ledgers.js";
+import type { ClientLedger } from "./load.js";
+import { logsOf, runRound } from "./runRound.js";
+import type { Row } from "./storeRows.js";
 
 export interface ChaosOptions {
   /** The rounds in all, divided evenly between the pool kinds. */
@@ -51,9 +52,6 @@ export interface ChaosResult {
   /** The replicas' logs, if a check failed. */
   readonly log: string;
 }
-
-/** Time in ms for all submissions to finish after the last fault is undone. */
-const RECOVERY_TIMEOUT_MS = 90_000;
 
 /** Runs the rounds. It stops after the first round in which a check fails. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -132,77 +130,4 @@ async function runEnvironment(
   } finally {
     await environment.close();
   }
-}
-
-/** Sends requests while faults happen. When all faults are undone and all submissions finished, it compares the ledgers. */
-async function runRound(
-  environment: Environment,
-  random: SeededRandom,
-  faults: readonly Fault[],
-  { seed, ledger }: { readonly seed: number; readonly ledger: ClientLedger },
-) {
-  const load = await startLoad(environment, random, seed, ledger);
-  const ending = new AbortController();
-  const finished = load.finish(ending.signal);
-  await injectFaults(faults);
-  await Promise.all(environment.replicas.map((replica) => replica.ready()));
-  const healedAt = performance.now();
-  const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
-  const unanswered = await finished;
-  clearTimeout(timer);
-  await untilQuiet(environment, healedAt + RECOVERY_TIMEOUT_MS);
-  const recoveryMs = Math.round(performance.now() - healedAt);
-  await environment.chain.scan();
-  const store = await environment.query<Row & Record<string, unknown>>(ROWS);
-  const findings = compare({
-    clients: ledger.txs.values(),
-    keyedRequests: ledger.keyedRequests,
-    store,
-    chain: environment.chain.executions,
-  });
-  for (const { hash, received } of unanswered) {
-    const lines = received.slice(-3).map(({ line }) => line);
-    findings.push({ violation: "unresolved", text: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
-  }
-  findings.push(...(await compareRecords(environment, store, ledger)), ...(await compareCaps(environment)));
-  return { findings, store, recoveryMs, transactions: load.transactions };
-}
-
-/** Compares the service's record of each submission with the store's, once, after the round in which it finished. */
-async function compareRecords(
-  environment: Environment,
-  store: readonly Row[],
-  ledger: ClientLedger,
-): Promise<Finding[]> {
-  const known = new Set(ledger.checkedRecords);
-  const fresh = store.filter(({ id }) => !known.has(id));
-  for (const { id } of fresh) ledger.checkedRecords.push(id);
-  const records = await fetchRecords(
-    environment,
-    fresh.map(({ id }) => id),
-  );
-  return fresh.flatMap(({ id, state }): Finding[] => {
-    const record = records.get(id);
-    if (record === undefined)
-      return [{ violation: "lost", text: `the service has no record of submission ${id}` }];
-    if (record.state === state) return [];
-    return [
-      { violation: "unresolved", text: `submission ${id} is ${state}, its record says ${record.state}` },
-    ];
-  });
-}
-
-async function untilQuiet(environment: Environment, deadline: number): Promise<void> {
-  const sql = "select count(*) from submissions where state in ('queued', 'signed', 'broadcast')";
-  while (performance.now() < deadline) {
-    const rows = await environment.query<{ count: string }>(sql).catch(() => []);
-    if (rows[0]?.count === "0") return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-async function logsOf(environment: Environment): Promise<string> {
-  const lanes = await environment.lanes.list().catch((error: Error) => error.message);
-  const logs = environment.replicas.map(({ name, log }) => `--- ${name}\n${log.slice(-60_000)}`);
-  return `lanes: ${JSON.stringify(lanes, (_, value: unknown) => value, 1)}\n${logs.join("\n")}`;
 }

@@ -1,0 +1,65 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { groupBy } from "../support/groupBy.js";
+import type { Execution } from "./devnetClient.js";
+import type { Row } from "./storeRows.js";
+
+/** A predecessor that came so shortly before may not have been seen yet. */
+const GRACE_MS = 1_000;
+
+/**
+ * Finds the submissions that failed and could have been executed. The loads of the runs send nothing that breaks a rule, so
+ * only these failures are needed:
+ *
+ * - another transaction used the sender's nonce (`NONCE_TOO_LOW`);
+ * - the sender's earlier transaction was not there in time (`NONCE_GAP`);
+ * - nothing was ever sent within the queue's time (`NOT_BROADCAST`), as configured.
+ */
+export function findNeedlessFailures(store: readonly Row[], chain: readonly Execution[]): string[] {
+  const users = new Map(chain.map((one) => [`${one.sender}:${one.senderNonce}`, one.innerHash]));
+  const bySlot = groupBy(store, ({ sender, sender_nonce }) => slotOf(sender, BigInt(sender_nonce)));
+  const isNeeded = (row: Row): boolean => {
+    const slot = slotOf(row.sender, BigInt(row.sender_nonce));
+    switch (row.error_reason) {
+      case "NONCE_TOO_LOW": {
+        const user = users.get(slot);
+        return user !== undefined && user !== bytesToHex(row.inner_hash);
+      }
+      case "NONCE_GAP":
+        return !allBefore(row).every((slot) => wasThere(bySlot.get(slot) ?? [], row));
+      default:
+        return row.error_reason === "NOT_BROADCAST";
+    }
+  };
+  return store
+    .filter((row) => row.state === "failed" && !isNeeded(row))
+    .map((row) => {
+      const { id, error_reason, error_message, signings } = row;
+      const slot = slotOf(row.sender, BigInt(row.sender_nonce));
+      const own = `${id} (${slot}, signed ${signings} times, ${timesOf(row)})`;
+      const others = store.filter(({ sender }) => sender.equals(row.sender));
+      const rest = others.map((one) => `${one.sender_nonce} ${one.state} ${timesOf(one)}`).join("; ");
+      return `${own} failed with ${error_reason}: ${error_message}. The sender's: ${rest}`;
+    });
+}
+
+/** The sender's nonces before the row's. */
+function allBefore({ sender, sender_nonce }: Row): string[] {
+  return Array.from({ length: Number(sender_nonce) }, (_, nonce) => slotOf(sender, BigInt(nonce)));
+}
+
+/** Whether the store had an earlier transaction when the row failed for missing it. */
+function wasThere(earlier: readonly Row[], { finished_at }: Row): boolean {
+  const failedAt = finished_at?.getTime() ?? 0;
+  return earlier.some(({ accepted_at, state, finished_at: ended }) => {
+    const isKnown = accepted_at.getTime() < failedAt - GRACE_MS;
+    return isKnown && (state !== "failed" || (ended?.getTime() ?? 0) > failedAt);
+  });
+}
+
+function timesOf({ accepted_at, finished_at }: Row): string {
+  return `${accepted_at.toISOString().slice(17, 23)} to ${finished_at?.toISOString().slice(17, 23)}`;
+}
+
+function slotOf(sender: Buffer, nonce: bigint): string {
+  return `${bytesToHex(sender)}:${nonce}`;
+}

@@ -1,0 +1,20 @@
+/** A submission in the store. */
+export interface Row {
+  readonly id: string;
+  readonly state: "queued" | "signed" | "broadcast" | "included" | "failed";
+  readonly inner_hash: Buffer;
+  readonly sender: Buffer;
+  readonly sender_nonce: string;
+  readonly waiver: Buffer;
+  readonly waiver_nonce: string | null;
+  readonly signings: number;
+  readonly reverted: boolean | null;
+  readonly error_reason: string | null;
+  readonly error_message: string | null;
+  readonly accepted_at: Date;
+  /** null while it is unfinished. */
+  readonly finished_at: Date | null;
+}
+
+export const ROWS = `select id, state, inner_hash, sender, sender_nonce, waiver, waiver_nonce, signings, reverted,
+  error_reason, error_message, accepted_at, finished_at from submissions order by id`;
