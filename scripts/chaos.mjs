@@ -18,6 +18,9 @@ that the chain executed.
   --pool KIND   the chain's pool: strict, queued, or both: half of the rounds each
                                                                   (default both)
   --replicas N  replicas of the service, 1 to 3                   (default 3)
+  --reorg-depth N
+                the deepest reorg that the replicas reckon with, 0 or 3; above 0 the chain
+                has reorgs                                        (default 0)
   --json FILE   write the outcome to this file as well            (default: none)
   --log FILE    write the replicas' logs here if a check fails    (default chaos.log)
   --help        show this text
@@ -31,12 +34,13 @@ function readOptions(argv) {
     rounds: { initial: "20", least: 1, most: 1_000_000 },
     seed: { initial: "1", least: 0, most: 2 ** 31 - 1 },
     replicas: { initial: "3", least: 1, most: 3 },
+    "reorg-depth": { initial: "0", least: 0, most: 3 },
     pool: { initial: "both", among: Object.keys(POOLS) },
     log: { initial: "chaos.log" },
   });
   const [pool, ...others] = values.pool;
   if (others.length > 0) throw new Error(`--pool is "${values.pool}", not strict, queued or both`);
-  return { ...values, pool, pools: POOLS[pool] };
+  return { ...values, reorgDepth: values["reorg-depth"], pool, pools: POOLS[pool] };
 }
 
 function printRound({ pool, round, faults, transactions, recoveryMs }) {
@@ -60,7 +64,7 @@ function printOutcome(outcome, faultCounts, answers) {
 
 async function main(options) {
   await setUp({ signal: new AbortController().signal });
-  const { rounds, seed, pool, pools, replicas, json, log } = options;
+  const { rounds, seed, pool, pools, replicas, reorgDepth, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
   const { outcome, faultCounts, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
@@ -70,14 +74,18 @@ async function main(options) {
   console.log("");
   printOutcome(outcome, faultCounts, answers);
   if (json !== undefined) {
-    const text = JSON.stringify({ ...outcome, seed, rounds: run.roundsRun, pools, replicas }, null, 2);
+    const text = JSON.stringify(
+      { ...outcome, seed, rounds: run.roundsRun, pools, replicas, reorgDepth },
+      null,
+      2,
+    );
     await writeFile(json, `${text}\n`);
   }
   if (evidence.length === 0 && crashes.length === 0) return 0;
   for (const { violation, text } of evidence) console.error(`\n${violation}: ${text}`);
   for (const crash of crashes) console.error(`\ncrash: ${crash}`);
   await writeFile(log, run.log);
-  const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas}`;
+  const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas} --reorg-depth ${reorgDepth}`;
   console.error(`\nThe replicas' logs are in ${log}. Again: ${again}`);
   return 1;
 }

@@ -13,7 +13,7 @@ chain, a replica of the service and a load of submissions. When the fault is ove
 clients had, the rows of the store and the transactions of the chain are compared.
 
   --personality A,B  geth, reth, erigon, besu, nethermind, cosmos, balanced   (default all)
-  --fault A,B        names of faults; --fault list prints them                (default all)
+  --fault A,B        names of faults; an unknown name prints them             (default all)
   --pool A,B         the chain's pool: strict, queued                         (default both)
   --seed S           seed of the faults and the load                          (default 1)
   --seeds N          run the matrix for this many seeds, from S on            (default 1)
@@ -50,6 +50,8 @@ function printCell({ personality, fault, pool, seed, transactions, executed, rec
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
   const times = `${String(transactions).padStart(3)} sent ${String(executed).padStart(3)} run  ${(recoveryMs / 1000).toFixed(1).padStart(5)} s`;
+  for (const { violation, text } of findings.slice(0, 3))
+    console.error(`  ${violation}: ${text.slice(0, 1_500)}`);
   console.log(
     `${personality.padEnd(10)} ${fault.padEnd(16)} ${pool.padEnd(6)} ${seed}  ${times}  ${found.padEnd(4)}  ${strikes}`,
   );
@@ -62,7 +64,7 @@ function unknownOf(given, known) {
 
 async function main(options) {
   await setUp({ signal: new AbortController().signal });
-  const { module, close } = await loadSource("/test/nodeZoo/index.ts");
+  const { module, close } = await loadSource("/test/chaos/runZoo.ts");
   const { personalities, faults, pools, seed, seeds, jobs, json, log } = options;
   const unknown = [
     ...unknownOf(
@@ -79,8 +81,8 @@ async function main(options) {
   const cells = [];
   const violations = {};
   for (let i = 0; i < seeds; i++) {
-    const choice = { personalities, faults, pools, seed: seed + i, jobs };
-    const run = await module.runZoo({ ...choice, onCell: printCell });
+    const chosen = module.cellsOf({ personalities, faults, pools, seed: seed + i });
+    const run = await module.runZoo({ cells: chosen, jobs, onCell: printCell });
     cells.push(...run.cells);
     for (const [name, count] of Object.entries(run.violations))
       violations[name] = (violations[name] ?? 0) + count;

@@ -22,7 +22,7 @@ interface RpcTransaction {
 const MARKER = bytesToHex(MARKER_ADDRESS);
 
 /** Longer than any answer takes. A devnet with faults may not answer at all. */
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 30_000;
 
 /** The run's own client of the devnet: its control methods, which no fault affects, and its blocks. */
 export class DevnetClient {

@@ -29,6 +29,8 @@ export interface Environment {
   /** The node that the replicas reach the chain through. */
   readonly node: ZooNode;
   readonly postgres: TestPostgres;
+  /** The deepest reorg that the replicas reckon with. */
+  readonly reorgDepth: number;
   readonly replicas: readonly Replica[];
   readonly lanes: LaneAdmin;
   /** The private keys of the registered waivers. A replica has all or some of them. */
@@ -48,6 +50,8 @@ export interface EnvironmentOptions {
   /** The number of replicas. */
   readonly replicas: number;
   readonly seed: number;
+  /** The deepest reorg that the replicas reckon with; 0 by default. */
+  readonly reorgDepth?: number;
   /** The kind of node; geth by default. */
   readonly personality?: Personality;
   /** Flags of the replicas, which replace the run's own. */
@@ -74,7 +78,8 @@ export async function startEnvironment(options: EnvironmentOptions): Promise<Env
 }
 
 async function startProcesses(options: EnvironmentOptions, closers: Closers) {
-  const { pool, replicas: count, seed, personality = geth, flags = [] } = options;
+  const { pool, replicas: count, seed, personality = geth, reorgDepth = 0 } = options;
+  const flags = ["--reorg-depth", String(reorgDepth), ...(options.flags ?? [])];
   const folder = mkdtempSync(join(tmpdir(), "gas-waiver-chaos-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const postgres = options.postgres ?? (await startPostgres(closers));
@@ -99,7 +104,19 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   closers.push(() => followed.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
-    ...{ pool, chain, node, postgres, replicas, lanes, waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
+    ...{
+      pool,
+      chain,
+      node,
+      postgres,
+      reorgDepth,
+      replicas,
+      lanes,
+      waiverKeys,
+      waivers,
+      apiKeys,
+      cappedKeyId: record.id,
+    },
     get head() {
       return followed.number;
     },

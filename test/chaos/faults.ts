@@ -7,13 +7,18 @@ import {
   SEND_ANSWERS,
 } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { makeNodeFault, NODE_FAULTS, standingFault } from "../nodeZoo/nodeFaults.js";
+import { PERSONALITIES } from "../nodeZoo/personalities.js";
 import type { SeededRandom } from "../support/seededRandom.js";
+import { CHAIN_FAULTS } from "./chainFaults.js";
 import type { Environment } from "./environment.js";
 import { CUTS } from "./tcpProxy.js";
 
 /** A fault of a round: it begins after a time, lasts for a time, and is then undone. */
 export interface Fault {
   readonly name: string;
+  /** More of its name, for a reader. */
+  readonly detail?: string | undefined;
   /** The part of the environment that it affects. A round has at most one fault of each part. */
   readonly target: string;
   /** True if it kills a process. */
@@ -24,7 +29,11 @@ export interface Fault {
   end(): unknown;
 }
 
-type PlannedFault = Omit<Fault, "name" | "kills" | "afterMs"> & { readonly kills?: boolean };
+type PlannedFault = Omit<Fault, "name" | "kills" | "afterMs"> & {
+  readonly kills?: boolean;
+  /** More of its name. */
+  readonly detail?: string;
+};
 type FaultKind = (environment: Environment, random: SeededRandom) => PlannedFault;
 
 /** A restart of PostgreSQL; "immediate" drops everything in memory, so that it recovers from its log. */
@@ -33,6 +42,21 @@ function restartOf(postgres: Environment["postgres"], mode: "fast" | "immediate"
     ...{ target: "postgres", kills: true, lastsMs: 0 },
     begin: () => postgres.restart(mode),
     end() {},
+  };
+}
+
+/** Sets the state of a lane, and opens it again. */
+function setLane(
+  { waivers, lanes }: Environment,
+  random: SeededRandom,
+  state: "draining" | "stopped",
+): PlannedFault {
+  const waiver = hexToBytes(random.pick(waivers));
+  return {
+    target: `lane ${bytesToHex(waiver)}`,
+    lastsMs: random.between(500, 4_000),
+    begin: () => retry(() => lanes.set(waiver, state, "a fault of the run")),
+    end: () => retry(() => lanes.set(waiver, "open")),
   };
 }
 
@@ -57,6 +81,24 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   },
   postgresFast: ({ postgres }) => restartOf(postgres, "fast"),
   postgresImmediate: ({ postgres }) => restartOf(postgres, "immediate"),
+  /** The primary is killed, and a standby without which nothing was committed takes over. */
+  failover: ({ postgres }) => ({
+    ...{ target: "postgres", kills: true, lastsMs: 0 },
+    async begin() {
+      await postgres.addStandby("synchronous");
+      await postgres.failOver();
+    },
+    end() {},
+  }),
+  /** The same, but planned: the old primary becomes read-only before it goes. */
+  switchover: ({ postgres }) => ({
+    ...{ target: "postgres", kills: true, lastsMs: 0 },
+    async begin() {
+      await postgres.addStandby("synchronous");
+      await postgres.switchOver();
+    },
+    end() {},
+  }),
   postgresAway: ({ postgres }, random) => ({
     target: "postgres",
     lastsMs: random.between(300, 2_500),
@@ -86,6 +128,36 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     begin: () => chain.call("devnet_setFaults", nodeFaults(random)),
     end: () => chain.call("devnet_clearFaults"),
   }),
+  /** The node of another kind from now on, with one or two faults of the zoo. */
+  node: (environment, random) => {
+    const { node } = environment;
+    const personality = random.pick(PERSONALITIES);
+    const names = random.shuffled(NODE_FAULTS).slice(0, random.between(1, 2));
+    const standing = standingFault(personality, random);
+    return {
+      ...{ target: "answers", detail: `${personality.name} ${names.join("+")}` },
+      lastsMs: random.between(1_500, 6_000),
+      begin() {
+        node.personality = personality;
+        node.fault = makeNodeFault(names, personality, random);
+      },
+      end() {
+        node.fault = standing;
+      },
+    };
+  },
+  /** Reorgs of up to three blocks, if the replicas reckon with them. */
+  reorg: (environment, random) => ({
+    ...{ target: "mining", lastsMs: random.between(500, 3_000) },
+    ...CHAIN_FAULTS[random.chance(0.5) ? "reorg" : "reorgForgetting"](environment, random),
+  }),
+  /** The chain halts for longer than every time-out of the clients. */
+  halt: ({ chain }, random) => ({
+    target: "mining",
+    lastsMs: random.between(5_000, 9_000),
+    begin: () => chain.call("devnet_stopMining"),
+    end: () => chain.call("devnet_resumeMining"),
+  }),
   stopMining: ({ chain }, random) => ({
     target: "mining",
     lastsMs: random.between(500, 4_000),
@@ -101,15 +173,9 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
       end: () => changeRegistry(environment, "register", waiver),
     };
   },
-  drain: (environment, random) => {
-    const waiver = hexToBytes(random.pick(environment.waivers));
-    return {
-      target: `lane ${bytesToHex(waiver)}`,
-      lastsMs: random.between(500, 4_000),
-      begin: () => retry(() => environment.lanes.set(waiver, "draining", "to be retired")),
-      end: () => retry(() => environment.lanes.set(waiver, "open")),
-    };
-  },
+  drain: (environment, random) => setLane(environment, random, "draining"),
+  /** A lane is stopped with all that it has, and opened again. */
+  stopLane: (environment, random) => setLane(environment, random, "stopped"),
   /** Removes a waiver key from some replicas while they run, and gives it back. */
   keys: (environment, random) => {
     const key = random.pick(environment.waiverKeys);
@@ -135,16 +201,13 @@ const MAX_FAULTS = 6;
 
 /** Draws the faults of a round: one to six, each with another target. */
 export function planFaults(environment: Environment, random: SeededRandom): Fault[] {
-  const names = random.shuffled(FAULT_NAMES).slice(0, random.between(1, MAX_FAULTS));
+  const possible = FAULT_NAMES.filter((name) => name !== "reorg" || environment.reorgDepth > 0);
+  const names = random.shuffled(possible).slice(0, random.between(1, MAX_FAULTS));
   const faults = names.map((name): Fault => {
     const kind = KINDS[name];
     if (kind === undefined) throw new Error(`${name} is not a fault`);
-    return {
-      kills: false,
-      ...kind(environment, random),
-      name,
-      afterMs: random.between(0, MAX_START_DELAY_MS),
-    };
+    const { detail, ...planned } = kind(environment, random);
+    return { kills: false, ...planned, name, detail, afterMs: random.between(0, MAX_START_DELAY_MS) };
   });
   return faults.filter((fault, i) => faults.findIndex(({ target }) => target === fault.target) === i);
 }

@@ -13,6 +13,8 @@ export interface ChaosOptions {
   readonly seed: number;
   readonly pools: readonly PoolKind[];
   readonly replicas: number;
+  /** The deepest reorg that the replicas reckon with. Only above 0 are there reorgs. */
+  readonly reorgDepth: number;
   /** Called after each round. */
   readonly onRound?: (round: RoundReport) => void;
 }
@@ -97,8 +99,8 @@ async function runEnvironment(
   total: Total,
 ): Promise<void> {
   if (rounds === 0) return;
-  const { seed, replicas, onRound } = options;
-  const environment = await startEnvironment({ pool, replicas, seed });
+  const { seed, replicas, reorgDepth, onRound } = options;
+  const environment = await startEnvironment({ pool, replicas, seed, reorgDepth });
   const ledger: ClientLedger = {
     txs: new Map(),
     keyedRequests: [],
@@ -121,7 +123,8 @@ async function runEnvironment(
       const names = faults.map(({ name }) => name);
       for (const name of names) total.faultCounts[name] = (total.faultCounts[name] ?? 0) + 1;
       const { transactions, recoveryMs } = ran;
-      onRound?.({ pool, round, faults: names, transactions, recoveryMs });
+      const details = faults.map(({ name, detail }) => (detail === undefined ? name : `${name} (${detail})`));
+      onRound?.({ pool, round, faults: details, transactions, recoveryMs });
     }
     total.accepted += store.length;
     total.failedFinal += store.filter(({ state }) => state === "failed").length;

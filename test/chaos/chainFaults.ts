@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Environment } from "../chaos/environment.js";
+import { SEND } from "../nodeZoo/exchange.js";
 import type { SeededRandom } from "../support/seededRandom.js";
-import { SEND } from "./exchange.js";
+import type { Environment } from "./environment.js";
 
 /** A fault of the chain itself. */
 export interface ChainFault {

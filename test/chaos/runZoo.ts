@@ -1,12 +1,15 @@
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
-import { type Environment, type PoolKind, startEnvironment } from "../chaos/environment.js";
-import { type Finding, VIOLATIONS, type Violation } from "../chaos/ledgers.js";
-import type { ClientLedger } from "../chaos/load.js";
-import { logsOf, runRound } from "../chaos/runRound.js";
+import { standingFault } from "../nodeZoo/nodeFaults.js";
+import { PERSONALITIES } from "../nodeZoo/personalities.js";
+import type { Personality } from "../nodeZoo/personality.js";
 import { SeededRandom } from "../support/seededRandom.js";
-import { PERSONALITIES } from "./personalities.js";
-import type { Personality } from "./personality.js";
-import { flagsFor, standingFault, ZOO_FAULTS, zooFault } from "./zooFaults.js";
+import { type Environment, type PoolKind, startEnvironment } from "./environment.js";
+import { type Finding, VIOLATIONS, type Violation } from "./ledgers.js";
+import type { ClientLedger } from "./load.js";
+import { logsOf, runRound } from "./runRound.js";
+import { settingsFor, ZOO_FAULTS, zooFault } from "./zooFaults.js";
+
+export { PERSONALITIES, ZOO_FAULTS };
 
 /** One combination of the matrix. */
 export interface Cell {
@@ -16,12 +19,16 @@ export interface Cell {
   readonly seed: number;
 }
 
-export interface ZooOptions {
-  /** The names to combine; all by default. */
+/** The names to combine; all by default. */
+export interface Choice {
   readonly personalities?: readonly string[];
   readonly faults?: readonly string[];
   readonly pools?: readonly PoolKind[];
   readonly seed: number;
+}
+
+export interface ZooOptions {
+  readonly cells: readonly Cell[];
   /** The cells that run at once, each with processes of its own. */
   readonly jobs: number;
   readonly onCell?: (report: CellReport) => void;
@@ -45,7 +52,7 @@ export interface ZooResult {
 }
 
 /** The cells of a run, in an order that the seed draws. */
-export function cellsOf({ personalities, faults, pools, seed }: Omit<ZooOptions, "jobs">): Cell[] {
+export function cellsOf({ personalities, faults, pools, seed }: Choice): Cell[] {
   const names = personalities ?? PERSONALITIES.map(({ name }) => name);
   const cells = names.flatMap((personality) =>
     (faults ?? ZOO_FAULTS).flatMap((fault) =>
@@ -57,13 +64,13 @@ export function cellsOf({ personalities, faults, pools, seed }: Omit<ZooOptions,
 
 /** Runs the cells, some at once. */
 export async function runZoo(options: ZooOptions): Promise<ZooResult> {
-  const left = cellsOf(options);
+  const left = [...options.cells];
   const cells: CellReport[] = [];
   const work = async () => {
     const postgres = await new TestPostgres().start();
     try {
       for (let cell = left.shift(); cell !== undefined; cell = left.shift()) {
-        const report = await runCell(cell, postgres);
+        const report = await runCell(cell, postgres).catch((error) => brokenCell(cell, error));
         cells.push(report);
         options.onCell?.(report);
       }
@@ -79,12 +86,21 @@ export async function runZoo(options: ZooOptions): Promise<ZooResult> {
   return { cells, violations };
 }
 
+/** The report of a cell whose own processes or calls failed. */
+function brokenCell(cell: Cell, error: unknown): CellReport {
+  const text = `the cell did not run to its end: ${error instanceof Error ? error.stack : error}`;
+  const findings: Finding[] = [{ violation: "unresolved", text }];
+  return { ...cell, transactions: 0, executed: 0, recoveryMs: 0, struck: {}, findings, log: "" };
+}
+
 async function runCell(cell: Cell, postgres: TestPostgres): Promise<CellReport> {
   const personality = personalityOf(cell.personality);
   const random = new SeededRandom(cell.seed, cell.personality, cell.fault, cell.pool);
   const { pool, seed } = cell;
-  const flags = flagsFor(cell.fault);
-  const environment = await startEnvironment({ pool, replicas: 1, seed, personality, flags, postgres });
+  const environment = await startEnvironment({
+    ...{ pool, replicas: 1, seed, personality, postgres },
+    ...settingsFor(cell.fault),
+  });
   try {
     return await runFault(cell, environment, personality, random);
   } finally {

@@ -1,0 +1,73 @@
+import { makeNodeFault, NODE_FAULTS, standingFault } from "../nodeZoo/nodeFaults.js";
+import type { Personality } from "../nodeZoo/personality.js";
+import type { SeededRandom } from "../support/seededRandom.js";
+import { CHAIN_FAULTS, type MakeChainFault } from "./chainFaults.js";
+import type { Environment } from "./environment.js";
+import type { Fault } from "./faults.js";
+
+const OF_CHAIN: Readonly<Record<string, MakeChainFault>> = CHAIN_FAULTS;
+
+/** The names of all faults of the zoo. `none` is a node without one, and `mixed` has several at once. */
+export const ZOO_FAULTS: readonly string[] = ["none", ...NODE_FAULTS, ...Object.keys(OF_CHAIN), "mixed"];
+
+/** The faults that last another time than 4 to 7 s, in ms. */
+const LASTING: Readonly<Record<string, readonly [number, number]>> = {
+  none: [0, 0],
+  // Longer than the time-outs that the flags below set.
+  halt: [10_000, 14_000],
+  hangBefore: [6_000, 9_000],
+  hangAfter: [6_000, 9_000],
+  staleHead: [8_000, 12_000],
+};
+
+/** The service's settings in a cell. Times are short, so that faults last longer than them. */
+export function settingsFor(fault: string): {
+  readonly flags: readonly string[];
+  readonly reorgDepth: number;
+} {
+  const flags = ["--resend-after", "1000"];
+  return {
+    flags: fault === "halt" ? [...flags, "--max-queue-time", "6000"] : flags,
+    reorgDepth: fault.startsWith("reorg") || fault === "mixed" ? 3 : 0,
+  };
+}
+
+/** Makes the fault of a cell: the trouble of this name, at a node of this personality. */
+export function zooFault(
+  name: string,
+  environment: Environment,
+  personality: Personality,
+  random: SeededRandom,
+): Fault {
+  const [least, most] = LASTING[name] ?? [4_000, 7_000];
+  return {
+    ...{ name, target: "node", kills: false, ...makeFault(name, environment, personality, random) },
+    ...{ afterMs: random.between(300, 900), lastsMs: random.between(least, most) },
+  };
+}
+
+function makeFault(
+  name: string,
+  environment: Environment,
+  personality: Personality,
+  random: SeededRandom,
+): Pick<Fault, "begin" | "end"> {
+  const { node } = environment;
+  const names =
+    name === "mixed"
+      ? [...random.shuffled(NODE_FAULTS).slice(0, 2), random.pick(["reorg", "evict"])]
+      : [name];
+  const ofNode = makeNodeFault(names, personality, random);
+  const ofChain = names.flatMap((one) => OF_CHAIN[one]?.(environment, random) ?? []);
+  const standing = standingFault(personality, random);
+  return {
+    async begin() {
+      node.fault = ofNode;
+      for (const fault of ofChain) await fault.begin();
+    },
+    async end() {
+      node.fault = standing;
+      for (const fault of ofChain) await fault.end();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+// The words and refusals of real nodes, as the zoo speaks them, against the tables that the service reads them by.
+import { classifySendError } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { readBatchAnswer } from "../../packages/server/src/chain/batchAnswer.js";
+import type { Exchange } from "./exchange.js";
+import { PERSONALITIES } from "./personalities.js";
+import type { Refusal } from "./personality.js";
+
+const values = { nonce: "7", expected: "5", hash: `0x${"ab".repeat(32)}` };
+const low = { ...values, nonce: "3" };
+const names = PERSONALITIES.map((personality) => [personality.name, personality] as const);
+
+const exchange: Exchange = {
+  calls: Array.from({ length: 4 }, (_, id) => ({ id, method: "eth_sendRawTransaction", params: [] })),
+  isBatch: true,
+  bytes: 9_000,
+};
+
+describe.each(names)("the words of %s", (_, personality) => {
+  const meaningOf = (refusal: Refusal) =>
+    classifySendError(personality.words[refusal](refusal === "WRAPPER_NONCE_TOO_LOW" ? low : values)).kind;
+
+  it("have the meanings that a wrapper's fate rests on", () => {
+    expect({
+      known: meaningOf("ALREADY_KNOWN"),
+      low: meaningOf("WRAPPER_NONCE_TOO_LOW"),
+      gap: meaningOf("WRAPPER_NONCE_GAP"),
+      replaced: meaningOf("REPLACEMENT_UNDERPRICED"),
+    }).toEqual({ known: "accepted", low: "nonce too low", gap: "nonce gap", replaced: "occupied" });
+  });
+
+  it("never end a submission because of the node's own trouble", () => {
+    const troubles = [...personality.troubles, personality.words.POOL_FULL(values)];
+    const kinds = troubles.map((trouble) => [trouble.message, classifySendError(trouble).kind]);
+    expect(kinds.filter(([, kind]) => kind === "refused")).toEqual([]);
+  });
+});
+
+describe.each(names)("a request that is too large for %s", (_, personality) => {
+  const fitOf = ({ status, body }: { status: number; body: string }) =>
+    readBatchAnswer({ status, text: body }, 0, 4).fit;
+
+  it("is told from one that was made", () => {
+    expect(fitOf(personality.tooManyCalls(exchange, 2))).toBe("too many calls");
+    expect(fitOf(personality.tooManyBytes(exchange, 5_000))).toBe("too many bytes");
+  });
+
+  it("leaves open whether its calls were made if only the answer was too large", () => {
+    const made = [{ result: "0x1" }, { result: "0x2" }];
+    const { outcomes, fit } = readBatchAnswer(
+      (({ status, body }) => ({ status, text: body }))(personality.responseTooLarge(exchange, made, 20)),
+      0,
+      4,
+    );
+    expect(["cut short", "unclear", "nothing"]).toContain(fit);
+    expect(outcomes.slice(2).every((outcome) => "error" in outcome)).toBe(true);
+  });
+});
