@@ -1,4 +1,4 @@
-// A short run of `npm run chaos`. The four rounds of this seed have faults of every kind.
+// A short run of `npm run chaos`. The four rounds of this seed have faults of most kinds.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ describe("a service under faults of its processes, its database and its node", (
   it.each(["strict", "queued"] as const)(
     "keeps its answers, its store and the chain consistent, on a node with a %s pool",
     async (pool) => {
-      const result = await runChaos({ rounds: 2, seed: 2601, pools: [pool], replicas: 2, reorgDepth: 0 });
+      const result = await runChaos({ rounds: 2, seed: 3066, pools: [pool], replicas: 2, reorgDepth: 0 });
       expect(result.evidence, result.log).toEqual([]);
       expect(result.crashes).toEqual([]);
       const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs, ...violations } = result.outcome;
@@ -121,12 +121,51 @@ describe("the comparison of the ledgers", () => {
         clients: received({ success: false, error: failure }),
         store: [{ ...row, state: "failed" }],
       },
-      ["falseFailure"],
+      ["falseFailure", "needlessFailure"],
     ],
     [
       "a failure of an included submission",
       { ...all, clients: received({ success: false, error: failure }) },
       ["falseFailure"],
+    ],
+    [
+      "a failure that nothing asked for",
+      { ...all, clients: [], store: [{ ...row, state: "failed", error_reason: "NODE_REFUSED" }], chain: [] },
+      ["needlessFailure"],
+    ],
+    [
+      "nothing in a failure whose nonce another transaction used",
+      {
+        ...all,
+        clients: [],
+        store: [
+          {
+            ...row,
+            id: "b",
+            state: "failed",
+            error_reason: "NONCE_TOO_LOW",
+            inner_hash: Buffer.alloc(32, 1),
+          },
+          row,
+        ],
+      },
+      [],
+    ],
+    [
+      "a missing nonce that was there",
+      {
+        ...all,
+        clients: [],
+        store: [
+          row,
+          {
+            ...row,
+            ...{ id: "b", state: "failed", error_reason: "NONCE_GAP", inner_hash: Buffer.alloc(32, 1) },
+            ...{ sender_nonce: "1", waiver_nonce: null, finished_at: new Date(9_000) },
+          },
+        ],
+      },
+      ["needlessFailure"],
     ],
     ["a gap in the nonces", { ...all, chain: [{ ...run, senderNonce: 1 }] }, ["nonceGaps"]],
     [

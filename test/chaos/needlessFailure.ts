@@ -5,6 +5,8 @@ import type { Row } from "./storeRows.js";
 
 /** A predecessor that came so shortly before may not have been seen yet. */
 const GRACE_MS = 1_000;
+/** The time for which the runs' replicas wait for an earlier nonce (D20). */
+export const NONCE_GAP_MS = 3_000;
 
 /**
  * Finds the submissions that failed and could have been executed. The loads of the runs send nothing that breaks a rule, so
@@ -47,11 +49,12 @@ function allBefore({ sender, sender_nonce }: Row): string[] {
   return Array.from({ length: Number(sender_nonce) }, (_, nonce) => slotOf(sender, BigInt(nonce)));
 }
 
-/** Whether the store had an earlier transaction when the row failed for missing it. */
-function wasThere(earlier: readonly Row[], { finished_at }: Row): boolean {
+/** Whether the store had an earlier transaction in time when the row failed for missing it. */
+function wasThere(earlier: readonly Row[], { accepted_at: since, finished_at }: Row): boolean {
   const failedAt = finished_at?.getTime() ?? 0;
+  const latest = Math.min(failedAt - GRACE_MS, since.getTime() + NONCE_GAP_MS);
   return earlier.some(({ accepted_at, state, finished_at: ended }) => {
-    const isKnown = accepted_at.getTime() < failedAt - GRACE_MS;
+    const isKnown = accepted_at.getTime() < latest;
     return isKnown && (state !== "failed" || (ended?.getTime() ?? 0) > failedAt);
   });
 }

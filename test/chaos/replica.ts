@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex } from "@gas-waiver/protocol";
 import { ChildProgram, type Ending, GAS_WAIVER } from "../support/childProgram.js";
+import { NONCE_GAP_MS } from "./needlessFailure.js";
 import type { TcpProxy } from "./tcpProxy.js";
 
 /** The inputs of a replica besides its own keys and proxy. */
@@ -20,7 +21,7 @@ const RESTART_MS = 300;
 /** High rates, since the run does not test them; short time-outs, so that rounds see them. */
 const FLAGS = [
   ...["--rate", "100000", "--rate-burst", "100000"],
-  ...["--request-timeout", "4000", "--nonce-gap-timeout", "3000", "--log-level", "info"],
+  ...["--request-timeout", "4000", "--nonce-gap-timeout", String(NONCE_GAP_MS), "--log-level", "info"],
 ];
 
 /** The flags of every replica, those replaced that are given. A flag may be given once only. */
