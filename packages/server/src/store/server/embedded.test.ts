@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../../test/support/childProgram.js";
 import { silent } from "../../../test/support/testPostgres.js";
@@ -106,6 +108,51 @@ describe("the embedded PostgreSQL", () => {
     expect(await query(next.connection, "select value from kept")).toEqual([{ value: "durable" }]);
     expect(next.connection).toEqual(connection);
     await next.stop();
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)("the embedded PostgreSQL of root", () => {
+  it("runs as a user of its own, without capabilities, below a folder that only root may enter", async () => {
+    const folder = await newFolder();
+    await chmod(folder, 0o700);
+    const data = join(folder, "data");
+    await mkdir(data);
+    const { connection } = await start(data);
+    const [pid] = (await readFile(join(data, "postgres", "postmaster.pid"), "utf8")).split("\n");
+    const status = await readFile(`/proc/${pid}/status`, "utf8");
+    const uids = /^Uid:\t(\d+)\t(\d+)\t(\d+)\t(\d+)$/m.exec(status)?.slice(1).map(Number) ?? [];
+    expect(new Set(uids).size).toBe(1);
+    expect(
+      (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":")[2]),
+    ).not.toContain(String(uids[0]));
+    for (const set of ["CapInh", "CapPrm", "CapEff", "CapAmb"]) {
+      expect(status).toMatch(new RegExp(`^${set}:\t0+$`, "m"));
+    }
+    expect((await stat(connection.host)).mode & 0o777).toBe(0o700);
+    expect((await stat(connection.host)).uid).toBe(uids[0]);
+  });
+
+  it("reads no file of root", async () => {
+    const folder = await newFolder();
+    const secret = join(folder, "secret");
+    await writeFile(secret, "of root\n", { mode: 0o600 });
+    await chmod(folder, 0o755);
+    const { connection } = await start(folder);
+    await query(connection, "create table stolen (line text)");
+    await expect(query(connection, `copy stolen from '${secret}'`)).rejects.toThrow(/Permission denied/);
+    await expect(query(connection, `copy stolen from program 'cat ${secret}'`)).rejects.toThrow(/failed/);
+  });
+
+  it("takes over the cluster of another user", async () => {
+    const folder = await newFolder();
+    const first = await start(folder);
+    await query(first.connection, "create table kept as select 'kept' as value");
+    await first.stop();
+    const cluster = join(folder, "postgres");
+    await promisify(execFile)("chown", ["-R", "1:1", cluster]);
+    const again = await start(folder);
+    expect(await query(again.connection, "select value from kept")).toEqual([{ value: "kept" }]);
+    expect((await stat(cluster)).uid).toBeGreaterThan(1_000);
   });
 });
 

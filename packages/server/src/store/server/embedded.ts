@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/log.js";
 import { findBinaries } from "./binaries.js";
-import { asUser, type User, unprivilegedUser } from "./unprivilegedUser.js";
+import { reachableBinaries } from "./reachableBinaries.js";
+import { type DatabaseUsers, databaseUsers, onCluster, type User } from "./unprivilegedUser.js";
 
 const run = promisify(execFile);
 
@@ -32,10 +33,13 @@ export async function startEmbeddedPostgres(
   log: Logger,
   signal?: AbortSignal,
 ): Promise<EmbeddedPostgres> {
-  const home = await findBinaries();
+  const installed = await findBinaries();
   const cluster = resolve(dataDir, "postgres");
-  const owner = await unprivilegedUser();
-  await makeCluster(home, cluster, owner, signal);
+  const users = await databaseUsers(cluster);
+  const home = users ? await reachableBinaries(installed) : installed;
+  await makeCluster(home, cluster, users, signal);
+  const owner = users?.own;
+  if (owner) await giveTo(owner, cluster);
   const sockets = await socketFolder(cluster, owner);
   // A failed start leaves the socket folder, because another service on this data may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log });
@@ -95,7 +99,7 @@ const exists = (path: string) =>
 async function makeCluster(
   home: string,
   cluster: string,
-  owner: User | undefined,
+  users: DatabaseUsers | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (await exists(cluster)) return;
@@ -103,10 +107,11 @@ async function makeCluster(
   const incomplete = `${cluster}.new-${process.pid}`;
   await mkdir(incomplete, { recursive: true, mode: 0o700 });
   try {
-    if (owner) await chown(incomplete, owner.uid, owner.gid);
+    if (users) await chown(incomplete, users.initial.uid, users.initial.gid);
     const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    const command = asUser(owner, [join(home, "bin", "initdb"), "-D", incomplete, ...flags]);
+    const command = onCluster(users?.initial, incomplete, [join(home, "bin", "initdb"), ...flags]);
     await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
+    if (users) await changeOwner(users.own, incomplete);
     await rename(incomplete, cluster);
   } catch (error) {
     await rm(incomplete, { recursive: true, force: true });
@@ -114,6 +119,32 @@ async function makeCluster(
     const { stderr, message } = error as { stderr?: string; message: string };
     throw new StartError(`PostgreSQL could not set up ${cluster}: ${lastLine(stderr || message)}`);
   }
+}
+
+/** Gives an earlier version's cluster to the user that runs it now. */
+async function giveTo(owner: User, cluster: string): Promise<void> {
+  if ((await stat(cluster)).uid === owner.uid) return;
+  const deadline = Date.now() + TAKEOVER_MS;
+  while (await isServerAlive(cluster)) {
+    if (Date.now() > deadline) throw inUse(cluster);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await changeOwner(owner, cluster);
+}
+
+/** The program follows no links, also when the folder changes under it. */
+async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
+  await run("chown", ["-R", "-P", "-h", `${uid}:${gid}`, cluster]);
+}
+
+async function isServerAlive(cluster: string): Promise<boolean> {
+  const lock = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number(lock.split("\n", 1)[0]);
+  return pid > 0 && isAlive(pid);
+}
+
+function inUse(cluster: string): StartError {
+  return new StartError(`the data folder ${dirname(cluster)} is in use by another service`);
 }
 
 /** Removes the folders of starts that were killed before their cluster was complete. */
@@ -204,7 +235,7 @@ async function startServer(config: ServerConfig): Promise<RunningServer> {
       throw new StartError(`PostgreSQL did not start in ${config.cluster}: ${lastLine(started.output)}`);
     }
     if (Date.now() > deadline) {
-      throw new StartError(`the data folder ${dirname(config.cluster)} is in use by another service`);
+      throw inUse(config.cluster);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -216,9 +247,9 @@ const READY = /database system is ready to accept (read-only )?connections/;
 /** Starts the server once. Resolves when it accepts connections, or with its output when it has ended instead. */
 async function spawnServer(config: ServerConfig): Promise<{ server: RunningServer } | { output: string }> {
   const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
-  const command = asUser(config.owner, [
+  const command = onCluster(config.owner, config.cluster, [
     join(config.home, "bin", "postgres"),
-    ...["-D", config.cluster, "-k", config.sockets],
+    ...["-k", config.sockets],
     ...settings.flatMap((setting) => ["-c", setting]),
   ]);
   // In a session of its own, the server gets no interrupt from the terminal, and ends after this process.
