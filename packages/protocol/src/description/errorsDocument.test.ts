@@ -28,8 +28,12 @@ Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the op
 To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
 
 const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
-  line: "result line",
+  submit: "submit",
+  check: "check",
+  watch: "watch",
+  record: "record",
   frame: "frame",
+  node: "node",
   admin: "admin API",
 };
 
@@ -62,7 +66,7 @@ function renderDocument(): string {
     return `## ${title}\n\n${table(["reason, code, where", "cause", "remedy", "retry"], rows)}`;
   });
   const where =
-    "The place, below each reason and its code, is an HTTP status, a `result line`, an error `frame` of a WebSocket, or the `admin API`.";
+    "The places, below each reason and its code: a line of a `submit` or a `check`; the `record` of the submission, and the line of a watch of it; the line of a `watch` without a submission; an HTTP status; an error `frame` of a WebSocket; `data.reason` of a validating `node`; or the `admin API`. A test produces every reason in each of its places.";
   return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
 }
 
@@ -76,11 +80,12 @@ describe("docs/errors.md", () => {
     expect([...grouped].sort()).toEqual(Object.keys(REASONS).sort());
   });
 
-  it("has at least one place for every reason, and no result line for a code that only requests have", () => {
+  it("has at least one place for every reason, and no line for a code that only requests have", () => {
     for (const [reason, { where }] of Object.entries(REASON_NOTES)) {
       expect(where.length, reason).toBeGreaterThan(0);
       const requestOnly = ["UNAUTHORIZED", "UNAVAILABLE", "NOT_FOUND"].includes(codeOf(reason as Reason));
-      expect(where.includes("line") && requestOnly, reason).toBe(false);
+      const lines = where.filter((place) => ["submit", "check", "watch", "record"].includes(place));
+      expect(requestOnly ? lines : [], reason).toEqual([]);
     }
   });
 

@@ -14,25 +14,25 @@ export default /* @__PURE__ */ define(
     title: "The transaction does not fit the sender's account",
     notes: {
       NONCE_TOO_LOW: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "A transaction with this nonce is already in a block.",
         remedy: "Sign with the account's next nonce.",
         retry: "corrected",
       },
       NONCE_CONFLICT: {
-        where: ["line"],
+        where: ["submit", "check"],
         cause: "Another transaction of this sender with this nonce is in flight (D20).",
         remedy: "Wait for its outcome, then use the next nonce.",
         retry: "corrected",
       },
       NONCE_GAP: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "An earlier nonce did not arrive in time (D20).",
         remedy: "Send the missing transaction, then this one again.",
         retry: "later",
       },
       INSUFFICIENT_BALANCE: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "The sender's balance does not cover the `value` it sends.",
         remedy: "Lower the value, or fund the account; gas costs nothing.",
         retry: "corrected",

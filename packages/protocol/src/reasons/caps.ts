@@ -11,7 +11,7 @@ export default /* @__PURE__ */ define(
     title: "A daily cap is used up",
     notes: {
       CAP_EXCEEDED: {
-        where: ["line"],
+        where: ["submit", "check"],
         cause: "The key, or this sender under it, has used up its transactions or its gas of this day (UTC).",
         remedy:
           "Wait for the next day, or ask the operator. A transaction that fails without reaching the chain is not counted.",

@@ -8,10 +8,11 @@ export type ReasonCodes = Readonly<Record<string, ErrorCode>>;
 export type StatusesOf<Codes extends ReasonCodes> = Readonly<Partial<Record<keyof Codes, number>>>;
 
 /**
- * Where a caller meets a reason: in a result line (and then in the submission's record), as the error of a whole HTTP
- * request, as the error frame of a whole request over a WebSocket, or as the error of the operators' admin API.
+ * The places in which a caller meets a reason: a result line of a submit, a line of a check, the line of an id that
+ * cannot be watched, the record of a submission (and the line of a watch), the error of a whole HTTP request, the error
+ * frame of a whole request over a WebSocket, the error of a validating node (`data.reason`), or the operators' admin API.
  */
-export type Place = "line" | "http" | "frame" | "admin";
+export type Place = "submit" | "check" | "watch" | "record" | "http" | "frame" | "node" | "admin";
 
 /**
  * Whether it helps to send the very same thing again. It never does harm (D18).

@@ -15,31 +15,31 @@ export default /* @__PURE__ */ define(
     title: "The transaction cannot be read",
     notes: {
       INVALID_HEX: {
-        where: ["line"],
+        where: ["submit", "check"],
         cause: "The string is not `0x` followed by whole bytes in hex.",
         remedy: "Send what the signing library returned, unchanged.",
         retry: "corrected",
       },
       EMPTY_TRANSACTION: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "The string is empty, or `0x` alone.",
         remedy: "Send the signed transaction.",
         retry: "corrected",
       },
       MALFORMED_RLP: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "The bytes are cut off or padded, or a field is missing, surplus or of the wrong kind.",
         remedy: "Send the whole signed bytes; an unsigned transaction has too few fields.",
         retry: "corrected",
       },
       NON_CANONICAL_RLP: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "A number has leading zeros, or a length is not in its shortest form (D2).",
         remedy: "Use a library that encodes canonically; all current ones do.",
         retry: "corrected",
       },
       MALFORMED_TRANSACTION: {
-        where: ["line"],
+        where: ["submit", "check", "record", "node"],
         cause: "A field has a length that it cannot have, such as an address of 19 bytes.",
         remedy: "Correct the field that the message names, and sign again.",
         retry: "corrected",

@@ -11,7 +11,7 @@ export default /* @__PURE__ */ define(
     title: "The submission cannot be watched",
     notes: {
       UNKNOWN_SUBMISSION: {
-        where: ["line"],
+        where: ["watch"],
         cause: "This key has no submission with this `id`.",
         remedy: "Check the `id`, or send the transaction again, which does no harm (D18).",
         retry: "corrected",

@@ -33,7 +33,8 @@ function reasonEntry(reason: Reason): Html {
 
 function placeOf(place: Place, reason: Reason): string {
   const http = `HTTP ${statusOf(reason)}`;
-  return { line: "result line", frame: "frame", http, admin: `admin API, ${http}` }[place];
+  if (place === "http") return http;
+  return place === "admin" ? `admin API, ${http}` : place;
 }
 
 export function reasonLink(reason: Reason): Html {

@@ -1,0 +1,302 @@
+// Every reason of docs/errors.md in every place that it names there, from a running service (D13, D21, D23).
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import {
+  bytesToHex,
+  parseCheckLine,
+  type Reason,
+  type ResultLine,
+  signTransaction,
+} from "@gas-waiver/protocol";
+import { REASON_NOTES } from "@gas-waiver/protocol/description";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { REGISTRY, withRegistry } from "../support/policies.js";
+import { replyToBytes } from "../support/rawReply.js";
+import {
+  GOOD_HEADERS,
+  OTHER_API_KEY,
+  type Reply,
+  type TestService,
+  testServices,
+} from "../support/testService.js";
+import { TestSocket } from "../support/testSocket.js";
+import { APPROVE, hashOf, innerOf, TOKEN, TRANSFER, userAddress, userKey } from "../support/user.js";
+
+const services = testServices();
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+
+/** The reasons that were seen, each with its place. */
+const seen = new Set<string>();
+const see = (place: string, ...reasons: (string | undefined)[]) => {
+  for (const reason of reasons) if (reason !== undefined) seen.add(`${reason} ${place}`);
+};
+
+const bodyOf = (...transactions: string[]) => JSON.stringify({ transactions });
+
+async function submit(
+  service: TestService,
+  transactions: readonly string[],
+  query = "",
+): Promise<ResultLine[]> {
+  const lines = await service.submit(transactions, { query });
+  see("submit", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+  return lines;
+}
+
+async function check(service: TestService, transactions: readonly string[], headers = {}): Promise<void> {
+  const body = bodyOf(...transactions);
+  const { text } = await service.call("POST", "/v1/check", body, { ...GOOD_HEADERS, ...headers });
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => parseCheckLine(JSON.parse(line)));
+  see("check", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+}
+
+async function readRecords(service: TestService, lines: readonly ResultLine[]): Promise<void> {
+  for (const { id } of lines) {
+    const { status, text } = await service.call("GET", `/v1/submissions/${id}`, undefined, GOOD_HEADERS);
+    if (status === 200) see("record", JSON.parse(text).error?.reason);
+  }
+}
+
+const seeReply = ({ text }: Reply) => see("http", JSON.parse(text).error.reason);
+
+async function seeFrames(service: TestService, ...frames: unknown[]): Promise<void> {
+  const client = await TestSocket.open(service);
+  for (const frame of frames) {
+    client.send(frame);
+    const { error } = (await client.next()) as { error?: { reason?: string } };
+    see("frame", error?.reason);
+  }
+  client.socket.close();
+}
+
+/** A call whose access list makes its wrapper larger than nodes take. */
+function withAccessList(keys: number): string {
+  const storageKeys = Array.from({ length: keys }, () => new Uint8Array(32).fill(9));
+  const tx = {
+    ...({ type: "eip2930", chainId: 2_201n, nonce: 0n, gasPrice: 0n, gasLimit: 10_000_000n } as const),
+    ...{ to: TOKEN, value: 0n, data: APPROVE, accessList: [{ address: TOKEN, storageKeys }] },
+  };
+  return bytesToHex(signTransaction(tx, userKey(1)).raw);
+}
+
+interface Vector {
+  readonly expect: { readonly verdict: string; readonly reason?: string };
+  readonly service?: { readonly verdict: string; readonly transaction: string };
+}
+
+const vectors: readonly Vector[] = JSON.parse(
+  readFileSync(`${ROOT}packages/protocol/vectors/wrappers.json`, "utf8"),
+).cases;
+
+/** The reasons of the places that this file does not go to, each with the test that produces it there. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  "packages/server/test/limits/abuse.test.ts": [
+    "REQUEST_TOO_SLOW http",
+    "SOCKETS_AT_CAPACITY http",
+    "BODIES_AT_CAPACITY http",
+  ],
+  "packages/server/test/http/requestErrors.test.ts": ["MALFORMED_HTTP http", "HEAD_TOO_LARGE http"],
+  "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE http"],
+  "packages/server/test/limits/queueCapacity.test.ts": ["KEY_SHARE_EXHAUSTED http", "QUEUE_AT_CAPACITY http"],
+  "packages/server/test/http/socket.test.ts": [
+    "DUPLICATE_REQUEST_ID frame",
+    "CONNECTION_FULL frame",
+    "RATE_EXCEEDED frame",
+    "SHUTTING_DOWN frame",
+  ],
+  "packages/server/test/operations/shutdown.test.ts": ["SHUTTING_DOWN http"],
+  "packages/devnet/src/rpc/dispatch.test.ts": ["TRANSACTION_TOO_LARGE node"],
+  "packages/server/src/admin/admin.test.ts": [
+    "INVALID_KEY_TERMS admin",
+    "KEY_STATE_FINAL admin",
+    "NO_SUCH_KEY admin",
+  ],
+};
+
+describe("every reason of the documentation", () => {
+  const admins: OpenKeyAdmin[] = [];
+  afterAll(async () => {
+    for (const admin of admins) await admin.close();
+  });
+
+  beforeAll(() => seen.clear());
+
+  it("of unreadable transactions and broken rules, in a submit and a check", async () => {
+    const targets = [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }];
+    const service = await services.start({ allowedTargets: targets, requestTimeoutMs: 2_000 });
+    const strange = vectors.flatMap(({ service: of }) => (of?.verdict === "refused" ? [of.transaction] : []));
+    const long = innerOf(1, 0, { data: new Uint8Array(131_073), gasLimit: 9_000_000n });
+    const all = [...new Set(strange), "zz", long, withAccessList(3_970)];
+    for (let from = 0; from < all.length; from += 100) {
+      await submit(service, all.slice(from, from + 100));
+      await check(service, all.slice(from, from + 100));
+    }
+  });
+
+  it("of validators, on the line and in the record (D7)", async () => {
+    const reasons = Object.entries(REASON_NOTES).flatMap(([reason, { where }]) =>
+      where.includes("node") && where.includes("record") ? [reason] : [],
+    );
+    const service = await services.start();
+    const inners = reasons.map((_, i) => innerOf(i + 1));
+    inners.forEach((inner, i) => {
+      if (!/^NONCE_(TOO_LOW|GAP)$/.test(reasons[i] ?? ""))
+        service.node.chain.refused.set(hashOf(inner), reasons[i] ?? "");
+    });
+    await readRecords(service, await submit(service, inners));
+    const nodes = vectors.flatMap(({ expect: { verdict, reason } }) =>
+      verdict === "refused" ? [reason] : [],
+    );
+    // test/vectors/devnet.test.ts has the devnet refuse each of them with its reason.
+    see("node", ...nodes);
+  });
+
+  it("of the sender's account and of the node", async () => {
+    const service = await services.start({ nonceGapTimeoutMs: 50 }, { automine: false });
+    const { chain } = service.node;
+    chain.setNonce(userAddress(1), 5n);
+    const words = { code: -32_000, message: "oversized data: a rule of this node" };
+    const strange = hashOf(innerOf(4));
+    chain.refused.set(strange, "");
+    service.node.script = undefined;
+    const waiting = [innerOf(2, 0)];
+    await submit(service, waiting);
+    const rival = innerOf(2, 0, { data: APPROVE });
+    const batch = [innerOf(1, 4), innerOf(3, 7), rival, innerOf(5, 0, { value: 10n ** 30n })];
+    await check(service, batch);
+    await readRecords(service, await submit(service, batch));
+    service.node.onSends({ kind: "error", of: () => words });
+    await readRecords(service, await submit(service, [innerOf(6)]));
+  });
+
+  it("of the wait, and of what ended after it", async () => {
+    const service = await services.start({ requestTimeoutMs: 200, rpcTimeoutMs: 100 }, { automine: false });
+    await submit(service, [innerOf(1)], "?wait=included");
+    service.node.onSends({ kind: "silence", carriedOut: true });
+    await submit(service, [innerOf(2)]);
+    const reverting = await services.start();
+    reverting.node.chain.reverting.add(hashOf(innerOf(1)));
+    await readRecords(reverting, await submit(reverting, [innerOf(1)], "?wait=included"));
+    const away = await services.start({ requestTimeoutMs: 100, maxQueueMs: 200, sweepIntervalMs: 50 });
+    await away.node.close();
+    const lines = await submit(away, [innerOf(1)]);
+    await away.until("select 1 from submissions where state = 'failed'");
+    await readRecords(away, lines);
+    await away.node.open();
+  });
+
+  it("of waivers, caps and watches", async () => {
+    const unregistered = await services.start(REGISTRY, { prepare: withRegistry("none") });
+    await submit(unregistered, [innerOf(1)]);
+    await check(unregistered, [innerOf(1)]);
+    const service = await services.start();
+    const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
+    admins.push(admin);
+    const { key } = await admin.create("tests", { label: "capped", caps: { transactions: 1 } });
+    const headers = { authorization: `Bearer ${key}` };
+    while ((await service.call("GET", "/v1/submissions", undefined, headers)).status === 401);
+    const lines = await service.submit([innerOf(1), innerOf(2)], { headers });
+    see("submit", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+    await check(service, [innerOf(3), innerOf(4)], headers);
+    const client = await TestSocket.open(service);
+    client.send({ id: 1, watch: ["no submission"] });
+    see("watch", ((await client.next()).error as { reason?: string }).reason);
+    client.socket.close();
+  });
+
+  it("of requests and frames that are refused whole", async () => {
+    const service = await services.start({ ratePerSecond: 1, rateBurst: 100, maxBatchSize: 100 });
+    const many = bodyOf(...Array(101).fill("0x"));
+    for (const body of ["{", "[]", '{"transactions":[]}', many]) seeReply(await service.post(body));
+    seeReply(await service.post(bodyOf("0x"), { query: "?wait=soon" }));
+    seeReply(await service.post(bodyOf("0x"), { headers: { "content-type": "text/plain" } }));
+    seeReply(await service.post(bodyOf("0x"), { headers: { "idempotency-key": "a b" } }));
+    const named = { headers: { "idempotency-key": "a" } };
+    await service.post(bodyOf("0x"), named);
+    seeReply(await service.post(bodyOf("0x00"), named));
+    seeReply(await service.post(bodyOf(...Array(100).fill("0x"))));
+    seeReply(await service.call("GET", "/v1/submit", undefined, GOOD_HEADERS));
+    seeReply(await service.call("GET", "/v1/nothing"));
+    seeReply(await service.call("PUT", "/v1/submit"));
+    seeReply(await service.call("GET", "/v1/submissions/none", undefined, GOOD_HEADERS));
+    seeReply(await service.call("GET", "/v1/ready"));
+    seeReply(await service.call("GET", "/v1/ready", undefined, { authorization: "Bearer gw_test_no_key" }));
+    seeReply(await replyToBytes(service, "SSH-2.0-client\r\n\r\n"));
+    const frames = ["{", "[]", { id: 1 }, { id: 1, transactions: [] }, { id: 1, ...JSON.parse(many) }];
+    await seeFrames(service, ...frames, { id: 1, transactions: ["0x"], wait: "soon" });
+  });
+
+  it("of API keys that are not good any more", async () => {
+    const service = await services.start();
+    const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
+    admins.push(admin);
+    const reasonOf = async (key: string) => {
+      const reply = await service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${key}` });
+      return reply.status === 401 ? String(JSON.parse(reply.text).error.reason) : undefined;
+    };
+    const until = async (key: string, reason: string | undefined) => {
+      while ((await reasonOf(key)) !== reason);
+      see("http", reason);
+    };
+    const { key, record } = await admin.create("tests", { label: "one" });
+    await until(key, undefined);
+    await admin.disable("tests", record.id);
+    await until(key, "KEY_DISABLED");
+    await admin.enable("tests", record.id);
+    const rotated = await admin.rotate("tests", record.id, 1);
+    await until(key, "KEY_EXPIRED");
+    await admin.revoke("tests", record.id);
+    await until(rotated.key, "KEY_REVOKED");
+  });
+
+  it("of a service without its store, its chain or room in its queue", async () => {
+    const first = await services.start(REGISTRY, { prepare: withRegistry() });
+    await first.submit([innerOf(1)]);
+    await first.server.close();
+    await first.node.close();
+    // It knows its chain from the store, and has read no policy yet.
+    const blind = services.closeAfterTest(await first.startReplica());
+    seeReply(await blind.post(bodyOf(innerOf(2))));
+    await seeFrames(blind, { id: 1, transactions: [innerOf(2)] });
+    const full = await services.start({ queueCapacity: 4, keyQueueShare: 0.5, requestTimeoutMs: 100 });
+    await full.node.close();
+    await full.submit([innerOf(1)]);
+    await seeFrames(full, { id: 1, transactions: [innerOf(2), innerOf(3)] });
+    await full.submit([innerOf(4), innerOf(5)], { headers: { authorization: `Bearer ${OTHER_API_KEY}` } });
+    await full.submit([innerOf(6)]);
+    const other = await TestSocket.open(full, OTHER_API_KEY);
+    other.send({ id: 1, transactions: [innerOf(7)] });
+    see("frame", ((await other.next()).error as { reason?: string }).reason);
+    other.socket.close();
+    await full.query("drop view submissions cascade");
+    seeReply(await full.call("GET", "/v1/submissions", undefined, GOOD_HEADERS));
+    await seeFrames(full, { id: 1, watch: ["019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a72"] });
+    const stored = await services.start();
+    const client = await TestSocket.open(stored);
+    await services.postgres.halt();
+    seeReply(await stored.post(bodyOf(innerOf(1))));
+    client.send({ id: 1, transactions: [innerOf(1)] });
+    see("frame", ((await client.next()).error as { reason?: string }).reason);
+    client.socket.close();
+    await services.postgres.resume();
+  });
+
+  it("is produced in each of its places, here or in the test that is named, and in no other place", () => {
+    for (const [file, pairs] of Object.entries(ELSEWHERE)) {
+      const text = readFileSync(`${ROOT}${file}`, "utf8");
+      for (const pair of pairs) {
+        expect(text.includes(pair.split(" ")[0] ?? ""), `${pair} in ${file}`).toBe(true);
+        seen.add(pair);
+      }
+    }
+    const documented = (Object.keys(REASON_NOTES) as Reason[]).flatMap((reason) =>
+      REASON_NOTES[reason].where.map((place) => `${reason} ${place}`),
+    );
+    expect([...seen].filter((pair) => !documented.includes(pair))).toEqual([]);
+    expect(documented.filter((pair) => !seen.has(pair))).toEqual([]);
+  });
+});
