@@ -14,6 +14,7 @@ import { createExpectedSenders } from "../../src/lane/expectedSenders.js";
 import { sweep } from "../../src/lane/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch.js";
 import { createMetrics } from "../../src/model/metrics.js";
+import type { ResolvedOptions } from "../../src/model/options.js";
 import { resolveOptions } from "../../src/model/resolveOptions.js";
 import type { Results } from "../../src/results/results.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
@@ -25,19 +26,22 @@ import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
 import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
-import { ANSWERS, type Answer, type Event } from "./laneModelEvents.js";
+import { ANSWERS, type Answer, type Event, MAX_REORG } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { bytes, newSubmissionOf } from "./submissions.js";
 import { silent } from "./testPostgres.js";
 import { optionsFor } from "./testService.js";
 import { userAddress, WAIVER, WAIVER_KEY } from "./user.js";
 
-const OPTIONS = resolveOptions({
-  ...optionsFor("postgres://unused", "http://unused"),
-  maxInFlight: 6,
-  resendAfterMs: 5_000,
-  nonceGapTimeoutMs: 10_000,
-});
+const optionsWith = (reorgDepth: number) =>
+  resolveOptions({
+    ...optionsFor("postgres://unused", "http://unused"),
+    maxInFlight: 6,
+    resendAfterMs: 5_000,
+    nonceGapTimeoutMs: 10_000,
+    reorgDepth,
+  });
+const OPTIONS = new Map([0, MAX_REORG].map((depth) => [depth, optionsWith(depth)]));
 const METRICS = createMetrics(() => []);
 const WAIVER_ACCOUNT = privateKeyWaiver(WAIVER_KEY);
 
@@ -50,6 +54,8 @@ export interface Row {
   readonly sender_nonce: string;
   readonly waiver_nonce: string | null;
   readonly error_reason: string | null;
+  /** Null while a reorg may change it. */
+  readonly finished_at: Date | null;
 }
 
 /** A process that owns the lane, or believes that it does. */
@@ -77,33 +83,38 @@ export class LaneModel {
   readonly #chainRef: number;
   readonly #owners: Owner[];
   #answers: readonly Answer[] = ["good"];
+  #lags: readonly number[] = [0];
   #dies = false;
+  readonly #options: ResolvedOptions;
   #nowMs = 0;
   #rivals = 0n;
   /** Half of the users are expected, as on the replica that accepted their transactions. */
   readonly #expected = createExpectedSenders();
 
-  private constructor(store: Store, pool: PoolKind, chainRef: number) {
+  private constructor(store: Store, pool: PoolKind, chainRef: number, options: ResolvedOptions) {
     this.#store = store;
+    this.#options = options;
     this.chain = new ModelChain(pool);
     this.#chainRef = chainRef;
     this.#owners = [this.#newOwner(), this.#newOwner()];
   }
 
-  static async start(store: Store, pool: PoolKind): Promise<LaneModel> {
+  static async start(store: Store, pool: PoolKind, reorgDepth: number): Promise<LaneModel> {
+    const options = OPTIONS.get(reorgDepth);
+    if (options === undefined) throw new Error(`no options for the depth ${reorgDepth}`);
     await store.pool.query(
       "truncate unfinished, finished, withdrawn, lanes, chains restart identity cascade",
     );
     const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
     await registerLane(store, { chain, waiver: hexToBytes(WAIVER) });
-    const model = new LaneModel(store, pool, chain);
+    const model = new LaneModel(store, pool, chain, options);
     await model.happen({ kind: "takeOver", owner: 0 });
     return model;
   }
 
   rows(): Promise<Row[]> {
-    const sql = `select id, state, inner_hash, sender, sender_nonce, waiver_nonce, error_reason from submissions
-      order by id`;
+    const sql = `select id, state, inner_hash, sender, sender_nonce, waiver_nonce, error_reason, finished_at
+      from submissions order by id`;
     return this.#store.pool.query<Row>(sql).then(({ rows }) => rows);
   }
 
@@ -121,6 +132,8 @@ export class LaneModel {
         return this.#takeOver(this.#ownerOf(event.owner));
       case "block":
         return this.chain.mine();
+      case "reorg":
+        return this.#reorg(event);
       case "evict":
         return this.#evict(event.which);
       case "revoke":
@@ -167,7 +180,8 @@ export class LaneModel {
   }
 
   #newOwner(): Owner {
-    const read = async (calls: readonly RpcCall[]) => calls.map((call) => this.#read(call));
+    const read = async (calls: readonly RpcCall[]) =>
+      calls.map((call, i) => this.#read(call, this.#lags[i % this.#lags.length] ?? 0));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
     const chain = createNodeClient({ read, send, health: () => [] });
     const results: Results = {
@@ -192,7 +206,7 @@ export class LaneModel {
       }),
       metrics: METRICS,
       log: silent,
-      options: OPTIONS,
+      options: this.#options,
       routing: {
         whyUnusable: () => undefined,
         policiesDiffer: () => false,
@@ -201,12 +215,12 @@ export class LaneModel {
         announceWork() {},
       },
       expectedSenders: this.#expected,
-      signer: createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal }),
+      signer: createSigner({ options: this.#options, log: silent, signal: new AbortController().signal }),
       account: WAIVER_ACCOUNT,
       chainRef: this.#chainRef,
       replica: randomUUID(),
       confirmations: createConfirmations(() => this.#nowMs),
-      nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
+      nonceProofs: createNonceProofs({ chain, reorgDepth: this.#options.reorgDepth }),
       onLaneStopped: () => {},
     };
     const broadcaster = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
@@ -279,12 +293,16 @@ export class LaneModel {
   async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: HeldLane): Promise<void> {
     const { context, broadcaster, watcher } = worker;
     this.#answers = "answers" in event ? event.answers : ["good"];
+    this.#lags = ("lags" in event ? event.lags : undefined) ?? [0];
     this.#dies = event.kind === "sendAndDie";
     try {
       if (event.kind === "assign") {
         if (worker.mustResend) {
           await context.broadcastBuffer.flush();
-          const left = await findInFlight(this.#store, held, { state: "signed", limit: OPTIONS.maxInFlight });
+          const left = await findInFlight(this.#store, held, {
+            state: "signed",
+            limit: this.#options.maxInFlight,
+          });
           await broadcaster.send(held, left, { isFirst: false });
           worker.mustResend = false;
         }
@@ -296,6 +314,7 @@ export class LaneModel {
       else await broadcaster.send(held, worker.outbox.shift() ?? [], { isFirst: true });
     } finally {
       this.#answers = ["good"];
+      this.#lags = [0];
       this.#dies = false;
     }
   }
@@ -306,6 +325,12 @@ export class LaneModel {
       epoch,
     ]);
     return rowCount === 1;
+  }
+
+  /** Reorgs are no deeper than configured, and than the chain. */
+  #reorg({ depth, keepsPool }: Extract<Event, { kind: "reorg" }>): void {
+    const lost = Math.min(depth, this.#options.reorgDepth, this.chain.height);
+    if (lost > 0) this.chain.reorg(lost, keepsPool);
   }
 
   #evict(which: number | "all"): void {
@@ -323,8 +348,13 @@ export class LaneModel {
     );
   }
 
-  #read({ method, params }: RpcCall): RpcOutcome {
-    return { result: this.chain.read(method, params) };
+  #read({ method, params }: RpcCall, lag: number): RpcOutcome {
+    try {
+      return { result: this.chain.read(method, params, lag) };
+    } catch (error) {
+      if (!(error instanceof RefusedByNode)) throw error;
+      return { error: new RpcError(-32_000, error.message, error.data) };
+    }
   }
 
   #send(calls: readonly RpcCall[]): RpcOutcome[] {

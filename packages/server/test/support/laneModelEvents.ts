@@ -21,6 +21,14 @@ export const ANSWERS = {
 } as const satisfies Record<string, { taken?: boolean; forget?: boolean; say?: string }>;
 export type Answer = keyof typeof ANSWERS;
 
+/**
+ * The calls of each request are answered in turn by nodes that are so many blocks behind. Without an entry all are fresh; with
+ * several, a load balancer has split the request.
+ */
+interface Reads {
+  readonly lags?: readonly number[];
+}
+
 export type Event =
   /** A user submits the next nonce, one ahead of it, another transaction for a nonce in flight, or the same bytes. */
   | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
@@ -28,17 +36,19 @@ export type Event =
    * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
    * turn. Then it signs and stores new wrappers, without sending them yet.
    */
-  | { readonly kind: "assign"; readonly owner: number; readonly answers: readonly Answer[] }
+  | ({ readonly kind: "assign"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
   /** The owner sends its oldest stored batch, and the node gives these answers in turn. */
-  | { readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] }
+  | ({ readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
   /** Like `send`, but the process dies before it hears the answers. */
-  | { readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] }
+  | ({ readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
   /** The owner stores what the node has taken, before a later step would have. */
   | { readonly kind: "store"; readonly owner: number }
   | { readonly kind: "crash"; readonly owner: number }
   /** The lease has run out, and this owner takes the lane. The owner before does not know. */
   | { readonly kind: "takeOver"; readonly owner: number }
-  | { readonly kind: "poll" | "sweep"; readonly owner: number }
+  | ({ readonly kind: "poll" | "sweep"; readonly owner: number } & Reads)
+  /** The newest blocks go away, as many as the configured depth at most. The pool has their wrappers again, or not. */
+  | { readonly kind: "reorg"; readonly depth: number; readonly keepsPool: boolean }
   | { readonly kind: "block" }
   /** The pool forgets one wrapper, or all. */
   | { readonly kind: "evict"; readonly which: number | "all" }
@@ -55,7 +65,15 @@ const answers = fc.array(
   ),
   { minLength: 1, maxLength: 6 },
 );
+const lags = fc.oneof(
+  { weight: 5, arbitrary: fc.constant<readonly number[]>([0]) },
+  { weight: 1, arbitrary: fc.constantFrom<readonly number[]>([1], [3]) },
+  { weight: 1, arbitrary: fc.array(fc.nat({ max: 3 }), { minLength: 2, maxLength: 5 }) },
+);
 const kind = <K extends string>(...kinds: K[]) => fc.constantFrom(...kinds);
+
+/** The most blocks that a reorg takes away, where any does. */
+export const MAX_REORG = 2;
 
 /** Any event. Ordinary ones come more often than accidents. */
 export const EVENT: fc.Arbitrary<Event> = fc.oneof(
@@ -67,14 +85,22 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
       how: fc.constantFrom("next", "next", "next", "ahead", "rival", "again"),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers }) },
-  { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers, lags }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers, lags }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers, lags }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("crash"), owner }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("takeOver"), owner }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind("poll", "poll", "sweep"), owner }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("poll", "poll", "sweep"), owner, lags }) },
   { weight: 4, arbitrary: fc.constant<Event>({ kind: "block" }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: kind("reorg"),
+      depth: fc.integer({ min: 1, max: MAX_REORG }),
+      keepsPool: fc.boolean(),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ kind: kind("evict"), which: fc.oneof(fc.nat({ max: 5 }), kind("all")) }),

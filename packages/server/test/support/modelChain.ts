@@ -196,8 +196,11 @@ export class ModelChain {
     this.registry?.change(this.height, waiver, targets);
   }
 
-  /** Removes the newest blocks with their transactions. The next blocks have other hashes. */
-  reorg(depth: number): void {
+  /**
+   * Removes the newest blocks with their transactions. The next blocks have other hashes.
+   * @param keepsPool the pool has the wrappers of those blocks again.
+   */
+  reorg(depth: number, keepsPool = false): void {
     this.#forks++;
     for (const { ran, others } of this.#blocks.splice(-depth).reverse()) {
       for (const { from, nonce } of others.reverse()) this.#nonces.set(from, nonce);
@@ -208,6 +211,7 @@ export class ModelChain {
         this.#receipts.delete(innerHash);
         this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
       }
+      if (keepsPool) for (const wrapper of ran) this.#waiting.set(wrapper.hash, wrapper);
     }
     this.registry?.removeAbove(this.height);
   }
@@ -228,21 +232,23 @@ export class ModelChain {
     }
   }
 
-  read(method: string, params: readonly unknown[]): unknown {
+  /** @param lag the number of blocks that the node is behind. */
+  read(method: string, params: readonly unknown[], lag = 0): unknown {
     const [first] = params as [Hex];
+    const head = Math.max(0, this.height - lag);
     switch (method) {
       case "eth_chainId":
         return quantity(CHAIN_ID);
       case "eth_blockNumber":
-        return quantity(this.height);
+        return quantity(head);
       case "eth_getBlockByNumber":
-        return this.#block((first as string) === "latest" ? this.height : Number(first), params[1] === true);
+        return this.#block((first as string) === "latest" ? head : Number(first), params[1] === true, head);
       case "eth_getTransactionCount":
-        return quantity(this.#nonceBy(first, params[1]));
+        return quantity(this.#nonceBy(first, params[1], head));
       case "eth_getBalance":
         return quantity(this.balances.get(first) ?? 0n);
       case "eth_getTransactionReceipt":
-        return this.#receipts.get(first) ?? this.#receiptOfOther(first);
+        return this.#receiptBy(first, head);
       case "eth_getTransactionByHash":
         return this.#pool.has(first) ? { hash: first } : this.#includedTransaction(first);
       default:
@@ -277,14 +283,20 @@ export class ModelChain {
   }
 
   /** The receipt of a transaction of other software; null for any other hash. */
-  #receiptOfOther(hash: Hex): object | null {
+  #receiptOfOther(hash: Hex): Receipt | null {
     const { height } = this.#find(hash) ?? {};
     if (height === undefined) return null;
     const blockHash = this.#blocks[height - 1]?.hash ?? this.genesisHash;
     return { blockNumber: quantity(height), blockHash, gasUsed: quantity(21_000), status: "0x1" };
   }
 
-  #block(number: number, withTransactions: boolean): object | null {
+  #receiptBy(hash: Hex, head: number): Receipt | null {
+    const receipt = this.#receipts.get(hash) ?? this.#receiptOfOther(hash);
+    return receipt === null || Number(receipt.blockNumber) > head ? null : receipt;
+  }
+
+  #block(number: number, withTransactions: boolean, head: number): object | null {
+    if (number > head) return null;
     const hash = number === 0 ? this.genesisHash : this.#blocks[number - 1]?.hash;
     if (hash === undefined) return null;
     const transactions = this.#transactionsAt(number);
@@ -298,10 +310,11 @@ export class ModelChain {
     };
   }
 
-  #nonceBy(address: Hex, block: unknown): bigint {
-    if (typeof block !== "string" || !block.startsWith("0x")) return this.nonceOf(address);
+  #nonceBy(address: Hex, block: unknown, head: number): bigint {
+    if (typeof block !== "string" || !block.startsWith("0x"))
+      return head === this.height ? this.nonceOf(address) : this.nonceAt(address, head);
     const height = Number(block);
-    if (height > this.height) throw new RefusedByNode("header not found");
+    if (height > head) throw new RefusedByNode("header not found");
     if (height < this.statesFrom) throw new RefusedByNode("missing trie node: state is not available");
     return this.nonceAt(address, height);
   }
