@@ -162,6 +162,7 @@ function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }
       ...lane,
       waiver: bytesToHex(lane.waiver),
       usable: directory.isUsable(lane),
+      stopped: lane.state === "stopped",
     })),
   );
   addStoreGauges(metrics.registry, () => ({
@@ -180,9 +181,17 @@ async function probeWaivers(directory: LaneDirectory, policies: PolicySource) {
   const why = activeWaivers([], directory.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []);
   return {
     usable: lanes.length - idle.length,
-    // D4: where nothing at all may be sent, readiness says so.
-    unusable: [...why, ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`)],
+    unusable: [
+      ...why,
+      // D4: where nothing at all may be sent, readiness says so.
+      ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`),
+      ...directory.lanes.flatMap(whyStopped),
+    ],
   };
+}
+
+function whyStopped({ state, waiver, reason }: LaneStatus): string[] {
+  return state === "stopped" ? [`the lane of ${bytesToHex(waiver)} is stopped: ${reason ?? "by an operator"}`] : [];
 }
 
 type LaneParts = ReturnType<typeof createLanes>;

@@ -18,6 +18,13 @@ export interface BlockTransaction {
   readonly input: Uint8Array;
 }
 
+/** The latest block of a node. */
+export interface ChainHead {
+  readonly number: bigint;
+  /** In seconds since 1970; undefined where the node does not say. */
+  readonly timestamp: number | undefined;
+}
+
 export interface BlockWithTransactions {
   readonly hash: Uint8Array;
   readonly transactions: readonly BlockTransaction[];
@@ -40,6 +47,16 @@ export function blockOf(value: unknown): BlockWithTransactions | undefined {
   if (value === null) return undefined;
   if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
   return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
+}
+
+/** @throws RpcUnavailableError if it is no block. */
+export function headOf(value: unknown): ChainHead {
+  if (!isObject(value)) throw malformed("a block", value);
+  const { number, timestamp } = value;
+  return {
+    number: quantity(number),
+    timestamp: timestamp === undefined ? undefined : Number(quantity(timestamp)),
+  };
 }
 
 function blockTransactionOf(value: unknown): BlockTransaction {

@@ -4,7 +4,9 @@ import { chunk } from "../util/chunk.js";
 import {
   type BlockWithTransactions,
   blockOf,
+  type ChainHead,
   hash32,
+  headOf,
   type InclusionReceipt,
   quantity,
   receiptOf,
@@ -21,7 +23,7 @@ import {
   type RpcOutcome,
 } from "./rpc.js";
 
-export type { BlockTransaction, BlockWithTransactions, InclusionReceipt } from "./nodeAnswers.js";
+export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
 
 export interface Account {
   readonly nonce: bigint;
@@ -52,6 +54,8 @@ export interface NodeClient {
   identity(): Promise<ChainIdentity>;
   /** Reads the height of the latest block. */
   blockNumber(): Promise<bigint>;
+  /** Reads the height and the time of the latest block. */
+  head(): Promise<ChainHead>;
   /** Reads the hashes of the blocks at these heights, in their order; undefined above the head. */
   blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
   /** Reads the blocks at these heights with all their transactions, in their order; undefined above the head. */
@@ -131,6 +135,10 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async blockNumber() {
       const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
       return quantity(number);
+    },
+    async head() {
+      const [block] = await results([{ method: "eth_getBlockByNumber", params: ["latest", false] }]);
+      return headOf(block);
     },
     async blockHashes(numbers) {
       const answers = await results(numbers.map((number) => blockCall(number, false)));

@@ -7,6 +7,7 @@ import { createConfirmations } from "./confirmations.js";
 import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
 import { keepLease, type LaneLease, logFailure } from "./lease.js";
+import { createLostBlocksCheck } from "./lostBlocks.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
@@ -104,6 +105,7 @@ async function runWatcher(
   stopping: AbortSignal,
 ): Promise<void> {
   const { options, log } = context;
+  const lostBlocks = createLostBlocksCheck(context);
   let sweptAt = Number.NEGATIVE_INFINITY;
   while (!stopping.aborted) {
     const held = lease.current();
@@ -113,6 +115,7 @@ async function runWatcher(
         await sweep(held.lane, context);
         sweptAt = performance.now();
       }
+      if (held && held.state !== "stopped") await lostBlocks.run(held.lane);
       if (held) await watcher.poll(held.lane, held.state === "stopped" ? "silent" : "signs");
     } catch (error) {
       if (error instanceof LeaseLostError) lease.forget();

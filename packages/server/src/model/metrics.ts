@@ -28,6 +28,8 @@ export interface Metrics {
 export interface LaneGauges {
   readonly waiver: string;
   readonly usable: boolean;
+  /** The lane signs and sends nothing until an operator opens it. */
+  readonly stopped: boolean;
   readonly queued: number;
   readonly inFlight: number;
   /** The age of the oldest queued submission, in ms. */
@@ -125,6 +127,11 @@ function createInstruments(registers: Registry[]) {
 
 const LANE_GAUGES = [
   ["gas_waiver_lane_usable", "1 if the lane takes new work.", (lane: LaneGauges) => Number(lane.usable)],
+  [
+    "gas_waiver_lane_stopped",
+    "1 if the lane has stopped: an operator must open it.",
+    (lane: LaneGauges) => Number(lane.stopped),
+  ],
   ["gas_waiver_lane_queued", "Queued submissions.", (lane: LaneGauges) => lane.queued],
   [
     "gas_waiver_lane_under_way",
