@@ -118,6 +118,8 @@ const blockCall = (number: bigint, withTransactions: boolean): RpcCall => ({
   params: [toQuantity(number), withTransactions],
 });
 
+const LATEST_BLOCK: RpcCall = { method: "eth_getBlockByNumber", params: ["latest", false] };
+
 export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
     (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
@@ -136,10 +138,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
       return quantity(number);
     },
-    async head() {
-      const [block] = await results([{ method: "eth_getBlockByNumber", params: ["latest", false] }]);
-      return headOf(block);
-    },
+    head: async () => headOf((await results([LATEST_BLOCK]))[0]),
     async blockHashes(numbers) {
       const answers = await results(numbers.map((number) => blockCall(number, false)));
       return answers.map((block) => (isObject(block) ? hash32(block.hash) : undefined));

@@ -24,7 +24,7 @@ async function assertLaws(model: LaneModel): Promise<void> {
   const alive = new Set(rows.filter(({ state }) => state !== "failed").map(hashOfRow));
   const wrong = failed.filter((row) => ran.has(hashOfRow(row)) && !alive.has(hashOfRow(row)));
   expect(wrong, "failed, and ran").toEqual([]);
-  // What a reorg may still take away may be gone already.
+  // A reorg may have taken away those that are not final.
   const included = rows.filter(({ state, finished_at }) => state === "included" && finished_at !== null);
   expect(
     included.filter((row) => !ran.has(hashOfRow(row))),

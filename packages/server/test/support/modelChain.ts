@@ -211,7 +211,7 @@ export class ModelChain {
         this.#receipts.delete(innerHash);
         this.executed.splice(this.executed.lastIndexOf(innerHash), 1);
       }
-      if (keepsPool) for (const wrapper of ran) this.#waiting.set(wrapper.hash, wrapper);
+      if (keepsPool) for (const wrapper of ran) this.#pool.set(wrapper.hash, wrapper);
     }
     this.registry?.removeAbove(this.height);
   }
