@@ -191,7 +191,9 @@ async function probeWaivers(directory: LaneDirectory, policies: PolicySource) {
 }
 
 function whyStopped({ state, waiver, reason }: LaneStatus): string[] {
-  return state === "stopped" ? [`the lane of ${bytesToHex(waiver)} is stopped: ${reason ?? "by an operator"}`] : [];
+  return state === "stopped"
+    ? [`the lane of ${bytesToHex(waiver)} is stopped: ${reason ?? "by an operator"}`]
+    : [];
 }
 
 type LaneParts = ReturnType<typeof createLanes>;
