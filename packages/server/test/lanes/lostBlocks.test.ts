@@ -41,9 +41,11 @@ describe("a chain that has lost final blocks", () => {
 
   it("is not believed from a node that lags", async () => {
     const service = await services.start({ leaseMs: 300 });
+    const { chain } = service.node;
+    chain.now = () => Date.now() - 3_600_000;
     for (const user of [1, 2]) await service.submit([innerOf(user)], INCLUDED);
-    // The node has no blocks above, and no word of when its head was.
-    service.node.chain.reorg(1);
+    // The node's head is below the last final block, and an hour old.
+    chain.reorg(1);
     for (let i = 0; i < 30; i++) await service.node.nextCall("eth_getTransactionCount");
     expect(await service.query(STOPPED)).toEqual([]);
   });
