@@ -92,6 +92,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   id: "string",
   wrapper: "string",
   waiverAddress: 'import("viem").Hex',
+  expectedAddress: 'import("viem").Hex',
   tokenAddress: 'import("viem").Hex',
   recipient: 'import("viem").Hex',
   calldata: 'import("viem").Hex',

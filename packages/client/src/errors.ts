@@ -12,7 +12,8 @@ export abstract class WaiverClientError extends Error {
     | "MalformedAnswerError"
     | "SubmissionFailedError"
     | "UnusableAccountError"
-    | "NodeRefusedError";
+    | "NodeRefusedError"
+    | "WrongSenderError";
 }
 
 /** Thrown when the service refused the request whole: nothing of it was accepted. */
@@ -32,6 +33,18 @@ export class RequestRefusedError extends WaiverClientError {
     this.code = code;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Thrown before anything is sent, for a transaction that another account than the expected one has signed. */
+export class WrongSenderError extends WaiverClientError {
+  override readonly name = "WrongSenderError";
+  /** The position of the transaction. */
+  readonly index: number;
+
+  constructor(index: number, message: string, options?: ErrorOptions) {
+    super(`${message}; nothing was sent`, options);
+    this.index = index;
   }
 }
 

@@ -8,6 +8,7 @@ export {
   SubmissionFailedError,
   UnusableAccountError,
   WaiverClientError,
+  WrongSenderError,
 } from "./errors.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./http/connection.js";
 export type { RetryOptions } from "./http/retry.js";

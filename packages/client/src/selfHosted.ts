@@ -134,6 +134,21 @@ export function hashOf(signed: string): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(signed)));
 }
 
+/**
+ * Returns the address that signed a transaction, for the `sender` check of `submit`. A changed byte seldom makes a signed
+ * transaction invalid: it recovers to another address.
+ * @param signed the signed bytes as 0x hex.
+ * @throws ProtocolError where the bytes are no transaction, or no key can have made the signature.
+ * @example
+ * ```ts
+ * const sender = { address: expectedAddress, recover: senderOf };
+ * for await (const line of client.submit([signedTransaction], { sender })) console.log(line.id);
+ * ```
+ */
+export function senderOf(signed: string): Hex {
+  return bytesToHex(recoverSender(parseInnerTx(signed)));
+}
+
 function assertWrappable(inner: InnerTx, chainId: bigint): void {
   assertChainId(inner, chainId);
   assertZeroGasPrice(inner);

@@ -17,8 +17,10 @@ import {
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
+import { assertSender, type SenderCheck } from "./senderCheck.js";
 
 export type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
+export type { SenderCheck } from "./senderCheck.js";
 
 /** Options of {@link submit}. */
 export interface SubmitOptions {
@@ -38,6 +40,11 @@ export interface SubmitOptions {
    * included. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`).
    */
   readonly idempotencyKey?: string;
+  /**
+   * Refuses transactions that another account has signed, before anything is sent. A changed byte of a signed transaction
+   * seldom makes it invalid: it recovers to another sender, for whom the service would submit it.
+   */
+  readonly sender?: SenderCheck;
 }
 
 /**
@@ -49,8 +56,8 @@ export interface SubmitOptions {
  * @param transactions the signed bytes as 0x hex, at most 100 by default.
  * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
  * result, and no exception.
- * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError` or
- * `MalformedAnswerError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
+ * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError`,
+ * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
  * signal.
  * @example
  * ```ts
@@ -63,12 +70,13 @@ export interface SubmitOptions {
 export async function* submit(
   connection: Connection,
   transactions: readonly string[],
-  { wait, signal, retry = { attempts: 1 }, idempotencyKey }: SubmitOptions = {},
+  { wait, signal, retry = { attempts: 1 }, idempotencyKey, sender }: SubmitOptions = {},
 ): AsyncGenerator<ResultLine, void, undefined> {
   // fetch would refuse such a header with an error of its own.
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
     throw new TypeError("the idempotency key is not 1 to 255 visible ASCII characters");
   }
+  if (sender !== undefined) await assertSender(transactions, sender);
   /** The positions in `transactions` that have no line yet. */
   const missing = new Set(transactions.keys());
   let mayBeAccepted = false;
