@@ -20,6 +20,8 @@ export interface Lane {
   wake(): void;
   /** Looks at the chain at once. */
   onNewBlock(): void;
+  /** Finishes the step in progress, and gives the lease to another replica if this one has it. */
+  handOver(to: string): void;
   /** Takes nothing new, finishes the step in progress, and releases the lease. */
   stop(): Promise<void>;
 }
@@ -49,14 +51,20 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
   const stopping = new AbortController();
+  const handover = createHandover(lease, context);
+  const stepContext = { ...context, breaker, broadcaster, wake: stepTimer.wake };
   const loops = Promise.all([
-    runSteps({ ...context, breaker, broadcaster, wake: stepTimer.wake }, lease, stepTimer, stopping.signal),
+    runSteps(stepContext, lease, handover, stepTimer, stopping.signal),
     runWatcher(watcher, context, lease, watchTimer, stopping.signal),
   ]);
   return {
     waiver,
     wake: stepTimer.wake,
     onNewBlock: watchTimer.wake,
+    handOver(to) {
+      handover.request(to);
+      stepTimer.wake();
+    },
     async stop() {
       stopping.abort();
       stepTimer.end();
@@ -68,10 +76,36 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
   };
 }
 
+/** Gives the lane to another replica between two steps. */
+interface Handover {
+  request(to: string): void;
+  /** Carries out the request, if there is one, once the last batch has been sent. */
+  carryOut(broadcasting: Promise<void>): Promise<void>;
+}
+
+function createHandover(lease: LaneLease, { broadcastBuffer }: LaneContext): Handover {
+  let successor: string | undefined;
+  return {
+    request(to) {
+      successor = to;
+    },
+    async carryOut(broadcasting) {
+      const to = successor;
+      successor = undefined;
+      if (to === undefined || lease.current() === undefined) return;
+      // The next owner sends again what this one could not.
+      await broadcasting.catch(() => {});
+      await broadcastBuffer.flush();
+      await lease.handOver(to);
+    },
+  };
+}
+
 /** Takes steps until the lane stops, with growing rests while they fail. */
 async function runSteps(
   context: StepContext,
   lease: LaneLease,
+  handover: Handover,
   timer: WakeableTimer,
   stopping: AbortSignal,
 ): Promise<void> {
@@ -80,6 +114,7 @@ async function runSteps(
   while (!stopping.aborted) {
     let restMs = IDLE_MS;
     try {
+      await handover.carryOut(state.broadcasting);
       const held = await lease.acquire();
       state = withLease(state, held);
       if (held) ({ state, restMs } = await step(state, held, context));

@@ -4,6 +4,7 @@ import { type Caretaker, startCaretaker } from "./caretaker.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import type { OwnWaivers } from "./ownWaivers.js";
+import { type Spreading, startSpreading } from "./spreadLanes.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
@@ -28,11 +29,14 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const { store, chainRef, ownWaivers } = dependencies;
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
+  let spreading: Spreading | undefined;
   let stopped = false;
   const setLanes = (changed: Lane[]) => {
     lanes = changed;
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
+  const handOver = (waiver: Uint8Array, to: string) =>
+    lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.handOver(to);
   const add = async (account: WaiverAccount) => {
     const waiver = account.address;
     if (lanes.some((lane) => bytesEqual(lane.waiver, waiver))) return;
@@ -43,7 +47,10 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     if (stopped) return;
     for (const account of accounts) await add(account);
     const isOwn = (waiver: Uint8Array) => lanes.some((lane) => bytesEqual(lane.waiver, waiver));
-    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
+    if (!stopped) {
+      caretaker ??= startCaretaker({ ...dependencies, isOwn });
+      spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
+    }
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const gone = lanes.filter((lane) => !isWanted(lane));
     setLanes(lanes.filter(isWanted));
@@ -66,6 +73,8 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     async stop() {
       stopped = true;
       await changing;
+      // The other replicas shall not give it lanes any more.
+      await spreading?.close();
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
     },
   };

@@ -20,7 +20,7 @@ function openLease() {
   const query = (sql: string) =>
     new Promise((resolve) => {
       queries.push({
-        kind: sql.includes("'-infinity'") ? "release" : "take",
+        kind: sql.includes("owner = null") ? "release" : "take",
         answer: (state) => resolve({ rows: [{ epoch: "1", state }] }),
       });
     });

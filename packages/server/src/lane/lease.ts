@@ -20,12 +20,16 @@ export interface LaneLease {
   forget(): void;
   /** Asks the store before anything else begins, since the lane's state has changed there. */
   recheck(): void;
+  /** Releases the lease for another replica, which has some time to take it before this one tries again. */
+  handOver(to: string): Promise<void>;
   /** Stops renewing the lease, and releases it so that another replica can take it at once. */
   release(): Promise<void>;
 }
 
 /** The pause between two attempts to take a lane that another replica has: a released lane is soon taken. */
 const TAKE_MS = 500;
+/** The longest time for which a lane waits for the replica to which it was handed. */
+const HANDOVER_MS = 2_000;
 
 /**
  * Takes the lease of a lane and renews it in time, also while a step waits for a slow node. Every write of the lane is
@@ -72,6 +76,14 @@ export function keepLease(
       recheck();
     },
     recheck,
+    async handOver(to) {
+      await asking?.catch(() => {});
+      const given = held?.lane;
+      held = undefined;
+      takeAt = performance.now() + Math.min(renewMs, TAKE_MS);
+      const forMs = Math.min(options.leaseMs, HANDOVER_MS);
+      if (given) await releaseLease(store, given, { replica: to, forMs });
+    },
     async release() {
       clearInterval(timer);
       // A question that fails was logged where it was asked.

@@ -30,6 +30,8 @@ export interface LaneGauges {
   readonly usable: boolean;
   /** The lane signs and sends nothing until an operator opens it. */
   readonly stopped: boolean;
+  /** The UUID of the replica that has the lane. */
+  readonly owner: string | undefined;
   readonly queued: number;
   readonly inFlight: number;
   /** The age of the oldest queued submission, in ms. */
@@ -158,4 +160,14 @@ function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]
       },
     });
   }
+  new Gauge({
+    name: "gas_waiver_replica_lanes",
+    help: "Lanes that the replica has, by its UUID.",
+    labelNames: ["replica"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { owner } of lanes()) if (owner !== undefined) this.inc({ replica: owner });
+    },
+  });
 }

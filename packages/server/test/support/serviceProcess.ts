@@ -6,7 +6,7 @@ import { WAIVER_KEY } from "./user.js";
 const PROGRAM = `
   import { parseAllowedTargets } from "@gas-waiver/protocol";
   import { createServer, privateKeyWaiver } from "@gas-waiver/server";
-  const waivers = [privateKeyWaiver(Uint8Array.from(input.waiverKey))];
+  const waivers = input.waiverKeys.map((key) => privateKeyWaiver(Uint8Array.from(key)));
   const allowedTargets = parseAllowedTargets([{ address: "*" }]);
   const server = await createServer({ ...input.options, waivers, allowedTargets });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -29,9 +29,10 @@ export async function startServiceProcess(
   databaseUrl: string,
   rpcUrl: string,
   changes: Partial<ServerOptions> = {},
+  waiverKeys: readonly Uint8Array[] = [WAIVER_KEY],
 ): Promise<ServiceProcess> {
   const { waivers, allowedTargets, ...options } = optionsFor(databaseUrl, rpcUrl, changes);
-  const child = await runProgram(PROGRAM, { options, waiverKey: [...WAIVER_KEY] });
+  const child = await runProgram(PROGRAM, { options, waiverKeys: waiverKeys.map((key) => [...key]) });
   return {
     signal: child.signal,
     kill: child.kill,

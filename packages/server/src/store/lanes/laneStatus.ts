@@ -17,7 +17,7 @@ export interface LaneStatus {
   readonly reason: string | undefined;
   /** The breaker is open: no new work goes to the lane for now. */
   readonly broken: boolean;
-  /** The UUID of the replica that holds the lease and can sign. */
+  /** The UUID of the replica that holds the lease and can sign, or to which the lane is being handed. */
   readonly owner: string | undefined;
   /** The number of queued submissions. */
   readonly queued: number;
@@ -50,7 +50,8 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
          where chain = $1 and waiver_nonce is not null and state <> 'included' group by waiver
        )
        select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
-              case when l.lease_until > now() and not l.watch_only then l.owner end as owner,
+              case when l.lease_until > now() and not l.watch_only then l.owner
+                   when l.reserved_until > now() then l.reserved_for end as owner,
               coalesce(queued.count, 0) as queued, coalesce(under_way.count, 0) as under_way,
               extract(epoch from now() - queued.oldest) * 1000 as oldest_ms
        from lanes l left join queued on queued.waiver = l.waiver left join under_way on under_way.waiver = l.waiver

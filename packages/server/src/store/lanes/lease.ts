@@ -33,7 +33,7 @@ export interface LeaseOptions {
 
 /**
  * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner changes.
- * @returns undefined if another replica holds the lease, or if the lane is retired.
+ * @returns undefined if another replica holds the lease or is being given it, or if the lane is retired.
  */
 export async function takeLease(
   { pool }: Store,
@@ -44,10 +44,13 @@ export async function takeLease(
   const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
     `update lanes
      set lease_until = now() + $4 * interval '1 millisecond',
-         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6
+         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6,
+         reserved_for = null, reserved_until = '-infinity'
      where chain = $1 and waiver = $2 and (state <> 'retired' or $6)
        -- A lease that ends later than any lease can was taken before the database's clock was set back.
        and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
+       and (reserved_for is null or reserved_for = $3 or reserved_until < now()
+            or reserved_until > now() + $5 * interval '1 millisecond')
      returning epoch, state`,
     [
       lane.chain,
@@ -61,10 +64,26 @@ export async function takeLease(
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }
 
-/** Gives up the lease, so that another replica can take it at once. */
-export async function releaseLease({ pool }: Store, lane: HeldLane): Promise<void> {
+/** The replica that is to have a lane, and the time for which nobody else may take it. */
+export interface Successor {
+  /** The UUID of the replica. */
+  readonly replica: string;
+  readonly forMs: number;
+}
+
+/** Gives up the lease, so that another replica can take it at once: any, or the successor. */
+export async function releaseLease({ pool }: Store, lane: HeldLane, successor?: Successor): Promise<void> {
   await pool.query(
-    "update lanes set lease_until = '-infinity', owner = null where chain = $1 and waiver = $2 and owner = $3 and epoch = $4",
-    [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch],
+    `update lanes set lease_until = '-infinity', owner = null, reserved_for = $5,
+       reserved_until = now() + $6 * interval '1 millisecond'
+     where chain = $1 and waiver = $2 and owner = $3 and epoch = $4`,
+    [
+      lane.chain,
+      toBuffer(lane.waiver),
+      lane.owner,
+      lane.epoch,
+      successor?.replica ?? null,
+      successor?.forMs ?? 0,
+    ],
   );
 }
