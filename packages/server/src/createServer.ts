@@ -2,9 +2,12 @@ import { readFile } from "node:fs/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
+import { EndpointHeads } from "./chain/endpointHeads.js";
 import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
+import { nodeStatuses, troubleOf } from "./chain/nodeStatus.js";
 import { createRpc } from "./chain/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
+import { watchEndpoints } from "./chain/watchEndpoints.js";
 import { createChecker } from "./check/check.js";
 import { createReadiness } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
@@ -16,6 +19,7 @@ import { startLanes } from "./lane/startLanes.js";
 import { limitsOfService } from "./model/caller.js";
 import { StartError } from "./model/errors.js";
 import { createLog, type Logger } from "./model/log.js";
+import { addNodeGauges } from "./model/metrics.js";
 import type { ResolvedOptions, ServerOptions } from "./model/options.js";
 import { resolveOptions } from "./model/resolveOptions.js";
 import { createRegistry } from "./policy/registry.js";
@@ -89,14 +93,16 @@ export async function createServer(
     );
   }
   const store = await openStore(options, log, signal);
+  const ending = new AbortController();
   let keys: KeyDirectory | undefined;
   try {
     signal?.throwIfAborted();
     const { queueCapacity } = options;
     keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
     if (options.apiKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
-    return await build({ options, store, log, keys });
+    return await build({ options, store, log, keys, ending });
   } catch (error) {
+    ending.abort();
     keys?.close();
     await store.close();
     throw error;
@@ -109,6 +115,8 @@ interface Foundations {
   readonly store: OpenStore;
   readonly log: Logger;
   readonly keys: KeyDirectory;
+  /** Aborts every call that leaves this process. */
+  readonly ending: AbortController;
 }
 
 /** The running parts, from which the handle of the service is made. */
@@ -116,15 +124,16 @@ interface ServiceParts extends Foundations {
   readonly chain: NodeClient;
   readonly served: ServedChain;
   readonly relay: Relay;
-  /** Aborts every call that leaves this process. */
-  readonly ending: AbortController;
+  /** The heads of the nodes, and the watch that keeps them; the watch ends with `ending`. */
+  readonly heads: EndpointHeads;
+  readonly watch: Promise<void>;
 }
 
 async function build(foundations: Foundations): Promise<Server> {
-  const { options, store, log } = foundations;
-  const ending = new AbortController();
+  const { options, store, log, ending } = foundations;
   const { signal } = ending;
-  const rpc = createRpc({ ...options, signal });
+  const heads = new EndpointHeads(options.rpcUrls.length);
+  const rpc = createRpc({ ...options, signal, heads });
   const chain = createNodeClient(rpc);
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
@@ -136,8 +145,10 @@ async function build(foundations: Foundations): Promise<Server> {
       options.waivers.map(({ address }) => address),
     );
   }
+  const watch = watchEndpoints({ ...options, identity: served.identity, heads, log, signal });
   const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
-  const parts: ServiceParts = { ...foundations, chain, served, relay, ending };
+  const parts: ServiceParts = { ...foundations, chain, served, relay, heads, watch };
+  addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
   const lanes = await beginLanes(parts);
   const version = await readVersion();
   const apps = createApps(parts, version);
@@ -188,7 +199,10 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
 type Apps = ReturnType<typeof createApps>;
 
 /** The HTTP interfaces: the public one, the metrics, and the operators' API. */
-function createApps({ options, store, log, keys, chain, served, relay }: ServiceParts, version: string) {
+function createApps(
+  { options, store, log, keys, chain, served, relay, heads }: ServiceParts,
+  version: string,
+) {
   const { intake, metrics, policies, broadcastBuffer } = relay;
   const { chainRef } = served;
   const isShuttingDown = () => intake.isStopping;
@@ -196,6 +210,7 @@ function createApps({ options, store, log, keys, chain, served, relay }: Service
     probeWaivers: relay.probeWaivers,
     probeChain: () => chain.blockNumber(),
     storeTrouble: () => store.monitor.trouble?.message,
+    nodeTrouble: () => troubleOf(nodeStatuses(options.rpcUrls, heads)),
     isShuttingDown,
   });
   const reading = store.of("reading");
@@ -223,7 +238,7 @@ function createApps({ options, store, log, keys, chain, served, relay }: Service
 
 /** Ends the service in the order of {@link Server.close}. */
 async function shutDown(
-  { options, store, keys, served, relay, ending }: ServiceParts,
+  { options, store, keys, served, relay, ending, watch }: ServiceParts,
   apps: Apps,
   lanesStarted: Promise<void>,
 ): Promise<void> {
@@ -241,6 +256,7 @@ async function shutDown(
   await Promise.all([apps.api.close(), apps.metrics.close(), apps.admin.close()]);
   clearTimeout(cut);
   keys.close();
+  await watch;
   await relay.close();
   await store.close();
 }

@@ -1,4 +1,4 @@
-import { createMetrics } from "../../../packages/server/src/model/metrics.js";
+import { addNodeGauges, createMetrics } from "../../../packages/server/src/model/metrics.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
@@ -10,6 +10,7 @@ interface MetricDefinition {
 /** docs/reference/metrics.md */
 export function metricsPage(): string {
   const metrics = createMetrics(() => []);
+  addNodeGauges(metrics, () => []);
   metrics.countConnections(async () => 0);
   const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));

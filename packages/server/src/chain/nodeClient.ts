@@ -21,6 +21,7 @@ import {
   type RpcCall,
   RpcError,
   type RpcOutcome,
+  RpcUnavailableError,
 } from "./rpc.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
@@ -67,6 +68,11 @@ export interface NodeClient {
   noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]>;
   /** Reads the next nonces by the latest block, in the order of the addresses. */
   nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
+  /**
+   * Reads the next nonces by the latest block of every node that may be asked, and takes the highest of each address: no
+   * node can have a nonce that the chain does not have, and one may be a moment behind.
+   */
+  highestNonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
@@ -106,6 +112,11 @@ const nonceCall = (address: Uint8Array): RpcCall => ({
 const balanceCall = (address: Uint8Array): RpcCall => ({
   method: "eth_getBalance",
   params: [bytesToHex(address), "latest"],
+});
+
+const transactionCall = (hash: Uint8Array): RpcCall => ({
+  method: "eth_getTransactionByHash",
+  params: [bytesToHex(hash)],
 });
 
 const receiptCall = (hash: Uint8Array): RpcCall => ({
@@ -161,6 +172,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async nonces(addresses) {
       return (await results(addresses.map(nonceCall))).map(quantity);
     },
+    highestNonces: (addresses) => readHighestNonces(rpc, addresses),
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
       const values = (await results(calls)).map(quantity);
@@ -173,12 +185,23 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     snapshot: (addresses, hashes) => readSnapshot(rpc, addresses, hashes),
     async knowsTransactions(hashes) {
-      const method = "eth_getTransactionByHash";
-      const answers = await results(hashes.map((hash) => ({ method, params: [bytesToHex(hash)] })));
-      return answers.map((answer) => answer !== null);
+      return (await results(hashes.map(transactionCall))).map((answer) => answer !== null);
     },
     sendRawTransactions: (raws) => sendInOrder(rpc, raws),
   };
+}
+
+async function readHighestNonces(rpc: Rpc, addresses: readonly Uint8Array[]): Promise<bigint[]> {
+  if (addresses.length === 0) return [];
+  const answers = await rpc.readEach(addresses.map(nonceCall));
+  const whole = answers.filter((outcomes) => !outcomes.some(isUnanswered));
+  const [first = answers[0] ?? [], ...others] = whole;
+  if (first.length === 0) throw new RpcUnavailableError("no node may be asked for nonces", "no");
+  const nonces = first.map((outcome) => quantity(resultOf(outcome)));
+  return others.reduce((highest, outcomes) => {
+    const further = outcomes.map((outcome) => quantity(resultOf(outcome)));
+    return highest.map((nonce, i) => ((further[i] ?? 0n) > nonce ? (further[i] ?? 0n) : nonce));
+  }, nonces);
 }
 
 /** The hash of the block at this height; undefined if the node does not have it, or answers with another block. */

@@ -21,7 +21,12 @@ function over(model: ModelChain, reorgDepth = 0) {
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
-  const chain = createNodeClient({ read, send: read, health: () => [] });
+  const chain = createNodeClient({
+    read,
+    send: read,
+    readEach: async (batch) => [await read(batch)],
+    health: () => [],
+  });
   return { proofs: createNonceProofs({ chain, reorgDepth }), calls };
 }
 

@@ -1,6 +1,9 @@
 // Several nodes of one chain: which calls go on to the next node, and which must not.
+import { hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../test/support/scriptedNode.js";
+import { EndpointHeads } from "./endpointHeads.js";
+import { createNodeClient } from "./nodeClient.js";
 import { createRpc, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
@@ -13,7 +16,7 @@ const HEIGHT = { method: "eth_blockNumber", params: [] };
 const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
 
 /** Starts nodes that count their calls, and a client of them. */
-async function startNodes(count: number, rpcTimeoutMs = 20_000) {
+async function startNodes(count: number, rpcTimeoutMs = 20_000, heads?: EndpointHeads) {
   const requests: string[][] = [];
   const scripts: (Misbehaviour | undefined)[] = [];
   for (let i = 0; i < count; i++) {
@@ -27,7 +30,7 @@ async function startNodes(count: number, rpcTimeoutMs = 20_000) {
   }
   const ending = new AbortController();
   const rpcUrls = nodes.map(({ url }) => url);
-  const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal });
+  const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal, ...(heads && { heads }) });
   /** Returns the number of calls to each node since the last time. */
   const counts = () => requests.map((methods) => methods.splice(0).length);
   return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
@@ -175,6 +178,59 @@ describe("a node that failed", () => {
     expect(counts()).toEqual([1, 1]);
     scripts[0] = scripts[1] = undefined;
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+  });
+});
+
+describe("a node that is behind", () => {
+  const at = (timestamp: number) => ({ number: 1n, timestamp });
+
+  it("gets neither reads nor sends, also when the other does not answer", async () => {
+    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const { rpc, scripts, counts } = await startNodes(2, 20_000, heads);
+    heads.observe(0, at(10_000), 0);
+    heads.observe(1, at(100), 0);
+    scripts[0] = { kind: "answer", status: 429, body: "" };
+    expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual(
+      Array(2).fill("unavailable, sent: no"),
+    );
+    expect(counts()).toEqual([2, 0]);
+    expect(await rpc.readEach([HEIGHT])).toHaveLength(1);
+  });
+
+  it("is asked again when it has caught up", async () => {
+    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const { rpc, counts } = await startNodes(2, 20_000, heads);
+    heads.observe(1, at(10_000), 0);
+    heads.observe(0, at(100), 0);
+    await rpc.read([HEIGHT]);
+    heads.observe(0, at(10_001), 1);
+    await rpc.read([HEIGHT]);
+    expect(counts()).toEqual([1, 1]);
+  });
+
+  it("and all others too: nobody is asked, and the calls were surely not sent", async () => {
+    const heads = new EndpointHeads(1);
+    const { rpc, counts } = await startNodes(1, 20_000, heads);
+    heads.refuse(0);
+    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
+    expect([counts(), await rpc.readEach([HEIGHT])]).toEqual([[0], []]);
+  });
+});
+
+describe("the highest nonces", () => {
+  it("come from every node that may be asked, and one that fails is left out", async () => {
+    const { rpc, scripts, counts } = await startNodes(3);
+    const addresses = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`] as const;
+    const [first, second] = nodes;
+    first?.chain.setNonce(addresses[0], 7n);
+    second?.chain.setNonce(addresses[0], 5n);
+    second?.chain.setNonce(addresses[1], 9n);
+    scripts[2] = { kind: "answer", status: 500, body: "" };
+    const client = createNodeClient(rpc);
+    expect(await client.highestNonces(addresses.map((address) => hexToBytes(address)))).toEqual([7n, 9n]);
+    expect(counts()).toEqual([2, 2, 2]);
+    scripts[0] = scripts[1] = scripts[2];
+    await expect(client.highestNonces([hexToBytes(addresses[0])])).rejects.toThrow("HTTP 500");
   });
 });
 

@@ -1,4 +1,5 @@
 import { answerOfFailure, type BatchAnswer, isCutShort, readBatchAnswer } from "./batchAnswer.js";
+import type { EndpointHeads } from "./endpointHeads.js";
 import { type BatchPart, EndpointLimits } from "./endpointLimits.js";
 import { createPoster, type Poster } from "./httpPoster.js";
 import {
@@ -37,6 +38,8 @@ export interface Rpc {
    * failed rests for a while.
    */
   send(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
+  /** Calls every node that may be asked, at once. Returns the outcomes of each node, in the nodes' order. */
+  readEach(calls: readonly RpcCall[]): Promise<RpcOutcome[][]>;
   /** Tells of each node whether it answered its last request. */
   health(): readonly { readonly url: string; readonly healthy: boolean }[];
 }
@@ -47,6 +50,8 @@ export interface RpcOptions {
   readonly rpcTimeoutMs: number;
   /** Aborts every call in flight. */
   readonly signal: AbortSignal;
+  /** Knows which nodes are behind; without it, every node may be asked. */
+  readonly heads?: EndpointHeads;
 }
 
 const REST_MS = 1_000;
@@ -55,6 +60,8 @@ const MAX_REST_MS = 30_000;
 const INVALID_REQUEST = -32_600;
 
 interface Endpoint {
+  /** Its place in the order of preference. */
+  readonly place: number;
   readonly poster: Poster;
   readonly limits: EndpointLimits;
   failures: number;
@@ -71,7 +78,8 @@ interface SerializedCalls {
 
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
-  const endpoints: Endpoint[] = options.rpcUrls.map((url) => ({
+  const endpoints: Endpoint[] = options.rpcUrls.map((url, place) => ({
+    place,
     poster: createPoster(url, options),
     limits: new EndpointLimits(),
     failures: 0,
@@ -79,8 +87,9 @@ export function createRpc(options: RpcOptions): Rpc {
   }));
   const inOrder = () => {
     const now = performance.now();
-    const healthy = endpoints.filter(({ restsUntil }) => restsUntil <= now);
-    const resting = endpoints.filter(({ restsUntil }) => restsUntil > now);
+    const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
+    const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
+    const resting = usable.filter(({ restsUntil }) => restsUntil > now);
     return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
   const ask: Ask = async (calls, first, { mayGoOn, together = false }) => {
@@ -91,11 +100,17 @@ export function createRpc(options: RpcOptions): Rpc {
       if (!failure || failure instanceof BatchTooLargeError) return answer;
       if (!mayGoOn(failure) || options.signal.aborted) return answer;
     }
-    if (answer === undefined) throw new Error("there is no endpoint");
-    return answer;
+    return answer ?? nobodyToAsk(calls);
   };
   return {
     read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
+    readEach: (calls) =>
+      Promise.all(
+        inOrder().map((endpoint) => {
+          const askOne: Ask = (all, first) => askEndpoint(endpoint, all, first, false);
+          return readAll(serialize(calls), askOne, false);
+        }),
+      ),
     send: (calls) => sendAll(serialize(calls), ask),
     health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };
@@ -166,6 +181,11 @@ async function askEndpoint(
     if (together && count > 1 && (isRefused || answer.fit === "cut short")) return doesNotFit(calls);
     if (!isRefused || count === 1) return answer;
   }
+}
+
+function nobodyToAsk({ texts }: SerializedCalls): BatchAnswer {
+  const error = new RpcUnavailableError("every node is behind, or on another chain", "no");
+  return { outcomes: texts.map(() => ({ error })), fit: "nothing" };
 }
 
 function doesNotFit({ texts }: SerializedCalls): BatchAnswer {

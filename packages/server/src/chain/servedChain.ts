@@ -12,6 +12,7 @@ import { RpcUnavailableError } from "./rpc.js";
 export interface ServedChain {
   /** The chain's number in the store. */
   readonly chainRef: number;
+  readonly identity: ChainIdentity;
   /** False if no node answered. Then the chain is the one that the store served last. */
   readonly confirmed: boolean;
 }
@@ -38,13 +39,13 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
     if (last === undefined || !(error instanceof RpcUnavailableError))
       throw new StartError(message, { cause: error });
     assertChainId(last.identity, options, "the store");
-    return { chainRef: last.chainRef, confirmed: false };
+    return { ...last, confirmed: false };
   }
   assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
-  if (last === undefined) return { chainRef: await adoptChain(store, identity), confirmed: true };
-  if (isSameChain(last.identity, identity)) return { chainRef: last.chainRef, confirmed: true };
+  if (last === undefined) return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
+  if (isSameChain(last.identity, identity)) return { ...last, confirmed: true };
   if (options.newChain === "refuse") throw new StartError(otherChain(last.identity, identity));
-  return { chainRef: await adoptChain(store, identity), confirmed: true };
+  return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
 }
 
 const RETRY_MS = 1_000;

@@ -18,6 +18,8 @@ export interface ReadinessDependencies {
   isShuttingDown(): boolean;
   /** Names the trouble for which the store keeps nothing now, also where it still answers. */
   storeTrouble?(): string | undefined;
+  /** Names the nodes that are not asked, because they are behind or on another chain. */
+  nodeTrouble?(): string | undefined;
   /** Returns the time in ms, from any origin. */
   readonly now?: () => number;
   readonly timeoutMs?: number;
@@ -42,6 +44,7 @@ export function createReadiness({
   probeChain,
   isShuttingDown,
   storeTrouble = () => undefined,
+  nodeTrouble = () => undefined,
   now = () => performance.now(),
   timeoutMs = PROBE_TIMEOUT_MS,
 }: ReadinessDependencies): ReadinessProbe {
@@ -54,7 +57,7 @@ export function createReadiness({
     const trouble = storeTrouble();
     return {
       store: trouble ? { ok: false, message: trouble } : partOf(waivers, "the store cannot be used"),
-      chain: partOf(chain, "the node cannot be used"),
+      chain: chainPart(chain, nodeTrouble()),
       waivers: waiversPart(waivers.status === "fulfilled" ? waivers.value : { usable: 0, unusable: [] }),
     };
   };
@@ -80,6 +83,13 @@ export function createReadiness({
 /** Leaves out the cause of a failure, which may name hosts: it is for the log, not for customers. */
 function partOf(outcome: PromiseSettledResult<unknown>, message: string): ReadyPart {
   return outcome.status === "fulfilled" ? { ok: true } : { ok: false, message };
+}
+
+/** One node that can be used is enough to be ready. The message names the others all the same. */
+function chainPart(outcome: PromiseSettledResult<unknown>, trouble: string | undefined): ReadyPart {
+  const part = partOf(outcome, "the node cannot be used");
+  if (trouble === undefined) return part;
+  return { ...part, message: part.message === undefined ? trouble : `${part.message}; ${trouble}` };
 }
 
 /** One usable waiver is enough to be ready. The message names the others all the same. */

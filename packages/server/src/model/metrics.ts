@@ -171,3 +171,53 @@ function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]
     },
   });
 }
+
+/** The values of one node's gauges. */
+export interface NodeGauges {
+  /** Its place and origin. */
+  readonly node: string;
+  readonly state: string;
+  /** Undefined before its first answer. */
+  readonly headAgeSeconds: number | undefined;
+  readonly lagSeconds: number | undefined;
+}
+
+const NODE_GAUGES = [
+  [
+    "gas_waiver_node_usable",
+    "1 if the node answers, is on the right chain, and is not behind.",
+    ({ state }: NodeGauges) => Number(state === "well"),
+  ],
+  [
+    "gas_waiver_node_head_age_seconds",
+    "Age of the node's latest block, as it was last polled.",
+    ({ headAgeSeconds }: NodeGauges) => headAgeSeconds,
+  ],
+  [
+    "gas_waiver_node_lag_seconds",
+    "Time by which the node's latest block is behind the newest of all nodes.",
+    ({ lagSeconds }: NodeGauges) => lagSeconds,
+  ],
+] as const;
+
+/** Adds the gauges of the nodes. `nodes` is called at each scrape. */
+export function addNodeGauges(
+  { registry }: Pick<Metrics, "registry">,
+  nodes: () => readonly NodeGauges[],
+): void {
+  for (const [name, help, gaugeOf] of NODE_GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ["node"],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const one of nodes()) {
+          const value = gaugeOf(one);
+          if (value !== undefined) this.set({ node: one.node }, value);
+        }
+      },
+    });
+  }
+}

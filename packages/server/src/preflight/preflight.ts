@@ -1,3 +1,4 @@
+import { MAX_LAG_SECONDS } from "../chain/endpointHeads.js";
 import { checkBatches } from "./checkBatches.js";
 import { checkHistory } from "./checkHistory.js";
 import { checkLookups } from "./checkLookups.js";
@@ -30,8 +31,6 @@ export interface PreflightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A node that is further behind the newest head is not asked for what must be fresh. */
-const MAX_LAG_SECONDS = 10;
 /** The bytes of a request that sends a wrapper, beside the hex digits. */
 const REQUEST_OVERHEAD = 120;
 

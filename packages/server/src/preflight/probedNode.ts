@@ -3,6 +3,7 @@ import { createPoster } from "../chain/httpPoster.js";
 import { hash32, quantity } from "../chain/nodeAnswers.js";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
 import { createRpc, isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { nodeName } from "../chain/watchEndpoints.js";
 
 /** A node that is being checked, alone. */
 export interface ProbedNode {
@@ -19,7 +20,7 @@ export function createProbedNode(
   options: { readonly rpcTimeoutMs: number; readonly signal: AbortSignal },
 ): ProbedNode {
   const rpc = createRpc({ ...options, rpcUrls: [url] });
-  const name = `${place + 1} ${new URL(url).origin}`;
+  const name = nodeName(url, place);
   return { name, rpc, client: createNodeClient(rpc), poster: createPoster(url, options) };
 }
 

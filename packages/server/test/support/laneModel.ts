@@ -183,7 +183,12 @@ export class LaneModel {
     const read = async (calls: readonly RpcCall[]) =>
       calls.map((call, i) => this.#read(call, this.#lags[i % this.#lags.length] ?? 0));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
-    const chain = createNodeClient({ read, send, health: () => [] });
+    const chain = createNodeClient({
+      read,
+      send,
+      readEach: async (calls) => [await read(calls)],
+      health: () => [],
+    });
     const results: Results = {
       publish(moved, updateOf) {
         for (const { id } of moved) this.notifyHere(id, updateOf(id));

@@ -1,0 +1,129 @@
+// Which nodes may be asked, by their heads.
+import { describe, expect, it } from "vitest";
+import { EndpointHeads, MAX_LAG_SECONDS } from "./endpointHeads.js";
+
+const at = (seconds: number) => ({ number: BigInt(seconds), timestamp: seconds });
+const usable = (heads: EndpointHeads) => [0, 1].map((place) => heads.isUsable(place));
+const states = (heads: EndpointHeads) => [0, 1].map((place) => heads.stateOf(place));
+
+/** Observes both nodes once a second, each with its head by the second; undefined gives no answer. */
+function run(
+  heads: EndpointHeads,
+  seconds: readonly number[],
+  ...headOf: ((second: number) => number | undefined)[]
+) {
+  for (const second of seconds) {
+    headOf.forEach((head, place) => {
+      const timestamp = head(second);
+      if (timestamp === undefined) heads.miss(place);
+      else heads.observe(place, at(timestamp), second * 1_000);
+    });
+  }
+}
+const seconds = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+const live = (second: number) => second;
+const away = () => undefined;
+
+describe("of two nodes", () => {
+  it("both may be asked before any was polled", () => {
+    expect(usable(new EndpointHeads(2))).toEqual([true, true]);
+  });
+
+  it("a spare that is hours behind is never asked, also when the other goes away", () => {
+    const heads = new EndpointHeads(2);
+    const behind = () => 100;
+    run(heads, seconds(10_000, 10_001), live, behind);
+    expect([states(heads), usable(heads)]).toEqual([
+      ["well", "unknown"],
+      [true, false],
+    ]);
+    run(heads, seconds(10_001, 10_010), live, behind);
+    expect([states(heads), usable(heads)]).toEqual([
+      ["well", "behind"],
+      [true, false],
+    ]);
+    expect(heads.lagOf(1)).toBe(9_909);
+    run(heads, seconds(10_010, 10_200), away, behind);
+    expect([states(heads), usable(heads)]).toEqual([
+      ["unknown", "behind"],
+      [true, false],
+    ]);
+  });
+
+  it("one that stalls is not asked until it has caught up", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(0, 100), live, live);
+    expect(usable(heads)).toEqual([true, true]);
+    run(heads, seconds(100, 100 + MAX_LAG_SECONDS), () => 99, live);
+    expect(usable(heads)).toEqual([true, true]);
+    run(heads, seconds(100 + MAX_LAG_SECONDS, 115), () => 99, live);
+    expect(usable(heads)).toEqual([false, true]);
+    run(heads, seconds(115, 116), () => 103, live);
+    expect(usable(heads)).toEqual([false, true]);
+    run(heads, seconds(116, 117), () => 110, live);
+    expect(usable(heads)).toEqual([true, true]);
+  });
+
+  it("one that gives no answer is not asked while the other does, and comes back with its first fresh head", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(0, 5), live, live);
+    run(heads, seconds(5, 60), away, live);
+    expect(usable(heads)).toEqual([false, true]);
+    run(heads, seconds(60, 61), () => 5, live);
+    expect(usable(heads)).toEqual([false, true]);
+    run(heads, seconds(61, 62), live, live);
+    expect(usable(heads)).toEqual([true, true]);
+  });
+
+  it("both are asked while the chain stands still, and when a block comes after a long pause", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(0, 10), live, live);
+    run(
+      heads,
+      seconds(10, 5_000),
+      () => 9,
+      () => 9,
+    );
+    expect(usable(heads)).toEqual([true, true]);
+    // The second was polled just before the new block.
+    heads.observe(0, at(5_000), 5_000_000);
+    expect(usable(heads)).toEqual([true, true]);
+    heads.observe(1, at(5_000), 5_001_000);
+    expect(states(heads)).toEqual(["well", "well"]);
+  });
+
+  it("both away: each may have come back, so each is asked", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(0, 5), live, live);
+    run(heads, seconds(5, 8), away, away);
+    expect(usable(heads)).toEqual([true, true]);
+  });
+
+  it("neither is asked while both are behind what one has shown, for a minute: then the chain went back", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(10_000, 10_010), live, live);
+    const restored = () => 2_000;
+    run(heads, seconds(10_010, 10_060), restored, restored);
+    expect(usable(heads)).toEqual([false, false]);
+    run(heads, seconds(10_060, 10_080), restored, restored);
+    expect(usable(heads)).toEqual([true, true]);
+  });
+
+  it("one on another chain is not asked", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(0, 5), live, live);
+    heads.refuse(1);
+    expect([states(heads)[1], usable(heads)]).toEqual(["other chain", [true, false]]);
+  });
+});
+
+describe("a node alone", () => {
+  it("is asked whatever its head is, but not on another chain", () => {
+    const heads = new EndpointHeads(1);
+    heads.observe(0, at(10_000), 0);
+    for (let i = 1; i < 100; i++) heads.observe(0, at(10), i * 1_000);
+    expect(heads.isUsable(0)).toBe(true);
+    heads.refuse(0);
+    expect(heads.isUsable(0)).toBe(false);
+  });
+});

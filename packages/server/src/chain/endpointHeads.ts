@@ -1,0 +1,140 @@
+/** A node that is further behind the newest head is not asked, in seconds of the chain's own time. */
+export const MAX_LAG_SECONDS = 10;
+/** A node may be seen just before a block comes that another already has. */
+const GRACE_MS = 2_000;
+/** If all nodes answer and are behind the newest head for so long, the chain itself went back, as a restored one does. */
+const WENT_BACK_MS = 60_000;
+
+/** The end of the chain by one node. */
+export interface ChainHead {
+  readonly number: bigint;
+  /** In seconds. */
+  readonly timestamp: number;
+}
+
+/**
+ * The state of a node, as the last poll found it:
+ *
+ * - `unknown`: it was not polled yet, or gave no answer.
+ * - `well`: it is at most {@link MAX_LAG_SECONDS} behind the newest head.
+ * - `behind`: its nonces, receipts and refusals are those of the past.
+ * - `other chain`: it is on another chain than the service.
+ */
+export type EndpointState = "unknown" | "well" | "behind" | "other chain";
+
+interface Observation {
+  readonly head: ChainHead;
+  /** In ms of the monotonic clock. */
+  readonly at: number;
+}
+
+/** One node, as its polls have shown it. */
+interface Watched {
+  last: Observation | undefined;
+  answers: boolean;
+  isOtherChain: boolean;
+  /** It was not too far behind since it answers. */
+  wasWell: boolean;
+  /** The time since which it is too far behind, in ms. */
+  behindSince: number | undefined;
+}
+
+/**
+ * The heads of all nodes, by which the service decides whom to ask (D28). All ages are differences of the blocks' own
+ * times, so this machine's clock does not matter. The newest head that any node has shown is remembered: when that node
+ * goes away, one that is hours behind does not take its place.
+ */
+export class EndpointHeads {
+  readonly #nodes: readonly Watched[];
+  readonly #graceMs: number;
+  #newest: ChainHead | undefined;
+  /** The time since which all nodes have answered and been behind, in ms. */
+  #allBehindSince: number | undefined;
+
+  constructor(count: number, { graceMs = GRACE_MS } = {}) {
+    this.#graceMs = graceMs;
+    this.#nodes = Array.from({ length: count }, () => ({
+      last: undefined,
+      answers: false,
+      isOtherChain: false,
+      wasWell: false,
+      behindSince: undefined,
+    }));
+  }
+
+  /** Notes the head of a node. `now` in ms of the monotonic clock. */
+  observe(place: number, head: ChainHead, now: number): void {
+    const node = this.#at(place);
+    node.last = { head, at: now };
+    node.answers = true;
+    node.isOtherChain = false;
+    if (this.#newest === undefined || head.timestamp > this.#newest.timestamp) this.#newest = head;
+    this.#judge(now);
+    if (node.behindSince === undefined) node.wasWell = true;
+    this.#forgetIfAllBehind(now);
+  }
+
+  /** Notes that a node gave no answer. */
+  miss(place: number): void {
+    Object.assign(this.#at(place), { answers: false, wasWell: false });
+    this.#allBehindSince = undefined;
+  }
+
+  /** Notes that a node is on another chain. */
+  refuse(place: number): void {
+    Object.assign(this.#at(place), { answers: true, isOtherChain: true, wasWell: false });
+  }
+
+  stateOf(place: number): EndpointState {
+    const { answers, isOtherChain, last, behindSince, wasWell } = this.#at(place);
+    if (!answers) return "unknown";
+    if (isOtherChain) return "other chain";
+    if (last === undefined) return "unknown";
+    if (behindSince === undefined || this.#nodes.length === 1) return "well";
+    if (last.at - behindSince >= this.#graceMs) return "behind";
+    return wasWell ? "well" : "unknown";
+  }
+
+  /** Tells how far a node's head is behind the newest, in seconds; undefined before its first answer. */
+  lagOf(place: number): number | undefined {
+    const { last } = this.#at(place);
+    return last && this.#newest && this.#newest.timestamp - last.head.timestamp;
+  }
+
+  headOf(place: number): ChainHead | undefined {
+    return this.#at(place).last?.head;
+  }
+
+  /**
+   * Tells which nodes may be asked: those that are well. If none is, those whose state is unknown, because they may have
+   * come back. One that is behind is never asked.
+   */
+  isUsable(place: number): boolean {
+    const state = this.stateOf(place);
+    if (state === "well") return true;
+    return state === "unknown" && this.#nodes.every((_, other) => this.stateOf(other) !== "well");
+  }
+
+  #at(place: number): Watched {
+    const node = this.#nodes[place];
+    if (node === undefined) throw new Error(`there is no node ${place}`);
+    return node;
+  }
+
+  #judge(now: number): void {
+    this.#nodes.forEach((node, place) => {
+      const isLate = (this.lagOf(place) ?? 0) > MAX_LAG_SECONDS;
+      node.behindSince = isLate ? (node.behindSince ?? now) : undefined;
+    });
+  }
+
+  #forgetIfAllBehind(now: number): void {
+    const areBehind = this.#nodes.every((_, place) => this.stateOf(place) === "behind");
+    this.#allBehindSince = areBehind ? (this.#allBehindSince ?? now) : undefined;
+    if (this.#allBehindSince === undefined || now - this.#allBehindSince < WENT_BACK_MS) return;
+    const heads = this.#nodes.flatMap(({ last }) => (last ? [last.head] : []));
+    this.#newest = heads.reduce((a, b) => (b.timestamp > a.timestamp ? b : a));
+    this.#allBehindSince = undefined;
+    this.#judge(now);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Logger } from "../model/log.js";
+import { type ChainIdentity, isSameChain } from "../store/chains.js";
+import { sleepUnless } from "../util/wakeableTimer.js";
+import type { EndpointHeads, EndpointState } from "./endpointHeads.js";
+import { quantity } from "./nodeAnswers.js";
+import { createNodeClient } from "./nodeClient.js";
+import { createRpc, isObject, type Rpc } from "./rpc.js";
+
+/** The interval between two polls of a node, beside what the service asks it anyway. */
+const POLL_MS = 1_000;
+
+export interface EndpointWatchOptions {
+  readonly rpcUrls: readonly string[];
+  readonly rpcTimeoutMs: number;
+  /** The chain that the service serves. */
+  readonly identity: ChainIdentity;
+  readonly heads: EndpointHeads;
+  readonly log: Logger;
+  readonly pollMs?: number;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+}
+
+/** Polls the head of each node, and the chain of a node that was away. @returns a promise of the end of the watch. */
+export async function watchEndpoints(options: EndpointWatchOptions): Promise<void> {
+  await Promise.all(options.rpcUrls.map((url, place) => watchEndpoint(url, place, options)));
+}
+
+async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
+  const { heads, log, signal, pollMs = POLL_MS } = options;
+  const rpc = createRpc({ ...options, rpcUrls: [url] });
+  const node = nodeName(url, place);
+  let isConfirmed = false;
+  let before: EndpointState = "unknown";
+  while (!signal.aborted) {
+    try {
+      isConfirmed ||= isSameChain(await createNodeClient(rpc).identity(), options.identity);
+      if (isConfirmed) heads.observe(place, await readHead(rpc), performance.now());
+      else heads.refuse(place);
+    } catch {
+      // Behind one address there may be another node when it answers again.
+      isConfirmed = false;
+      heads.miss(place);
+    }
+    const state = heads.stateOf(place);
+    if (state !== before && !signal.aborted) report(log, { node, state, lagSeconds: heads.lagOf(place) });
+    before = state;
+    await sleepUnless(pollMs, signal);
+  }
+}
+
+function report(
+  log: Logger,
+  change: { readonly node: string; readonly state: EndpointState; readonly lagSeconds: number | undefined },
+): void {
+  if (change.state === "other chain") log.error(change, "a node is on another chain: it is not asked");
+  else if (change.state === "behind")
+    log.warn(change, "a node is behind: it is not asked until it has caught up");
+  else log.info(change, "a node's state has changed");
+}
+
+async function readHead(rpc: Rpc) {
+  const [outcome] = await rpc.read([{ method: "eth_getBlockByNumber", params: ["latest", false] }]);
+  const block = outcome && "result" in outcome ? outcome.result : undefined;
+  if (!isObject(block)) throw new Error("the node gives no latest block");
+  return { number: quantity(block.number), timestamp: Number(quantity(block.timestamp)) };
+}
+
+/** Names a node by its place and origin: a URL may hold a secret in its path or query. */
+export function nodeName(url: string, place: number): string {
+  return `${place + 1} ${new URL(url).origin}`;
+}

@@ -1,0 +1,90 @@
+// A node that is behind the other one: it is not asked for nonces, and gets no wrappers.
+import "../support/fastConfirmations.js";
+import { parseReadiness } from "@gas-waiver/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import { ModelChain } from "../support/modelChain.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
+import { innerOf } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+const HOURS_MS = 2 * 3_600_000;
+
+const spares: ScriptedNode[] = [];
+afterEach(async () => {
+  await Promise.all(spares.splice(0).map((node) => node.close()));
+});
+
+/** Starts a node whose head is two hours old. */
+async function startBehind(): Promise<ScriptedNode> {
+  const chain = new ModelChain("strict");
+  chain.now = () => Date.now() - HOURS_MS;
+  const spare = await ScriptedNode.start({ chain, automine: false });
+  spares.push(spare);
+  spare.mine();
+  return spare;
+}
+
+/** Waits until readiness says something of the nodes. The service polls their heads once a second. */
+async function messageOfNodes(service: TestService): Promise<string> {
+  for (;;) {
+    const { text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    const { message } = parseReadiness(JSON.parse(text)).parts.chain;
+    if (message !== undefined) return message;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe("a spare node that is hours behind", () => {
+  it("is asked for nothing when the first fails, which ends nothing; metrics and readiness show it", async () => {
+    const spare = await startBehind();
+    const before = await services.start();
+    const first = before.node;
+    first.mine();
+    await before.submit([innerOf(1)], INCLUDED);
+    await before.server.close();
+    const changes = { rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 };
+    const service = services.closeAfterTest(await before.startReplica(changes));
+    expect(await messageOfNodes(service)).toMatch(/^node 2 is 7\d\d\d s behind$/);
+    const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain(`gas_waiver_node_usable{node="1 ${first.url}"} 1`);
+    expect(metrics).toContain(`gas_waiver_node_usable{node="2 ${spare.url}"} 0`);
+    expect(metrics).toMatch(/gas_waiver_node_lag_seconds\{node="2 [^"]*"\} 7\d\d\d/);
+
+    const asked: string[] = [];
+    spare.script = ({ methods }) => {
+      asked.push(...methods);
+      return undefined;
+    };
+    first.script = () => ({ kind: "answer", status: 503, body: "" });
+    // By the spare, the sender's next nonce is 0, and this one would wait for it until NONCE_GAP.
+    const line = service.submit([innerOf(1, 1)], INCLUDED);
+    await first.nextCall("eth_getTransactionCount");
+    first.script = undefined;
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+    expect(spare.sent).toEqual([]);
+    expect(asked.filter((method) => method !== "eth_getBlockByNumber")).toEqual([]);
+  });
+});
+
+describe("a node that becomes one of another chain while the service runs", () => {
+  it("is asked for nothing any more", async () => {
+    const node = await ScriptedNode.start();
+    const other = await ScriptedNode.start();
+    spares.push(node, other);
+    const databaseUrl = await services.postgres.createDatabase();
+    const service = services.closeAfterTest(
+      await TestService.start({ node, databaseUrl, changes: { rpcUrl: [node.url, other.url] } }),
+    );
+    await service.submit([innerOf(1)], INCLUDED);
+    await other.close();
+    other.chain.genesisHash = `0x${"77".repeat(32)}`;
+    // The watch sees that the node was away before it is back.
+    await node.nextCall("eth_getBlockByNumber");
+    await node.nextCall("eth_getBlockByNumber");
+    await other.open();
+    expect(await messageOfNodes(service)).toBe("node 2 is on another chain");
+  });
+});
