@@ -35,3 +35,24 @@ it.each([
   const [plan] = await excuseNonceGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });
   expect({ early: plan?.early.length, failed: plan?.failed.length }).toEqual(expected);
 });
+
+it("a failure for a missing nonce is excused if that one was accepted while the chain was asked", async () => {
+  const place = { chain: lane.chain, origin: randomUUID() };
+  await accept(store, place, [newSubmissionOf(2, 1)]);
+  const snapshot = await readLaneSnapshot(store, lane, { ready: 10, due: 10 });
+  const senders = snapshot.senders.filter(
+    ({ queued }) => queued.length === 1 && queued[0]?.senderNonce === 1n,
+  );
+  const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
+  const chain: Pick<NodeClient, "nonces"> = {
+    async nonces(addresses) {
+      // The node is slow, and meanwhile the user sends what was missing.
+      await accept(store, place, [newSubmissionOf(2, 0)]);
+      return addresses.map(() => 0n);
+    },
+  };
+  const excused = await excuseNonceGaps(lane, senders, plans, { store, chain: chain as NodeClient, options });
+  const sender = newSubmissionOf(2, 0).sender;
+  const index = senders.findIndex((one) => Buffer.from(one.sender).equals(Buffer.from(sender)));
+  expect(excused[index]).toMatchObject({ failed: [], early: [{ senderNonce: 1n }] });
+});

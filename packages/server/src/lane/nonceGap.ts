@@ -1,4 +1,4 @@
-import { fetchNonces } from "../chain/nonces.js";
+import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { QueuedSender, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { findLowestNoncesElsewhere } from "../store/lanes/lowestNoncesElsewhere.js";
@@ -6,8 +6,9 @@ import type { LaneContext } from "./context.js";
 import { planSender, type SenderPlan } from "./plan.js";
 
 /**
- * Turns failures by `NONCE_GAP` (D20) into waiting while another lane holds an earlier nonce of the sender, queued or
- * in flight. Where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
+ * Turns failures by `NONCE_GAP` (D20) into waiting where the missing nonce is not missing. The chain is asked again, and then
+ * the store, because a node may take seconds to answer: meanwhile the nonce may have been accepted, or included. Another lane
+ * may hold it, too: where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
  * @param senders the owners of the plans, in the same order.
  */
 export async function excuseNonceGaps(
@@ -18,37 +19,38 @@ export async function excuseNonceGaps(
 ): Promise<readonly SenderPlan[]> {
   const failing = failingSenders(senders, plans);
   if (failing.length === 0) return plans;
+  const nonces = await fetchNonces(
+    context.chain,
+    held.waiver,
+    failing.map(({ sender }) => sender),
+  );
+  const planned = excuseUsedNonces(senders, plans, nonces, context.options.nonceGapTimeoutMs);
+  const missing = failingSenders(senders, planned);
+  // The store comes last: what the chain has used since its answer has a row that is included.
   const lowest = await findLowestNoncesElsewhere(context.store, held, {
-    senders: failing.map(({ sender }) => sender),
-    except: failing.flatMap(({ queued }) => queued.map(({ id }) => id)),
+    senders: missing.map(({ sender }) => ({ sender, next: nonces.of(sender) ?? 0n })),
+    except: missing.flatMap(({ queued }) => queued.map(({ id }) => id)),
   });
-  const excused = plans.map((plan, i) => {
+  return planned.map((plan, i) => {
     const sender = senders[i];
     const elsewhere = sender && lowest.get(Buffer.from(sender.sender).toString("hex"));
     if (sender === undefined || elsewhere === undefined) return plan;
     return excuse(plan, sender.queued, ({ senderNonce }) => elsewhere < senderNonce);
   });
-  return excuseUsedNonces(held, senders, excused, context);
 }
 
-/**
- * Asks the chain again for the senders that would fail. A transaction that was included between the chain's first
- * answer and the store's is in neither. What is no longer missing by the second answer is planned in the next step.
- */
-async function excuseUsedNonces(
-  { waiver }: HeldLane,
+/** Excuses what is no longer missing by the chain's second answer: it is planned in the next step. */
+function excuseUsedNonces(
   senders: readonly QueuedSender[],
   plans: readonly SenderPlan[],
-  { chain, options }: Pick<LaneContext, "chain" | "options">,
-): Promise<readonly SenderPlan[]> {
-  const failing = failingSenders(senders, plans).map(({ sender }) => sender);
-  if (failing.length === 0) return plans;
-  const nonces = await fetchNonces(chain, waiver, failing);
+  nonces: ChainNonces,
+  nonceGapTimeoutMs: number,
+): readonly SenderPlan[] {
   return plans.map((plan, i) => {
     const sender = senders[i];
     const next = sender && nonces.of(sender.sender);
     if (sender === undefined || next === undefined) return plan;
-    const { failed } = planSender(sender.queued, next, sender.inFlightNonces, options.nonceGapTimeoutMs);
+    const { failed } = planSender(sender.queued, next, sender.inFlightNonces, nonceGapTimeoutMs);
     const missing = new Set(failed.map(({ id }) => id));
     return excuse(plan, sender.queued, ({ id }) => !missing.has(id));
   });

@@ -3,21 +3,40 @@ import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 
 /**
- * Finds the lowest sender nonce that an unfinished submission holds outside what this lane has signed: in another lane,
- * or queued here. Keyed by the sender in hex without 0x.
+ * Finds the lowest sender nonce, from the sender's next one on, that a submission holds outside what this lane has signed: it
+ * is in another lane, queued here, or included, which the chain's answer did not know. Keyed by the sender in hex without 0x.
+ * @param next the sender's next nonce by the chain's last answer.
  * @param except ids of submissions that do not count.
  */
 export async function findLowestNoncesElsewhere(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  { senders, except }: { readonly senders: readonly Uint8Array[]; readonly except: readonly string[] },
+  {
+    senders,
+    except,
+  }: {
+    readonly senders: readonly { readonly sender: Uint8Array; readonly next: bigint }[];
+    readonly except: readonly string[];
+  },
 ): Promise<ReadonlyMap<string, bigint>> {
+  if (senders.length === 0) return new Map();
   const { rows } = await pool.query<{ sender: Buffer; lowest: string }>(
-    `select sender, min(sender_nonce) as lowest from unfinished
-     where chain = $1 and sender = any($3::bytea[]) and state <> 'included' and id <> all($4::uuid[])
-       and (waiver <> $2 or state = 'queued')
-     group by sender`,
-    [lane.chain, toBuffer(lane.waiver), senders.map(toBuffer), except],
+    `select n.sender, min(held.sender_nonce) as lowest
+     from unnest($3::bytea[], $4::numeric[]) as n (sender, next) cross join lateral (
+       select u.sender_nonce from unfinished u
+       where u.chain = $1 and u.sender = n.sender and u.sender_nonce >= n.next and u.id <> all($5::uuid[])
+         and (u.waiver <> $2 or u.state in ('queued', 'included'))
+       union all
+       select f.sender_nonce from finished f
+       where f.chain = $1 and f.sender = n.sender and f.sender_nonce >= n.next and f.state = 'included'
+     ) held group by n.sender`,
+    [
+      lane.chain,
+      toBuffer(lane.waiver),
+      senders.map(({ sender }) => toBuffer(sender)),
+      senders.map(({ next }) => next.toString()),
+      except,
+    ],
   );
   return new Map(rows.map(({ sender, lowest }) => [sender.toString("hex"), BigInt(lowest)]));
 }
