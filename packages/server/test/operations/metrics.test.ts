@@ -35,7 +35,7 @@ describe("the metrics", () => {
   it("count accepted submissions, lines by code, refused requests, and the node's answers", async () => {
     const service = await services.start({ maxBatchSize: 10 });
     const read = await metered(service);
-    service.node.chain.refused.set(hashOf(innerOf(3)), "TARGET_NOT_ALLOWED");
+    service.node.chain.refused.set(hashOf(innerOf(3)), "WRAPPER_GAS_LIMIT_TOO_LOW");
     await service.submit([innerOf(1), innerOf(2), innerOf(3), "0x", innerOf(4, 0, { gasPrice: 1n })]);
     await service.submit([innerOf(1)]);
     await service.post("{}");
