@@ -72,7 +72,11 @@ async function blocksTo(url: string, head: number): Promise<Block[]> {
     ...{ jsonrpc: "2.0", id: number, method: "eth_getBlockByNumber" },
     params: [`0x${number.toString(16)}`, false],
   }));
-  const response = await fetch(url, { method: "POST", body: JSON.stringify(batch) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(batch),
+  });
   return ((await response.json()) as { result: Block }[]).map(({ result }) => result);
 }
 

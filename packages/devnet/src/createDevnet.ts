@@ -10,6 +10,7 @@ import type { DroppedTransaction } from "./pool/pool.js";
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./presets/constants.js";
 import { call } from "./rpc/dispatch.js";
 import type { Methods } from "./rpc/method.js";
+import type { AllowedCallers } from "./server/allowedCallers.js";
 import { createRpcServer, type ListeningAt, type RpcServer } from "./server/rpcServer.js";
 import { type RestoredChain, StateFolder } from "./storage/stateFolder.js";
 
@@ -62,7 +63,8 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
   const folder = resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir);
   const chain = openChain(resolved, folder);
   const miner = new Miner(chain, { ...resolved, onError: emitWarning });
-  const { methods, server, faults } = createNode(chain, miner, folder, cryptoName);
+  const allowed = { hosts: resolved.allowedHosts, origins: resolved.allowedOrigins };
+  const { methods, server, faults } = createNode({ chain, miner, folder, cryptoName, allowed });
   const close = async () => {
     await server.close();
     await miner.close();
@@ -87,8 +89,16 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
   };
 }
 
+interface NodeParts {
+  readonly chain: Chain;
+  readonly miner: Miner;
+  readonly folder: StateFolder | undefined;
+  readonly cryptoName: string;
+  readonly allowed: AllowedCallers;
+}
+
 /** Wires methods, faults and server. Faults need the names of all methods, and the sockets of the server. */
-function createNode(chain: Chain, miner: Miner, folder: StateFolder | undefined, cryptoName: string) {
+function createNode({ chain, miner, folder, cryptoName, allowed }: NodeParts) {
   const faults = installFaults({
     chain,
     miner,
@@ -102,7 +112,7 @@ function createNode(chain: Chain, miner: Miner, folder: StateFolder | undefined,
     clientVersion: `gas-waiver-devnet/${VERSION}/${cryptoName}`,
     faultMethods: faults.methods,
   });
-  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults.faults);
+  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults.faults, allowed);
   return { methods, server, faults };
 }
 

@@ -28,6 +28,10 @@ export interface DevnetOptions {
   readonly now?: () => number;
   /** A folder that keeps the chain over restarts. It is created if it is missing. Default: memory only. */
   readonly stateDir?: string;
+  /** Names that clients may call the devnet by, besides `localhost` and numeric addresses. Default: none. */
+  readonly allowedHosts?: readonly string[];
+  /** Origins whose pages may call the devnet, besides those of this machine; `*` for every one. Default: none. */
+  readonly allowedOrigins?: readonly string[];
   /** The faults from the start, as `devnet_setFaults` takes them. Default: none. */
   readonly faults?: FaultSettings;
 }
@@ -51,6 +55,8 @@ const DEFAULTS: ResolvedDevnetOptions = {
   accountPoolLimit: 20_000,
   accountQueueLimit: 1_024,
   now: Date.now,
+  allowedHosts: [],
+  allowedOrigins: [],
 };
 
 /** Thrown for invalid options. It lists every problem. */
@@ -83,6 +89,11 @@ export function resolveOptions(options: DevnetOptions): ResolvedDevnetOptions {
   if (!isInteger(resolved.accountQueueLimit, 0, 2 ** 31))
     wrong("accountQueueLimit", "an integer of at least 0");
   if (!POOL_KINDS.some((kind) => kind === resolved.pool)) wrong("pool", POOL_KINDS.join(" or "));
+  for (const name of ["allowedHosts", "allowedOrigins"] as const) {
+    const list = resolved[name];
+    if (!Array.isArray(list) || !list.every((entry) => typeof entry === "string" && entry !== ""))
+      wrong(name, "a list of texts");
+  }
   if (typeof resolved.now !== "function") wrong("now", "a function");
   if (
     resolved.stateDir !== undefined &&

@@ -88,12 +88,18 @@ async function startBoth(
   { print, signal }: Context,
   closeStack: CloseStack,
 ): Promise<void> {
-  const { host, dataDir, blockTimeMs, pool, stateDir } = values;
+  const { host, dataDir, blockTimeMs, pool, stateDir, allowedHosts, allowedOrigins } = values;
   const [waiver] = accountsOf("waiver");
   if (waiver === undefined) throw new Error("the devnet has no waiver");
   signal.throwIfAborted();
   const { url: rpcUrl } = await openDevnet(
-    { blockTimeMs, pool, ...(stateDir !== undefined && { stateDir }) },
+    {
+      blockTimeMs,
+      pool,
+      ...(stateDir !== undefined && { stateDir }),
+      ...(allowedHosts !== undefined && { allowedHosts }),
+      ...(allowedOrigins !== undefined && { allowedOrigins }),
+    },
     { host, port: values.rpcPort, closeStack, print },
   );
   const { url, server } = await openServer(
@@ -104,7 +110,9 @@ async function startBoth(
       apiKeys: [DEV_API_KEY],
       policySource: "registry",
       // The API key is public, so pages may use it, but only pages from this machine.
-      corsOrigins: ["loopback"],
+      corsOrigins: ["loopback", ...(allowedOrigins ?? [])],
+      // The name in a URL that leads to this machine may be that of a stranger's page.
+      allowedHosts: ["loopback", ...(allowedHosts ?? [])],
       dataDir,
       newChain: "adopt",
       logLevel: values.logLevel,

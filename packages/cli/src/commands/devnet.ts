@@ -68,7 +68,17 @@ export const devnet = defineCommand({
         : [],
   },
   async run(
-    { host, port: listenPort, seed, faults: requestedFaults, noMining, stateDir, ...chain },
+    {
+      host,
+      port: listenPort,
+      seed,
+      faults: requestedFaults,
+      noMining,
+      stateDir,
+      allowedHosts,
+      allowedOrigins,
+      ...chain
+    },
     { print, signal },
   ) {
     const closeStack = new CloseStack();
@@ -77,6 +87,8 @@ export const devnet = defineCommand({
       const options = {
         ...chain,
         ...(stateDir !== undefined && { stateDir }),
+        ...(allowedHosts !== undefined && { allowedHosts }),
+        ...(allowedOrigins !== undefined && { allowedOrigins }),
         faults: { ...requestedFaults, ...(seed !== undefined && { seed }) },
       };
       const opening = { host, port: listenPort, mining: noMining !== true, closeStack, print };

@@ -12,7 +12,7 @@ import {
 } from "@gas-waiver/devnet";
 import type { CloseStack } from "../closeStack.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { oneOf, text, wholeNumber } from "../settings/parsers.js";
+import { entriesOf, oneOf, text, wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 
 /** The settings of the local chain, for every command that starts it. */
@@ -30,6 +30,20 @@ export const CHAIN_SETTINGS = {
     help: "Folder that keeps the chain across restarts and crashes.",
     defaultText: "in memory",
     parse: text,
+  },
+  allowedHosts: {
+    flag: "allowed-hosts",
+    placeholder: "NAMES",
+    help: "Names that clients may call this machine by, separated by commas, besides localhost and numeric addresses.",
+    defaultText: "none",
+    parse: entriesOf,
+  },
+  allowedOrigins: {
+    flag: "allowed-origins",
+    placeholder: "ORIGINS",
+    help: "Origins whose pages may call the chain from a browser, separated by commas, besides those of this machine; or *.",
+    defaultText: "none",
+    parse: entriesOf,
   },
   pool: {
     flag: "pool",

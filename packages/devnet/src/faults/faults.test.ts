@@ -30,7 +30,12 @@ const status = () => node.rpc<Status>("devnet_status");
 
 const request = (method: string, ...params: unknown[]) => ({ jsonrpc: "2.0", id: 1, method, params });
 const post = (body: unknown, signal?: AbortSignal) =>
-  fetch(url, { method: "POST", body: JSON.stringify(body), ...(signal && { signal }) });
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  });
 const send = (nonce = 0n) => request("eth_sendRawTransaction", wrap(signInner(0, { nonce }), { nonce }));
 
 /** Describes the outcome of an exchange. */

@@ -4,11 +4,13 @@ import { useListeningDevnet } from "../../test/support/useTestNode.js";
 import { createDevnet } from "../createDevnet.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 describe("every request gets a JSON-RPC response", () => {
   const node = useListeningDevnet();
 
   async function post(body: string): Promise<unknown> {
-    const response = await fetch(node.url, { method: "POST", body });
+    const response = await fetch(node.url, { method: "POST", headers: JSON_TYPE, body });
     expect(response.status).toBe(200);
     return response.json();
   }
@@ -132,7 +134,11 @@ describe("every request gets a JSON-RPC response", () => {
     const batch = (count: number) => `[${Array(count).fill(one).join(",")}]`;
     expect(await post(batch(5_001))).toMatchObject(error(-32600, null));
     expect(await post(batch(5_000))).toHaveLength(5_000);
-    const response = await fetch(node.url, { method: "POST", body: " ".repeat(64 * 1024 * 1024 + 1) });
+    const response = await fetch(node.url, {
+      method: "POST",
+      headers: JSON_TYPE,
+      body: " ".repeat(64 * 1024 * 1024 + 1),
+    });
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject(error(-32600, null));
     expect(await ask("eth_chainId")).toMatchObject({ result: "0x899" });
@@ -215,6 +221,7 @@ describe("every request gets a JSON-RPC response", () => {
     expect(await ask("eth_blockNumber")).toMatchObject({ result: "0x1" });
     const silent = await fetch(node.url, {
       method: "POST",
+      headers: JSON_TYPE,
       body: '{"jsonrpc":"2.0","method":"eth_chainId"}',
     });
     expect(silent.status).toBe(204);

@@ -1,3 +1,4 @@
+import { type IncomingMessage, request } from "node:http";
 import { bytesToHex, intrinsicGas, MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createPublicClient, createWalletClient, defineChain, http, parseAbi } from "viem";
@@ -14,6 +15,24 @@ const ERC20 = [
   "function transfer(address to, uint256 amount) returns (bool)",
   "event Transfer(address indexed from, address indexed to, uint256 value)",
 ] as const;
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Sends a request with any header fields, which `fetch` would not let through. */
+function send(url: string, headers: Readonly<Record<string, string>>, method = "POST") {
+  return new Promise<{ readonly status: number; readonly origin: string | undefined }>((resolve, reject) => {
+    const resolveWith = (response: IncomingMessage) => {
+      response.destroy();
+      resolve({
+        status: response.statusCode ?? 0,
+        origin: response.headers["access-control-allow-origin"],
+      });
+    };
+    const sent = request(url, { method, headers, agent: false }, resolveWith);
+    sent.on("upgrade", resolveWith).on("error", reject);
+    sent.end(method === "POST" ? '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}' : undefined);
+  });
+}
 
 describe("over HTTP", () => {
   const node = useListeningDevnet();
@@ -123,7 +142,11 @@ describe("over HTTP", () => {
       method: "eth_sendRawTransaction",
       params: [wrap(signInner(0), { waiver: 12 })],
     };
-    const response = await fetch(node.url, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(node.url, {
+      method: "POST",
+      headers: JSON_TYPE,
+      body: JSON.stringify(body),
+    });
     expect(await response.json()).toMatchObject({
       jsonrpc: "2.0",
       id: 1,
@@ -135,11 +158,44 @@ describe("over HTTP", () => {
     });
   });
 
-  it("pages of any origin may send requests", async () => {
-    const preflight = await fetch(node.url, { method: "OPTIONS", headers: { origin: "http://app.test" } });
-    expect(preflight.status).toBe(204);
-    expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
-    expect(preflight.headers.get("access-control-allow-headers")).toBe("*");
+  it.each([
+    ["a page of this machine", { origin: "http://localhost:5173" }, 200],
+    ["a page of another machine", { origin: "https://evil.example" }, 403],
+    ["a page without an origin of its own", { origin: "null" }, 403],
+    ["a page whose name begins like this machine's", { origin: "http://localhost.evil.example" }, 403],
+    ["no JSON", { "content-type": "text/plain" }, 415],
+    ["no content type", { "content-type": "" }, 415],
+    ["JSON with a character set", { "content-type": "application/json; charset=utf-8" }, 200],
+  ])("%s gets %j → %i", async (_, headers, status) => {
+    const sent = await send(node.url, { ...JSON_TYPE, ...headers });
+    expect(sent.status).toBe(status);
+    const preflight = await send(node.url, headers, "OPTIONS");
+    if (status !== 415) expect(preflight.status).toBe(status === 200 ? 204 : status);
+  });
+
+  it.each([
+    ["localhost:8545", 200],
+    ["127.0.0.1", 200],
+    ["[::1]:8545", 200],
+    ["192.168.1.7:8545", 200],
+    ["rebound.evil.example:8545", 403],
+    ["127.0.0.1.evil.example", 403],
+  ])("the host %j gets %i, over HTTP and WebSocket", async (host, status) => {
+    expect((await send(node.url, { ...JSON_TYPE, host })).status).toBe(status);
+    const handshake = {
+      ...{ connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", host },
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    expect((await send(node.url, handshake, "GET")).status).toBe(status === 200 ? 101 : 403);
+  });
+
+  it("hosts and origins of the options are good as well", async () => {
+    const open = await createDevnet({ allowedHosts: ["devnet"], allowedOrigins: ["https://app.example"] });
+    const { url } = await open.listen({ port: 0 });
+    const sent = await send(url, { ...JSON_TYPE, host: "devnet:8545", origin: "https://app.example" });
+    expect([sent.status, sent.origin]).toEqual([200, "https://app.example"]);
+    expect((await send(url, { ...JSON_TYPE, origin: "https://other.example" })).status).toBe(403);
+    await open.close();
   });
 
   it("listen fails if the port is in use", async () => {

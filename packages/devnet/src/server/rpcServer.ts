@@ -7,10 +7,13 @@ import type { Connection } from "../rpc/connection.js";
 import { answer } from "../rpc/dispatch.js";
 import { RPC_CODES } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
+import { type AllowedCallers, callerRefusal } from "./allowedCallers.js";
 import { RpcSocket } from "./rpcSocket.js";
 
 /** The most bytes of a request's body and of a WebSocket message. A batch of the largest transactions fits. */
 const BODY_LIMIT = 64 * 1024 * 1024;
+/** Also with a suffix, such as `application/vnd.api+json`, and with parameters. */
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:-rpc)?\s*(?:;|$)/i;
 
 /** JSON-RPC over HTTP and WebSocket, on one port. */
 export interface RpcServer {
@@ -32,17 +35,20 @@ export interface ListeningAt {
  * Creates the server; it accepts connections after `listen`.
  * @param afterRequest runs after each request or batch, before its response is sent.
  * @param faults may strike requests. While none is set, requests bypass it.
+ * @param allowed the callers besides those of this machine.
  */
 export function createRpcServer(
   methods: Methods,
   afterRequest: () => Promise<void>,
   faults: Faults,
+  allowed: AllowedCallers,
 ): RpcServer {
   const deliver = deliveryOf(methods, afterRequest, faults);
   const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
+  refuseForeignCallers(app, allowed);
   allowBrowsers(app);
   servePosts(app, deliver);
-  const sockets = acceptSockets(app, deliver);
+  const sockets = acceptSockets(app, deliver, allowed);
   return {
     async listen({ host, port }) {
       await app.listen({ host, port });
@@ -78,9 +84,10 @@ function deliveryOf(methods: Methods, afterRequest: () => Promise<void>, faults:
 }
 
 function servePosts(app: FastifyInstance, deliver: Deliver): void {
-  // Every body is read as text, so that one that is not JSON gets a JSON-RPC error, whatever its content type.
+  // The body is read as text, so that one that is not JSON gets a JSON-RPC error. Of other content types, browsers send
+  // some without asking first.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.post("/", async (request, reply) => {
     const delivery = await deliver(typeof request.body === "string" ? request.body : "");
     if (delivery.kind !== "answer") return sendFault(delivery, request, reply);
@@ -95,7 +102,9 @@ function servePosts(app: FastifyInstance, deliver: Deliver): void {
       .send(invalidRequest("send JSON-RPC requests by POST, or open a WebSocket"));
   });
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
-    return reply.code(error.statusCode ?? 500).send(invalidRequest(error.message));
+    const status = error.statusCode ?? 500;
+    const message = status === 415 ? "send JSON-RPC as application/json" : error.message;
+    return reply.code(status).send(invalidRequest(message));
   });
 }
 
@@ -112,10 +121,18 @@ function sendFault(
 }
 
 /** Upgrades requests on the HTTP server to WebSockets. @returns the open sockets; closed ones are removed. */
-function acceptSockets(app: FastifyInstance, deliver: Deliver): ReadonlySet<RpcSocket> {
+function acceptSockets(
+  app: FastifyInstance,
+  deliver: Deliver,
+  allowed: AllowedCallers,
+): ReadonlySet<RpcSocket> {
   const sockets = new Set<RpcSocket>();
   const upgrades = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: BODY_LIMIT });
   app.server.on("upgrade", (request, stream, head) => {
+    if (callerRefusal(request.headers, allowed) !== undefined) {
+      stream.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+      return;
+    }
     upgrades.handleUpgrade(request, stream, head, (webSocket) => {
       const socket = new RpcSocket(webSocket, {
         async answer(text) {
@@ -133,10 +150,19 @@ function acceptSockets(app: FastifyInstance, deliver: Deliver): ReadonlySet<RpcS
   return sockets;
 }
 
-/** Lets pages from any origin use the node, which is a local tool. */
+/** Refuses pages of other machines, and hosts that are not this one, before the body is read. */
+function refuseForeignCallers(app: FastifyInstance, allowed: AllowedCallers): void {
+  app.addHook("onRequest", async (request, reply) => {
+    const refusal = callerRefusal(request.headers, allowed);
+    if (refusal !== undefined) return reply.code(403).send(invalidRequest(refusal));
+  });
+}
+
+/** Lets pages of allowed origins use the node. */
 function allowBrowsers(app: FastifyInstance): void {
-  app.addHook("onRequest", async (_request, reply) => {
-    reply.header("access-control-allow-origin", "*");
+  app.addHook("onRequest", async ({ headers: { origin } }, reply) => {
+    reply.header("vary", "Origin");
+    if (origin !== undefined) reply.header("access-control-allow-origin", origin);
   });
   app.options("/", async (_request, reply) => {
     return reply

@@ -12,6 +12,7 @@ import { limitConnections } from "./limits/connections.js";
 import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
+import { refuseForeignHosts } from "./missingHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 
@@ -68,6 +69,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   });
   metrics.countWaitingRequests(() => parties.waiting);
   limitConnections(app, options, metrics);
+  refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options);
   const limiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => limiter.close());

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ProtocolError } from "@gas-waiver/protocol";
+import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import { isAllowedHost } from "../model/origins.js";
 
 /**
  * Refuses HTTP/1.1 requests without `Host` (RFC 9112, 3.2). Node would answer them with an empty body, so its own check
@@ -15,5 +16,15 @@ export function refuseMissingHost(app: FastifyInstance): void {
     if (raw.headers.host !== undefined || raw.httpVersion !== "1.1") return;
     reply.header("connection", "close");
     throw new ProtocolError("MALFORMED_HTTP", "the request has no header `Host`");
+  });
+}
+
+/** Refuses requests for other hosts than those of the list. Undefined: every host is good. */
+export function refuseForeignHosts(app: FastifyInstance, allowedHosts: readonly string[] | undefined): void {
+  if (allowedHosts === undefined) return;
+  app.addHook("onRequest", async ({ raw: { headers } }, reply) => {
+    if (isAllowedHost(headers.host, allowedHosts)) return;
+    reply.header("connection", "close");
+    throw new ProtocolError("MALFORMED_HTTP", `the host ${describeValue(headers.host)} is not this service`);
   });
 }

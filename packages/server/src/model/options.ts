@@ -66,6 +66,11 @@ export interface ServerOptions {
    * origin of the browser's own machine, `*` for every origin. Default: none.
    */
   readonly corsOrigins?: readonly string[];
+  /**
+   * The names in `Host` that the service answers to; `loopback` for `localhost` and every numeric address. For a service
+   * on a developer's machine, where a stranger's page could reach it under a name of its own. Default: any.
+   */
+  readonly allowedHosts?: readonly string[];
   /** The maximum number of transactions in a request. Default: 100. */
   readonly maxBatchSize?: number;
   /** The maximum size of a request's body, in bytes. Default: 32 MiB. */

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /** Stands for every origin in a list of origins. */
 export const ANY_ORIGIN = "*";
 /** Stands for every origin on the browser's own machine. */
@@ -8,6 +10,16 @@ export function isAllowedOrigin(origin: string, allowed: readonly string[]): boo
   return allowed.some(
     (entry) => entry === ANY_ORIGIN || entry === origin || (entry === LOOPBACK_ORIGINS && isLoopback(origin)),
   );
+}
+
+/** @returns whether the list lets clients call the service by this `Host`. Numeric addresses cannot be rebound. */
+export function isAllowedHost(host: string | undefined, allowed: readonly string[] | undefined): boolean {
+  if (allowed === undefined || host === undefined) return true;
+  const url = `http://${host}`;
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  const isLocal = isLoopback(url) || isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
+  return allowed.includes(hostname) || (isLocal && allowed.includes(LOOPBACK_ORIGINS));
 }
 
 /** @returns whether the origin is on the browser's own machine. Names that end in `localhost` never leave it (RFC 6761). */

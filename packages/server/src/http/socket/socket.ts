@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import type { ResolvedOptions } from "../../model/options.js";
+import { isAllowedHost } from "../../model/origins.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
@@ -19,7 +20,7 @@ export interface SocketServices extends SocketDependencies {
   readonly bodyMemory: BodyMemoryBudget;
   readonly options: SocketDependencies["options"] &
     SocketLimitOptions &
-    Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs">;
+    Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
 }
 
 /** Clients have this long to read their last lines and to close. */
@@ -89,7 +90,9 @@ export class SocketAcceptor {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const grant = isSocketRequest(request) && !this.#isClosing ? this.#authenticate(request) : undefined;
+    const isServed =
+      isSocketRequest(request) && isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
+    const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
     if (grant === undefined || !this.#limits.hasRoom(grant.caller.keyId)) {
       declineUpgrade(this.#app.server, request, socket, head);
       return;
