@@ -1,4 +1,5 @@
 import { addNodeGauges, createMetrics } from "../../../packages/server/src/model/metrics.js";
+import { addStoreGauges } from "../../../packages/server/src/model/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
@@ -12,6 +13,7 @@ export function metricsPage(): string {
   const metrics = createMetrics(() => []);
   addNodeGauges(metrics, () => []);
   metrics.countConnections(async () => 0);
+  addStoreGauges(metrics.registry, () => ({ connections: [], works: true, weaknesses: 0 }));
   const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));

@@ -8,6 +8,7 @@ import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
 import { keepLease, type LaneLease, logFailure } from "./lease.js";
 import { createLostBlocksCheck } from "./lostBlocks.js";
+import { createLostWrapperSearch } from "./searchLost.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
@@ -141,6 +142,7 @@ async function runWatcher(
 ): Promise<void> {
   const { options, log } = context;
   const lostBlocks = createLostBlocksCheck(context);
+  const lostWrappers = createLostWrapperSearch(context);
   let sweptAt = Number.NEGATIVE_INFINITY;
   while (!stopping.aborted) {
     const held = lease.current();
@@ -151,6 +153,7 @@ async function runWatcher(
         sweptAt = performance.now();
       }
       if (held && held.state !== "stopped") await lostBlocks.run(held.lane);
+      if (held) await lostWrappers.search(held.lane);
       if (held) await watcher.poll(held.lane, held.state === "stopped" ? "silent" : "signs");
     } catch (error) {
       if (error instanceof LeaseLostError) lease.forget();

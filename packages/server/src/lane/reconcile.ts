@@ -129,7 +129,7 @@ function replacedOf({ candidate, evidence, decision }: Decided): Replaced[] {
   const use = evidence.waiverNonceUse;
   if (decision.move !== "requeue" || use === undefined) return [];
   if (waiverNonce === undefined || wrapperHash === undefined) return [];
-  return [{ id, waiverNonce, wrapperHash, usedBy: use.transaction.hash }];
+  return [{ id, waiverNonce, wrapperHash, usedBy: use.transaction }];
 }
 
 async function includeExecuted(

@@ -1,11 +1,13 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import type { BlockTransaction } from "../chain/nodeClient.js";
 import type { Logger } from "../model/log.js";
-import { countForeignUses } from "../store/lanes/countForeignUses.js";
+import { countForeignUse } from "../store/lanes/countForeignUse.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { saveRequeued } from "../store/transitions/saveRequeued.js";
+import { adoptIfLost } from "./adoptLost.js";
 
 /** A submission whose wrapper is dead: a final block shows another transaction under its nonce. */
 export interface Replaced {
@@ -13,8 +15,7 @@ export interface Replaced {
   readonly waiverNonce: bigint;
   /** The dead wrapper's hash. */
   readonly wrapperHash: Uint8Array;
-  /** The hash of that transaction. */
-  readonly usedBy: Uint8Array;
+  readonly usedBy: BlockTransaction;
 }
 
 interface ReplacedContext {
@@ -41,7 +42,7 @@ export async function requeueReplaced(
   const nonces = replaced.map(({ waiverNonce }) => waiverNonce);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const isOurs = ({ usedBy }: Replaced) =>
-    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy));
+    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy.hash));
   const ids = replaced.map(({ id }) => id);
   const requeued = await saveRequeued(store, held, ids, {
     afterMs: REPLACED_DELAY_MS,
@@ -52,7 +53,15 @@ export async function requeueReplaced(
   const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
   if (landed.length > 0)
     log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
-  const foreign = replaced.filter((one) => !isOurs(one)).map(({ waiverNonce }) => waiverNonce);
+  const unknown = replaced.filter((one) => !isOurs(one));
+  const lost = await adoptIfLost(
+    held,
+    unknown.map(({ usedBy }) => usedBy),
+    context,
+  );
+  const foreign = unknown
+    .filter(({ usedBy }) => !lost.own.includes(usedBy))
+    .map(({ waiverNonce }) => waiverNonce);
   if (foreign.length > 0) await countForeign(held, foreign, context);
 }
 
@@ -63,7 +72,7 @@ async function countForeign(
   { store, log, onLaneStopped }: ReplacedContext,
 ): Promise<void> {
   const nonces = used.map(String);
-  const foreignUses = await countForeignUses(store, held.chain, held.waiver, 1);
+  const foreignUses = await countForeignUse(store, held.chain, held.waiver);
   log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for wrappers that are not ours");
   if (foreignUses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;

@@ -58,6 +58,8 @@ describe("the options of the service", () => {
     ["apiKeys", ["good-enough-key", "with space in it"], /apiKeys\[1\]/],
     ["dataDir", undefined, /neither/],
     ["databaseUrl", "mysql://db", /databaseUrl/],
+    ["databaseUrl", "postgres://user@one:5432,two:5432/db?target_session_attrs=read-write", /several hosts/],
+    ["databaseUrl", "postgres://one,two/db", /several hosts/],
     ["newChain", "perhaps", /newChain/],
     ["corsOrigins", ["*", "https://app.example.com/"], /corsOrigins\[1\]/],
     ["policySource", "contract", /policySource is "contract"/],

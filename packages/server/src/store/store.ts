@@ -13,6 +13,7 @@ import {
 } from "./database.js";
 import { migrate } from "./migrate.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
+import { hasMoved } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession } from "./primary/session.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
@@ -122,6 +123,8 @@ async function connectStore(
     await assertOwnSessions(connection);
     await migrate(pools.administration);
     await monitor.start({ requireSynchronousStandby });
+    // Records the server, so that a later one is known for another.
+    await hasMoved({ pool: pools.administration });
     const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, close: closeAll });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
     return { ...storeOf("administration"), monitor, of: storeOf, connectionUse };

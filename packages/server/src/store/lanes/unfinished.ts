@@ -38,7 +38,26 @@ export async function findUnfinished(
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
   );
-  return rows.map((row) => ({
+  return rows.map(submissionOf);
+}
+
+/** Finds those of the submissions that the lane has not finished. */
+export async function findUnfinishedByIds(
+  { pool }: Store,
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  ids: readonly string[],
+): Promise<UnfinishedSubmission[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await pool.query<ActiveRow>(
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
+     where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id = any($3::uuid[])`,
+    [lane.chain, toBuffer(lane.waiver), ids],
+  );
+  return rows.map(submissionOf);
+}
+
+function submissionOf(row: ActiveRow): UnfinishedSubmission {
+  return {
     id: row.id,
     state: row.state,
     innerHash: row.inner_hash,
@@ -47,7 +66,7 @@ export async function findUnfinished(
     signings: row.signings,
     ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
     ...(row.wrapper_hash !== null && { wrapperHash: row.wrapper_hash }),
-  }));
+  };
 }
 
 /** True while the lane has a submission that is queued, signed or broadcast. */

@@ -1,0 +1,63 @@
+import {
+  assertReplayProtected,
+  decodeInnerTx,
+  encodeInnerTx,
+  hashTransaction,
+  isWrapper,
+  ProtocolError,
+  recoverSender,
+} from "@gas-waiver/protocol";
+import { v7 as uuidv7 } from "uuid";
+import type { BlockTransaction } from "../chain/nodeClient.js";
+import type { Logger } from "../model/log.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { adoptWrappers, type LostWrapper } from "../store/lanes/lostWrappers.js";
+import { hasMoved } from "../store/primary/moves.js";
+import type { Store } from "../store/store.js";
+
+/**
+ * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that it does not
+ * know. A transaction of the waiver to the marker that decodes is such a wrapper, for an hour after the store has moved to
+ * another server. It is taken into the store, so that the same InnerTx sent again gets the same answer (D18), and it is no
+ * foreign use of the key.
+ */
+export async function adoptIfLost(
+  held: HeldLane,
+  transactions: readonly BlockTransaction[],
+  { store, log }: { readonly store: Store; readonly log: Logger },
+): Promise<{ readonly own: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
+  const wrappers = transactions.flatMap((transaction) => {
+    const lost = lostWrapperOf(transaction);
+    return lost ? [{ transaction, lost }] : [];
+  });
+  if (wrappers.length === 0 || !(await hasMoved(store))) return { own: [], ids: [] };
+  const lost = wrappers.map((wrapper) => wrapper.lost);
+  const ids = await adoptWrappers(store, held, lost);
+  const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
+  log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are in it again");
+  return { own: wrappers.map(({ transaction }) => transaction), ids };
+}
+
+/** Reads the wrapper in a transaction of the waiver; undefined if it is none. */
+function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction): LostWrapper | undefined {
+  if (!isWrapper({ to })) return undefined;
+  try {
+    const inner = decodeInnerTx(input);
+    assertReplayProtected(inner);
+    if (inner.to === undefined) return undefined;
+    return {
+      waiverNonce: nonce,
+      wrapperHash: hash,
+      id: uuidv7(),
+      innerHash: hashTransaction(inner),
+      innerRaw: encodeInnerTx(inner),
+      sender: recoverSender(inner),
+      senderNonce: inner.nonce,
+      target: inner.to,
+      selector: inner.data.length >= 4 ? inner.data.subarray(0, 4) : undefined,
+    };
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
+}
