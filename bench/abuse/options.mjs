@@ -13,7 +13,7 @@ each: the service's memory before, at its peak and after, its processor time, an
 of its event loop. Meanwhile a well-behaved client sends 20 requests a second of one
 transaction each; its failures and latencies are printed as well. Service, node, attacker
 and client are processes of their own; the store is an embedded PostgreSQL. With the
-defaults it takes some 4 minutes.
+defaults it takes some 7 minutes.
 
   --only LIST   the attacks to run                                (default: all)
 ${list}

@@ -14,6 +14,7 @@ import {
   FREE_CHUNKS,
   MIN_AVERAGE_CHUNK_BYTES,
 } from "../../../packages/server/src/http/body/growingBuffer.js";
+import { KEYLESS_MS } from "../../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
@@ -177,7 +178,13 @@ const CONNECTIONS: readonly Row[] = [
     "connections, WebSockets among them",
     count(DEFAULTS.maxConnections),
     flag("maxConnections"),
-    "closed at once, without an answer",
+    "takes the place of the oldest without a good key; closed at once if there is none",
+  ],
+  [
+    "a connection that has shown no good key",
+    time(DEFAULTS.headTimeoutMs + KEYLESS_MS),
+    flag("headTimeoutMs"),
+    "closed",
   ],
   ["WebSockets", count(DEFAULTS.maxSockets), flag("maxSockets"), "503 `SOCKETS_AT_CAPACITY`"],
   ["WebSockets of one key", count(DEFAULTS.maxKeySockets), flag("maxKeySockets"), "the same"],

@@ -17,7 +17,10 @@ import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 
 export interface AppDependencies
-  extends Omit<RouteServices, "authenticator" | "limiter" | "reads" | "parties" | "bodyMemory"> {
+  extends Omit<
+    RouteServices,
+    "authenticator" | "limiter" | "reads" | "parties" | "bodyMemory" | "connections"
+  > {
   readonly keys: KeyDirectory;
   /** The tokens that all replicas share. */
   readonly tokenStore: TokenStore;
@@ -56,7 +59,11 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const routes = Object.values(ROUTES);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
   const parties = new PartyTurns();
-  const partyOf = (request: IncomingMessage) => partyOfRequest(request, authenticator);
+  const partyOf = (request: IncomingMessage) => {
+    const party = partyOfRequest(request, authenticator);
+    if (party.hasKey) connections.keep(request.socket);
+    return party;
+  };
   const app = createBaseApp({
     log,
     metrics,
@@ -68,12 +75,12 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     partyOf,
   });
   metrics.countWaitingRequests(() => parties.waiting);
-  limitConnections(app, options, metrics);
+  const connections = limitConnections(app, options, metrics);
   refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options);
   const limiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => limiter.close());
   const reads = createReadLimiter({ options, metrics });
-  registerRoutes(app, { ...dependencies, authenticator, limiter, reads, parties, bodyMemory });
+  registerRoutes(app, { ...dependencies, authenticator, limiter, reads, parties, bodyMemory, connections });
   return app;
 }

@@ -76,18 +76,46 @@ describe("idle connections", () => {
     for (const { socket } of [again, other]) socket.terminate();
   });
 
-  it("connections above the limit are closed and counted, and open ones go on", async () => {
+  it("connections above the limit are closed and counted if all have shown a key, and open ones go on", async () => {
     const service = await services.start({ maxConnections: 2 });
     const metric = await metered(service);
     const open = [rawTo(service, []), rawTo(service, [])];
-    await Promise.all(open.map((socket) => once(socket, "connect")));
+    for (const socket of open) {
+      socket.write(`GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
+      await once(socket, "data");
+      socket.pause();
+    }
     const late = rawTo(service, []);
     await once(late, "close");
     expect(await metric("gas_waiver_dropped_connections_total")).toBe(1);
-    const [first] = open as [Socket];
-    first.write("GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n");
-    expect((await replyFrom(first)).status).toBe(200);
-    open[1]?.destroy();
+    for (const socket of open) {
+      expect(socket.closed).toBe(false);
+      socket.destroy();
+    }
+  });
+
+  it("a connection too many takes the place of the oldest that showed no good key", async () => {
+    const service = await services.start({ maxConnections: 3 });
+    const withKey = await TestSocket.open(service);
+    const idle = rawTo(service, []);
+    const stranger = rawTo(service, [
+      "GET /v1/policy HTTP/1.1",
+      "Host: x",
+      "Authorization: Bearer gw_bad",
+      "",
+      "",
+    ]);
+    await once(stranger, "data");
+    const closed = Promise.all([once(idle, "close"), once(stranger, "close")]);
+    await expectServed(service);
+    await expectServed(service);
+    const third = rawTo(service, []);
+    const fourth = rawTo(service, []);
+    await closed;
+    withKey.send({ id: 1, watch: [] });
+    expect(await withKey.next()).toEqual({ request: 1, done: true });
+    for (const socket of [third, fourth, withKey.socket])
+      "destroy" in socket ? socket.destroy() : socket.terminate();
   });
 });
 

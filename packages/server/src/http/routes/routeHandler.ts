@@ -11,6 +11,7 @@ import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
 import type { Store } from "../../store/store.js";
 import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import type { OpenConnections } from "../limits/connections.js";
 import type { PartyTurns } from "../limits/partyTurns.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
@@ -28,6 +29,7 @@ export interface RouteServices {
   readonly limiter: RateLimiter;
   readonly reads: ReadLimiter;
   readonly parties: PartyTurns;
+  readonly connections: OpenConnections;
   readonly bodyMemory: BodyMemoryBudget;
   readonly options: ResolvedOptions;
   readonly health: Health;

@@ -49,6 +49,7 @@ async function appWith(submit: Intake["submit"]) {
     },
     reads: { count: () => {}, read: (_caller, _records, work) => work() },
     parties: new PartyTurns(),
+    connections: { keep: () => {} },
     authenticator: { authenticate },
     bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
     options: {

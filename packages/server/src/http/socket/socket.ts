@@ -10,6 +10,7 @@ import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import type { OpenConnections } from "../limits/connections.js";
 import { SocketConnection, type SocketDependencies } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
@@ -18,6 +19,7 @@ import { type SocketLimitOptions, SocketLimits } from "./limits.js";
 export interface SocketServices extends SocketDependencies {
   readonly authenticator: Authenticator;
   readonly bodyMemory: BodyMemoryBudget;
+  readonly connections: OpenConnections;
   readonly options: SocketDependencies["options"] &
     SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
@@ -97,6 +99,7 @@ export class SocketAcceptor {
       declineUpgrade(this.#app.server, request, socket, head);
       return;
     }
+    this.#services.connections.keep(socket);
     this.#heads.set(request, head);
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const leave = this.#limits.enter(grant.caller.keyId);
