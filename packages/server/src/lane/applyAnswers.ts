@@ -6,7 +6,7 @@ import type { Store } from "../store/store.js";
 import type { FailedSubmission } from "../store/transitions/saveFailed.js";
 import { type RequeueOptions, saveRequeued } from "../store/transitions/saveRequeued.js";
 import type { WatchContext } from "./context.js";
-import type { LaneBreaker } from "./laneBreaker.js";
+import type { AnswerBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
@@ -52,7 +52,7 @@ export async function applyAnswers(
   held: HeldLane,
   answered: readonly AnsweredBroadcast[],
   memory: BroadcastMemory,
-  breaker: Pick<LaneBreaker, "succeed" | "fail">,
+  breaker: AnswerBreaker,
   context: WatchContext,
 ): Promise<void> {
   const { store, metrics, broadcastBuffer } = context;
@@ -207,10 +207,7 @@ async function requeueBlockedByWithdrawn(
   return new Set(blocked.map(({ id }) => id));
 }
 
-async function moveBreaker(
-  answered: readonly AnsweredBroadcast[],
-  breaker: Pick<LaneBreaker, "succeed" | "fail">,
-): Promise<void> {
+async function moveBreaker(answered: readonly AnsweredBroadcast[], breaker: AnswerBreaker): Promise<void> {
   const unusable = answered.find(({ verdict }) => verdict.kind === "waiver unusable");
   if (unusable) {
     await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
@@ -219,12 +216,16 @@ async function moveBreaker(
 
 async function rejectRemaining(
   remaining: readonly AnsweredBroadcast[],
-  breaker: Pick<LaneBreaker, "succeed" | "fail">,
+  breaker: AnswerBreaker,
 ): Promise<void> {
   if (remaining[0] === undefined) return;
   const why = `${remaining[0].verdict.kind}: ${messageOf(remaining[0])}`;
-  // Nodes that are away are away for every lane. Only what concerns this lane counts against it.
-  if (remaining.some(({ verdict }) => verdict.kind === "occupied" || verdict.kind === "disputed")) {
+  // Nodes that are away may be away for every lane. Only what concerns this lane counts against its key.
+  const kinds = new Set(remaining.map(({ verdict }) => verdict.kind));
+  // A wrapper that was held back behind an unanswered request has the verdict `not now`.
+  if (kinds.has("ambiguous") && [...kinds].every((kind) => kind === "ambiguous" || kind === "not now")) {
+    await breaker.noAnswer(why);
+  } else if (remaining.some(({ verdict }) => verdict.kind === "occupied" || verdict.kind === "disputed")) {
     await breaker.fail("counted", `the node does not take this waiver's wrappers: ${why}`);
   }
   throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);

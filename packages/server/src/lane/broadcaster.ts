@@ -4,7 +4,7 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
 import type { WatchContext } from "./context.js";
-import type { LaneBreaker } from "./laneBreaker.js";
+import type { AnswerBreaker } from "./laneBreaker.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAsideProbe } from "./setAside.js";
 
@@ -30,10 +30,7 @@ export interface Broadcaster {
   resendSigned(held: HeldLane): Promise<void>;
 }
 
-export function createBroadcaster(
-  context: WatchContext,
-  breaker: Pick<LaneBreaker, "succeed" | "fail">,
-): Broadcaster {
+export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
   const { store, chain, options } = context;
   const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe() };
   let wasSilent = false;

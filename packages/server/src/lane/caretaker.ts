@@ -29,7 +29,7 @@ interface Charge {
 
 const ROUND_MS = 1_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
-const BREAKER = { succeed: async () => {}, fail: async () => {} };
+const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
 
 /**
  * Starts to look after the lanes without an owner. In each round it takes the lease of one lane after the other, brings it

@@ -5,6 +5,10 @@ import type { LaneDependencies } from "./context.js";
 /** Five failures in a row open the breaker for a second; each opening doubles that, up to half a minute. */
 const LIMITS = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 
+/** So many exchanges in a row without an answer keep new work away, for so long each. */
+const MAX_UNANSWERED = 3;
+const AVOIDED_MS = 3_000;
+
 /** The breaker of one lane. It writes its state into the store, where every replica sees it. */
 export interface LaneBreaker {
   readonly state: Breaker["state"];
@@ -19,20 +23,33 @@ export interface LaneBreaker {
    */
   fail(severity: "counted" | "decisive", why: string): Promise<void>;
   /**
+   * No node has answered an exchange. After some in a row other lanes get the new work, if there are any that take it. This
+   * lane goes on trying.
+   */
+  noAnswer(why: string): Promise<void>;
+  /**
    * Opens the breaker while the policies permit the waiver nothing, and closes it afterwards.
    * @param reason why they permit nothing; undefined if they permit something.
    */
   followPolicy(reason: string | undefined): Promise<void>;
 }
 
+/** The part of the breaker that follows the node's answers. */
+export type AnswerBreaker = Pick<LaneBreaker, "succeed" | "fail" | "noAnswer">;
+
 export function createLaneBreaker(
   waiver: Uint8Array,
-  { store, log, chainRef }: Pick<LaneDependencies, "store" | "log" | "chainRef">,
+  { store, log, chainRef, routing }: Pick<LaneDependencies, "store" | "log" | "chainRef" | "routing">,
 ): LaneBreaker {
   const breaker = createBreaker({ ...LIMITS, now: () => performance.now() });
   let isOpenedByPolicy = false;
+  let unanswered = 0;
+  let isAvoided = false;
   const succeed: LaneBreaker["succeed"] = async () => {
-    if (!breaker.succeed()) return;
+    const wasAvoided = isAvoided;
+    unanswered = 0;
+    isAvoided = false;
+    if (!breaker.succeed() && !wasAvoided) return;
     await setBreaker(store, chainRef, waiver, 0, undefined);
     log.info("the lane's breaker is closed: its waiver is of use again");
   };
@@ -51,6 +68,15 @@ export function createLaneBreaker(
     },
     succeed,
     fail,
+    async noAnswer(why) {
+      unanswered++;
+      if (unanswered < MAX_UNANSWERED || breaker.state !== "closed") return;
+      // A node that is away may be away for every lane, and one of them must take what comes.
+      if (!routing.hasOtherLane(waiver)) return;
+      await setBreaker(store, chainRef, waiver, AVOIDED_MS, `no node answers: ${why}`);
+      if (!isAvoided) log.warn({ why }, "no node answers this lane, and others get its new work");
+      isAvoided = true;
+    },
     async followPolicy(reason) {
       if (reason === undefined) await succeed();
       isOpenedByPolicy = reason !== undefined;

@@ -15,6 +15,8 @@ export interface Routing {
   carrierOf(waiver: Uint8Array, innerRaw: Uint8Array): "here" | "later" | Uint8Array;
   /** Whether another lane than this waiver's takes work now and may carry the InnerTx. */
   hasOtherCarrier(waiver: Uint8Array, innerRaw: Uint8Array): boolean;
+  /** Whether another lane than this waiver's takes work now. */
+  hasOtherLane(waiver: Uint8Array): boolean;
   /** Wakes the lanes of these waivers, on whichever replica. */
   announceWork(waivers: readonly Uint8Array[]): void;
 }
@@ -26,6 +28,9 @@ export interface RoutingDependencies {
 }
 
 export function createRouting({ policies, directory, announceWork }: RoutingDependencies): Routing {
+  const hasUsable = (waivers: readonly Uint8Array[], except: Uint8Array) =>
+    directory.chooseUsable(waivers.filter((one) => !bytesEqual(one, except))) !== undefined;
+  const all = () => directory.lanes.map((lane) => lane.waiver);
   return {
     whyUnusable: policies.whyUnusable,
     policiesDiffer: () => policies.current().waiversDiffer,
@@ -38,10 +43,9 @@ export function createRouting({ policies, directory, announceWork }: RoutingDepe
     },
     hasOtherCarrier(waiver, innerRaw) {
       const { to, data } = decodeInnerTx(innerRaw);
-      const all = directory.lanes.map((lane) => lane.waiver);
-      const permitted = (to && policies.current().waiversFor(to, data)) ?? all;
-      return directory.chooseUsable(permitted.filter((one) => !bytesEqual(one, waiver))) !== undefined;
+      return hasUsable((to && policies.current().waiversFor(to, data)) ?? all(), waiver);
     },
+    hasOtherLane: (waiver) => hasUsable(all(), waiver),
     announceWork,
   };
 }

@@ -80,9 +80,13 @@ export async function closeDeadWrappers(
   { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
 ): Promise<void> {
   const dead: WithdrawnWrapper[] = [];
-  for (const wrapper of await findOpenWrappersBelow(store, held, chainNonce, MAX_WRAPPERS_PER_SWEEP)) {
-    const use = await nonceProofs.find({ account: held.waiver, nonce: wrapper.waiverNonce });
-    if (use && !bytesEqual(use.transaction.hash, wrapper.wrapperHash)) dead.push(wrapper);
+  const open = await findOpenWrappersBelow(store, held, chainNonce, MAX_WRAPPERS_PER_SWEEP);
+  // Several wrappers may have had one nonce after each other.
+  for (const nonce of new Set(open.map(({ waiverNonce }) => waiverNonce))) {
+    const use = await nonceProofs.find({ account: held.waiver, nonce });
+    if (use === undefined) continue;
+    const { hash } = use.transaction;
+    dead.push(...open.filter((one) => one.waiverNonce === nonce && !bytesEqual(hash, one.wrapperHash)));
   }
   await closeWithdrawnWrappers(store, held, dead);
 }

@@ -213,3 +213,22 @@ describe("a waiver that is revoked", () => {
     );
   });
 });
+
+describe("a lane to whose sends no node answers", () => {
+  it("gets no new senders while another lane delivers", async () => {
+    const service = await twoLanes();
+    const isFirst = (raw: Hex) => waiversOf([raw])[0] === WAIVER;
+    service.node.script = ({ raws }) =>
+      raws.some(isFirst) ? { kind: "reset", carriedOut: false } : undefined;
+    const work = service.submit(users(6).map((user) => innerOf(user)));
+    await service.until("select from lanes where broken_until > now() and reason like 'no node answers%'");
+    const seen = service.node.sent.length;
+    const later = users(6, 20).map((user) => innerOf(user));
+    expect((await service.submit(later, INCLUDED)).map(outcomeOf)).toEqual(Array(6).fill("success"));
+    const resent = new Set(service.node.sent.slice(0, seen));
+    const fresh = service.node.sent.slice(seen).filter((raw) => !resent.has(raw));
+    expect(new Set(waiversOf(fresh))).toEqual(new Set([SECOND_WAIVER]));
+    service.node.script = undefined;
+    await work;
+  });
+});

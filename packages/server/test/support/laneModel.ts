@@ -217,6 +217,7 @@ export class LaneModel {
         policiesDiffer: () => false,
         carrierOf: () => "here",
         hasOtherCarrier: () => false,
+        hasOtherLane: () => false,
         announceWork() {},
       },
       expectedSenders: this.#expected,
@@ -228,7 +229,11 @@ export class LaneModel {
       nonceProofs: createNonceProofs({ chain, reorgDepth: this.#options.reorgDepth }),
       onLaneStopped: () => {},
     };
-    const broadcaster = createBroadcaster(context, { succeed: async () => {}, fail: async () => {} });
+    const broadcaster = createBroadcaster(context, {
+      succeed: async () => {},
+      fail: async () => {},
+      noAnswer: async () => {},
+    });
     return {
       held: undefined,
       context,
