@@ -133,7 +133,7 @@ export async function oneConnection(attacker) {
     );
     await attacker.pour(socket, Buffer.from(text.repeat(100), "latin1"), REQUESTS_OF_EACH_KIND * text.length);
   };
-  await Promise.all(Object.entries(KINDS).map(send));
+  await Promise.race([Promise.all(Object.entries(KINDS).map(send)), attacker.over]);
 }
 
 /** Repeats one Idempotency-Key with other transactions each time. */
