@@ -2,6 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+// Ends the processes that a failed test has left running.
+import "../support/program.js";
 import { compare, type Ledgers, VIOLATIONS } from "./ledgers.js";
 import { runChaos } from "./runChaos.js";
 import type { Row } from "./storeRows.js";

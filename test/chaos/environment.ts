@@ -28,6 +28,8 @@ export interface Environment {
   readonly chain: DevnetClient;
   /** The node that the replicas reach the chain through. */
   readonly node: ZooNode;
+  /** A second node, which the replicas turn to when the first one fails them; undefined if there is none. */
+  readonly spare: ZooNode | undefined;
   readonly postgres: TestPostgres;
   /** The deepest reorg that the replicas reckon with. */
   readonly reorgDepth: number;
@@ -54,6 +56,10 @@ export interface EnvironmentOptions {
   readonly reorgDepth?: number;
   /** The kind of node; geth by default. */
   readonly personality?: Personality;
+  /** There is a second node behind the first one. */
+  readonly hasSpare?: boolean;
+  /** Two of the four waivers have narrower targets than the others, and all replicas follow the registry. */
+  readonly differentPolicies?: boolean;
   /** Flags of the replicas, which replace the run's own. */
   readonly flags?: readonly string[];
   /** A PostgreSQL that serves several environments, one after the other. */
@@ -87,11 +93,18 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   const { chain, url } = await startDevnet(pool, closers);
   const waiverKeys = keysOf(seed);
   const waivers = waiverKeys.map((key) => bytesToHex(privateKeyToAddress(key)));
-  for (const waiver of waivers.slice(2)) await chain.call("devnet_registerWaiver", { waiver });
+  const { hasSpare = false, differentPolicies = false } = options;
+  for (const [i, waiver] of waivers.slice(2).entries()) {
+    const selectors = SELECTORS.slice(0, i + 1);
+    const targets = differentPolicies && { targets: [{ address: TEST_TOKEN_ADDRESS, selectors }] };
+    await chain.call("devnet_registerWaiver", { waiver, ...targets });
+  }
   const node = await ZooNode.inFrontOf(url, personality);
   closers.push(() => node.close());
-  const rpcUrl = node.url;
-  const replicas = await startReplicas({ folder, databaseUrl, count, rpcUrl, waiverKeys, flags }, closers);
+  const spare = hasSpare ? await ZooNode.inFrontOf(url, personality) : undefined;
+  closers.push(() => spare?.close());
+  const nodes = { rpcUrl: node.url, spareUrl: spare?.url, differentPolicies };
+  const replicas = await startReplicas({ folder, databaseUrl, count, ...nodes, waiverKeys, flags }, closers);
   const client = openPool({
     ...{ connectionString: databaseUrl, connectTimeoutMs: 3_000 },
     ...{ maxConnections: 2, answerTimeoutMs: 600_000 },
@@ -104,19 +117,8 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   closers.push(() => followed.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
-    ...{
-      pool,
-      chain,
-      node,
-      postgres,
-      reorgDepth,
-      replicas,
-      lanes,
-      waiverKeys,
-      waivers,
-      apiKeys,
-      cappedKeyId: record.id,
-    },
+    ...{ pool, chain, node, spare, postgres, reorgDepth, replicas, lanes },
+    ...{ waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
     get head() {
       return followed.number;
     },
@@ -130,6 +132,8 @@ interface ReplicasOptions {
   readonly databaseUrl: string;
   readonly count: number;
   readonly rpcUrl: string;
+  readonly spareUrl: string | undefined;
+  readonly differentPolicies: boolean;
   readonly waiverKeys: readonly Uint8Array[];
   readonly flags: readonly string[];
 }
@@ -141,16 +145,16 @@ async function startPostgres(closers: Closers): Promise<TestPostgres> {
 }
 
 async function startReplicas(options: ReplicasOptions, closers: Closers): Promise<Replica[]> {
-  const { folder, databaseUrl, count, rpcUrl, waiverKeys, flags } = options;
+  const { folder, databaseUrl, count, rpcUrl, spareUrl, differentPolicies, waiverKeys, flags } = options;
   const policyFile = join(folder, "policy.json");
   writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
-  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY], flags };
+  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY], spareUrl, flags };
   const replicas: Replica[] = [];
   for (let i = 0; i < count; i++) {
     const proxy = await TcpProxy.inFrontOf(rpcUrl);
     closers.push(() => proxy.close());
     // The first replica learns of a revoked waiver by the node's refusals, the others from the registry.
-    const policySource = i === 0 ? "config" : "both";
+    const policySource = i === 0 && !differentPolicies ? "config" : "both";
     const replica = new Replica(`replica ${i + 1}`, proxy, { ...place, policySource }, waiverKeys);
     closers.push(() => replica.kill());
     replicas.push(replica);

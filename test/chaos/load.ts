@@ -199,23 +199,26 @@ function usersOf(seed: number): User[] {
 
 let distinct = 0n;
 
-/** Signs a transfer of 0 tokens. Sometimes it is a transfer of a token that the user lacks, which reverts. */
+/** transfer, approve and transferFrom, with the share of each among the transactions. */
+const SELECTORS = { transfer: [0xa9, 0x05, 0x9c, 0xbb], approve: [0x09, 0x5e, 0xa7, 0xb3] } as const;
+const APPROVALS = 0.15;
+/** Some transactions have bytes after their arguments, so that batches differ in size. */
+const LONG = 0.06;
+const MAX_MORE_BYTES = 40_000;
+
+/** Signs a transfer of 0 tokens, or an approval. Sometimes it is a transfer of a token that the user lacks, which reverts. */
 function signOne(user: User, nonce: number, random: SeededRandom): Tx {
-  const data = new Uint8Array(68);
-  data.set([0xa9, 0x05, 0x9c, 0xbb]);
+  const more = random.chance(LONG) ? random.between(1_000, MAX_MORE_BYTES) : 0;
+  const data = new Uint8Array(68 + more);
+  data.set(random.chance(APPROVALS) ? SELECTORS.approve : SELECTORS.transfer);
   // A new recipient makes each transaction different.
   new DataView(data.buffer).setBigUint64(28, 0xffff_0000_0000_0000n + distinct++);
   data[67] = random.chance(0.08) ? 1 : 0;
   const signed = signTransaction(
     {
-      type: "legacy",
-      chainId: 2201n,
-      nonce: BigInt(nonce),
-      gasPrice: 0n,
-      gasLimit: 100_000n,
-      to: TEST_TOKEN,
-      value: 0n,
-      data,
+      ...{ type: "legacy", chainId: 2201n, nonce: BigInt(nonce), gasPrice: 0n },
+      gasLimit: 100_000n + 10n * BigInt(more),
+      ...{ to: TEST_TOKEN, value: 0n, data },
     },
     user.key,
   );

@@ -13,6 +13,8 @@ export interface ReplicaPlace {
   /** The source of the policy: the file, or the file and the chain's registry. */
   readonly policySource: "config" | "both";
   readonly apiKeys: readonly string[];
+  /** A node for when the first one fails. */
+  readonly spareUrl: string | undefined;
   /** More flags, which win over those of every replica. */
   readonly flags: readonly string[];
 }
@@ -111,11 +113,12 @@ export class Replica {
 
   async #run(): Promise<void> {
     while (this.#wanted) {
-      const { databaseUrl, policyFile, policySource, apiKeys, flags } = this.#place;
+      const { databaseUrl, policyFile, policySource, apiKeys, spareUrl, flags } = this.#place;
+      const rpcUrls = [this.proxy.url, ...(spareUrl === undefined ? [] : [spareUrl])].join(",");
       this.#log += this.#program?.output ?? "";
       const program = new ChildProgram(
         [
-          ...[GAS_WAIVER, "serve", "--port", "0", "--rpc-url", this.proxy.url, "--chain-id", "2201"],
+          ...[GAS_WAIVER, "serve", "--port", "0", "--rpc-url", rpcUrls, "--chain-id", "2201"],
           ...["--allowed-targets", policyFile, "--policy-source", policySource],
           ...["--waiver-key-file", this.#keyFile, ...withFlags(flags)],
         ],

@@ -100,7 +100,10 @@ async function runEnvironment(
 ): Promise<void> {
   if (rounds === 0) return;
   const { seed, replicas, reorgDepth, onRound } = options;
-  const environment = await startEnvironment({ pool, replicas, seed, reorgDepth });
+  const environment = await startEnvironment({
+    ...{ pool, replicas, seed, reorgDepth },
+    differentPolicies: pool === "queued",
+  });
   const ledger: ClientLedger = {
     txs: new Map(),
     keyedRequests: [],

@@ -69,7 +69,8 @@ async function compareRecords(
 }
 
 async function untilQuiet(environment: Environment, deadline: number): Promise<void> {
-  const sql = "select count(*) from submissions where state in ('queued', 'signed', 'broadcast')";
+  // With a reorg depth, what is included stays among the unfinished until no reorg can take it away.
+  const sql = "select count(*) from unfinished";
   while (performance.now() < deadline) {
     const rows = await environment.query<{ count: string }>(sql).catch(() => []);
     if (rows[0]?.count === "0") return;

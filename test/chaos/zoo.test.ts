@@ -1,5 +1,7 @@
 // A short run of `npm run zoo`: cells in which a real node once lost, doubled or failed work.
 import { describe, expect, it } from "vitest";
+// Ends the processes that a failed test has left running.
+import "../support/program.js";
 import { cellsOf, runZoo } from "./runZoo.js";
 
 describe("a service behind the nodes of the zoo", () => {

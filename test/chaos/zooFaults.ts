@@ -2,13 +2,27 @@ import { makeNodeFault, NODE_FAULTS, standingFault } from "../nodeZoo/nodeFaults
 import type { Personality } from "../nodeZoo/personality.js";
 import type { SeededRandom } from "../support/seededRandom.js";
 import { CHAIN_FAULTS, type MakeChainFault } from "./chainFaults.js";
-import type { Environment } from "./environment.js";
+import type { Environment, EnvironmentOptions } from "./environment.js";
 import type { Fault } from "./faults.js";
 
 const OF_CHAIN: Readonly<Record<string, MakeChainFault>> = CHAIN_FAULTS;
 
+/** The faults of the first of two nodes, by the faults of the second one meanwhile. */
+const SPARE_FAULTS: Readonly<Record<string, { readonly first: string; readonly second: string }>> = {
+  /** The first node is away, and the second one is hours behind. */
+  spareBehind: { first: "dropBefore", second: "staleHead" },
+  /** The first node has taken what it does not answer; the second one is healthy. */
+  spareTakesOver: { first: "hangAfter", second: "none" },
+};
+
 /** The names of all faults of the zoo. `none` is a node without one, and `mixed` has several at once. */
-export const ZOO_FAULTS: readonly string[] = ["none", ...NODE_FAULTS, ...Object.keys(OF_CHAIN), "mixed"];
+export const ZOO_FAULTS: readonly string[] = [
+  "none",
+  ...NODE_FAULTS,
+  ...Object.keys(SPARE_FAULTS),
+  ...Object.keys(OF_CHAIN),
+  "mixed",
+];
 
 /** The faults that last another time than 4 to 7 s, in ms. */
 const LASTING: Readonly<Record<string, readonly [number, number]>> = {
@@ -21,13 +35,11 @@ const LASTING: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 /** The service's settings in a cell. Times are short, so that faults last longer than them. */
-export function settingsFor(fault: string): {
-  readonly flags: readonly string[];
-  readonly reorgDepth: number;
-} {
+export function settingsFor(fault: string): Pick<EnvironmentOptions, "flags" | "reorgDepth" | "hasSpare"> {
   const flags = ["--resend-after", "1000"];
   return {
     flags: fault === "halt" ? [...flags, "--max-queue-time", "6000"] : flags,
+    hasSpare: fault in SPARE_FAULTS,
     reorgDepth: fault.startsWith("reorg") || fault === "mixed" ? 3 : 0,
   };
 }
@@ -52,21 +64,25 @@ function makeFault(
   personality: Personality,
   random: SeededRandom,
 ): Pick<Fault, "begin" | "end"> {
-  const { node } = environment;
+  const { node, spare } = environment;
+  const { first, second = "none" } = SPARE_FAULTS[name] ?? { first: name };
   const names =
     name === "mixed"
       ? [...random.shuffled(NODE_FAULTS).slice(0, 2), random.pick(["reorg", "evict"])]
-      : [name];
+      : [first];
   const ofNode = makeNodeFault(names, personality, random);
+  const ofSpare = makeNodeFault([second], personality, random);
   const ofChain = names.flatMap((one) => OF_CHAIN[one]?.(environment, random) ?? []);
   const standing = standingFault(personality, random);
   return {
     async begin() {
       node.fault = ofNode;
+      if (spare) spare.fault = ofSpare;
       for (const fault of ofChain) await fault.begin();
     },
     async end() {
       node.fault = standing;
+      if (spare) spare.fault = standing;
       for (const fault of ofChain) await fault.end();
     },
   };
