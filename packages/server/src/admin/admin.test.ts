@@ -35,25 +35,25 @@ describe("the admin API", () => {
     expect(created.headers.get("cache-control")).toBe("no-store");
     const { key, record } = created.body;
     expect(record).toMatchObject({ label: "shop", state: "active", limits: { maxBatchSize: 3 } });
-    const as = (bearer: string) => ({ headers: { authorization: `Bearer ${bearer}` } });
+    const withKey = (bearer: string) => ({ headers: { authorization: `Bearer ${bearer}` } });
     let status = 0;
     while (status !== 200)
-      ({ status } = await service.post(JSON.stringify({ transactions: ["0x"] }), as(key)));
-    expect(await service.submit([innerOf(1)], as(key))).toMatchObject([{ success: true }]);
+      ({ status } = await service.post(JSON.stringify({ transactions: ["0x"] }), withKey(key)));
+    expect(await service.submit([innerOf(1)], withKey(key))).toMatchObject([{ success: true }]);
 
-    const at = `keys/${record.id}`;
-    expect((await call("PATCH", at, { caps: { gas: 5 }, limits: null })).body).toMatchObject({
+    const path = `keys/${record.id}`;
+    expect((await call("PATCH", path, { caps: { gas: 5 }, limits: null })).body).toMatchObject({
       caps: { gas: "5" },
     });
-    expect((await call("GET", at)).body).not.toHaveProperty("limits");
-    expect((await call("POST", `${at}/disable`)).body).toMatchObject({ state: "disabled" });
-    expect((await call("POST", `${at}/enable`)).body).toMatchObject({ state: "active" });
-    const rotated = await call("POST", `${at}/rotate`, { overlapSeconds: 60 }, `${TOKEN}-of-bob`);
+    expect((await call("GET", path)).body).not.toHaveProperty("limits");
+    expect((await call("POST", `${path}/disable`)).body).toMatchObject({ state: "disabled" });
+    expect((await call("POST", `${path}/enable`)).body).toMatchObject({ state: "active" });
+    const rotated = await call("POST", `${path}/rotate`, { overlapSeconds: 60 }, `${TOKEN}-of-bob`);
     expect(rotated.body).toMatchObject({ key: expect.stringMatching(/^gw_/), record: { state: "active" } });
     expect(Date.parse(rotated.body.record.previousSecretUntil)).toBeGreaterThan(Date.now());
-    expect((await call("POST", `${at}/rotate`)).status).toBe(200);
-    expect((await call("POST", `${at}/revoke`)).body).toMatchObject({ state: "revoked" });
-    const again = await call("PATCH", at, { label: "x" });
+    expect((await call("POST", `${path}/rotate`)).status).toBe(200);
+    expect((await call("POST", `${path}/revoke`)).body).toMatchObject({ state: "revoked" });
+    const again = await call("PATCH", path, { label: "x" });
     expect([again.status, again.body.error.reason]).toEqual([409, "KEY_STATE_FINAL"]);
 
     const { entries } = (await call("GET", `audit?key=${record.id}`)).body;
@@ -84,8 +84,8 @@ describe("the admin API", () => {
     expect(second).not.toHaveProperty("next");
     expect([...first.keys, ...second.keys].map(({ label }: { label: string }) => label)).toEqual(labels);
     const latest = (await call("GET", "audit?limit=1")).body;
-    const others = (await call("GET", `audit?before=${latest.next}`)).body;
-    expect(others.entries.map(({ keyId }: { keyId: string }) => keyId)).toEqual(
+    const earlier = (await call("GET", `audit?before=${latest.next}`)).body;
+    expect(earlier.entries.map(({ keyId }: { keyId: string }) => keyId)).toEqual(
       [first.keys[1], first.keys[0]].map(({ id }: { id: string }) => id),
     );
   });

@@ -100,30 +100,30 @@ function pageOf<Name extends string>(
   names: readonly Name[],
   pattern: RegExp,
 ): { readonly limit: number } & { readonly [K in Name]?: string } {
-  const { limit = String(DEFAULT_PAGE_SIZE), ...others } = query;
+  const { limit = String(DEFAULT_PAGE_SIZE), ...parameters } = query;
   const count = typeof limit === "string" && /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > MAX_PAGE_SIZE) throw malformed("limit", limit);
-  for (const [name, value] of Object.entries(others)) {
-    const known = names.some((one) => one === name);
-    if (!known || typeof value !== "string" || !pattern.test(value)) throw malformed(name, value);
+  for (const [name, value] of Object.entries(parameters)) {
+    const isKnown = names.some((one) => one === name);
+    if (!isKnown || typeof value !== "string" || !pattern.test(value)) throw malformed(name, value);
   }
-  return { limit: count, ...others } as { readonly limit: number } & { readonly [K in Name]?: string };
+  return { limit: count, ...parameters } as { readonly limit: number } & { readonly [K in Name]?: string };
 }
 
 function malformed(name: string, value: unknown): ProtocolError {
   return new ProtocolError(
     "MALFORMED_QUERY",
-    `${name} is ${describeValue(value)}, which is not understood here`,
+    `${name} is ${describeValue(value)}, which this query does not take`,
   );
 }
 
 /** @returns the overlap of a rotation in ms. */
 function overlapMsOf(body: unknown): number {
   if (body === undefined || body === null) return DEFAULT_OVERLAP_MS;
-  const { overlapSeconds = DEFAULT_OVERLAP_MS / 1_000, ...others } =
+  const { overlapSeconds = DEFAULT_OVERLAP_MS / 1_000, ...unknownMembers } =
     typeof body === "object" ? (body as Record<string, unknown>) : { body };
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw invalidTerms([`${unknown} is nothing that a rotation takes`]);
+  const [unknown] = Object.keys(unknownMembers);
+  if (unknown !== undefined) throw invalidTerms([`${unknown} is not a member that a rotation takes`]);
   const isGood = Number.isSafeInteger(overlapSeconds) && (overlapSeconds as number) >= 0;
   if (isGood && (overlapSeconds as number) <= MAX_OVERLAP_SECONDS) return (overlapSeconds as number) * 1_000;
   throw invalidTerms([

@@ -5,14 +5,14 @@ import type { AuditRecord, KeyRecord } from "../keys/keyRecord.js";
  * have the shape of D21. `:id` is the id of a key.
  */
 export const ADMIN_ROUTES = {
-  /** Body: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Answers 201 with the key, this once. */
+  /** Body: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Answers 201 with the key, only once. */
   create: { method: "POST", path: "/admin/v1/keys" },
   /** Query: `limit`, and `after` for the next page. Answers a {@link KeyPage}. */
   list: { method: "GET", path: "/admin/v1/keys" },
   show: { method: "GET", path: "/admin/v1/keys/:id" },
   /** Body: the members to change; `null` unsets one. */
   update: { method: "PATCH", path: "/admin/v1/keys/:id" },
-  /** Body: {@link RotateInput}, or none. Answers the new key, this once. */
+  /** Body: {@link RotateInput}, or none. Answers the new key, only once. */
   rotate: { method: "POST", path: "/admin/v1/keys/:id/rotate" },
   disable: { method: "POST", path: "/admin/v1/keys/:id/disable" },
   enable: { method: "POST", path: "/admin/v1/keys/:id/enable" },

@@ -30,11 +30,11 @@ export interface AppDependencies
  * Builds the public HTTP interface. The life of a request, each step of which may refuse it:
  *
  * ```
- *  connection   limits/connections    closes one connection too many without a word
- *      │        socket/socket         takes a WebSocket's handshake; that request is over here
+ *  connection   limits/connections    closes a connection without an answer when there are too many
+ *      │        socket/socket         takes over a WebSocket's handshake, which skips the steps below
  *      ▼
- *  head         Node's parser         bytes that are no HTTP get a 400 from errors.ts
- *      │        limits/requestTurns   waits for the response before, and for the turn of its key or address
+ *  head         Node's parser         bytes that are not HTTP get a 400 from errors.ts
+ *      │        limits/requestTurns   waits for the response before it, and for the turn of its key or address
  *      │        missingHost           refuses HTTP/1.1 without Host
  *      │        cors                  answers preflights; adds the fields that browsers look for
  *      │        base                  404 for an unknown path, 405 for a method that the path does not take
@@ -43,8 +43,8 @@ export interface AppDependencies
  *      ▼
  *  body         body/jsonBody         reads and parses JSON, counted against limits/bodyMemoryBudget
  *      ▼
- *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter, or for what
- *      │                              it reads from limits/readLimiter (429), and calls intake, checker, store or policy
+ *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter for transactions
+ *      │                              or from limits/readLimiter for reads (429), calls intake, checker, store or policy
  *      ▼
  *  response     body/sendChunks       streams NDJSON lines at the client's pace; other answers leave in one piece
  * ```

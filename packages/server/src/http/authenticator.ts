@@ -26,7 +26,7 @@ export type AuthenticatedRequest = ApiRequest & Readonly<RequestKey>;
 interface RequestKey {
   /** The key's limits and rights at the time of the request. */
   caller: Caller;
-  /** The key as it changes, for routes whose responses last. */
+  /** Follows changes of the key, for routes with long responses. */
   grant: Grant;
 }
 
@@ -85,7 +85,7 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
   });
 }
 
-/** @returns the API key that sent the request; its address if it shows none that is good. */
+/** @returns the party of a request: its API key, or its address if it has no valid key. */
 export function partyOfRequest(
   { headers, socket }: IncomingMessage,
   authenticator: Authenticator,
@@ -101,7 +101,7 @@ export function partyOfRequest(
   }
 }
 
-/** @returns the name of the key's party in the turns that requests take. */
+/** @returns the name of the key's party in `PartyTurns`. */
 export function partyOfKey({ keyId }: Pick<Caller, "keyId">): string {
   return `key ${keyId}`;
 }

@@ -20,9 +20,9 @@ export interface BaseAppOptions {
   /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
   readonly timeouts?: RequestTimeouts;
-  /** The turns that requests take. */
+  /** Decides which party's request begins next. */
   readonly parties?: PartyTurns;
-  /** Names the party of a request in them. By default, the address of its client. */
+  /** Names the party that a request counts for. By default, the address of its client. */
   readonly partyOf?: (request: IncomingMessage) => RequestParty;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
@@ -71,7 +71,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     // `close` answers the requests in flight and closes idle keep-alive connections at once.
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // The route refuses an id of any length that is none.
+    // An id in a path may have any length. The route refuses a malformed one.
     routerOptions: { maxParamLength: MAX_HEAD_BYTES },
     http: {
       requireHostHeader: false,

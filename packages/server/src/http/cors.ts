@@ -25,7 +25,7 @@ export interface CorsOptions {
 
 /**
  * Lets pages of other origins call the service (CORS of the Fetch standard). Preflights are answered before the
- * authentication, because browsers send no key with them. An OPTIONS request that is no preflight is refused like any
+ * authentication, because browsers send no key with them. An OPTIONS request that is not a preflight is refused like any
  * other method. The service uses no cookies, so it never allows credentials.
  */
 export function registerCors(app: FastifyInstance, { corsOrigins }: CorsOptions): void {

@@ -43,7 +43,7 @@ export function internalError(): ProtocolError {
 }
 
 /**
- * Answers bytes that are no HTTP request. They reach no route, so this writes the response (D21) to the socket itself.
+ * Answers bytes that are not an HTTP request. They reach no route, so this writes the response (D21) to the socket itself.
  * When earlier requests of the connection still wait for their responses, it writes none, because it would come before
  * theirs or in the middle of one.
  */
@@ -74,7 +74,7 @@ export function answerMalformedRequest(
 /** Creates Fastify's error handler, which answers a request that is refused whole (D21). */
 export function createErrorHandler(log: Logger, metrics: Pick<Metrics, "refused">) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
-    // The client has left, so nobody reads an answer. What was accepted goes on (D19).
+    // The client has left, so nobody reads an answer. Accepted transactions go on (D19).
     if (request.raw.socket.destroyed) return;
     const refusal = toProtocolError(error);
     if (refusal.reason === "INTERNAL_ERROR")

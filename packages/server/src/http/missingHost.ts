@@ -19,7 +19,7 @@ export function refuseMissingHost(app: FastifyInstance): void {
   });
 }
 
-/** Refuses requests for other hosts than those of the list. Undefined: every host is good. */
+/** Refuses requests whose `Host` is not in the list. Without a list, every host is allowed. */
 export function refuseForeignHosts(app: FastifyInstance, allowedHosts: readonly string[] | undefined): void {
   if (allowedHosts === undefined) return;
   app.addHook("onRequest", async ({ raw: { headers } }, reply) => {

@@ -15,7 +15,7 @@ export function refuseUnknownPaths(app: FastifyInstance, routes: readonly RouteP
   app.setNotFoundHandler((request, reply) => {
     throw refusal(request, reply);
   });
-  // Refuses before the body is read: it is not worth the memory, whatever it is.
+  // Refuses before the body is read, so that the body takes no memory.
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (request.is404) done(refusal(request, reply));
     else done(null, payload);

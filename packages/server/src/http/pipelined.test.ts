@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
+import { deferred } from "../../test/support/deferred.js";
 import { requireApiKey } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { sendChunks } from "./body/sendChunks.js";
@@ -13,17 +14,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A promise that the test resolves. */
-function signal<T = void>() {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
-}
-
 /**
- * Starts a listener with four paths: `/slow` answers two lines, the second when the test says so; `/read` reads a body;
+ * Starts a listener with four paths: `/slow` answers two lines, the second when the test allows it; `/read` reads a body;
  * `/hold` reads one and never answers; `/large` answers without end.
  */
 async function start() {
@@ -37,7 +29,7 @@ async function start() {
   });
   const grant = { caller: callerOf("a"), signal: new AbortController().signal };
   requireApiKey(app, { authenticate: () => grant });
-  const [first, second, read, left] = [signal(), signal(), signal<Socket>(), signal()];
+  const [first, second, read, left] = [deferred(), deferred(), deferred<Socket>(), deferred()];
   app.get("/slow", (_request, reply) =>
     sendChunks(
       reply,
@@ -140,7 +132,7 @@ describe("a client that leaves", () => {
   });
 });
 
-describe("bytes that are no HTTP request", () => {
+describe("bytes that are not an HTTP request", () => {
   const malformed = ({ server }: FastifyInstance) =>
     new Promise((resolve) => server.once("clientError", resolve));
   const chunked = (rest: string) =>

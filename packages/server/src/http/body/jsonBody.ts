@@ -26,7 +26,7 @@ const INITIAL_BYTES = 65_536;
  * framework would keep each chunk as it arrives, and a body of one-byte chunks would take a hundred times its size.
  */
 export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
-  // Members of these names are unknown ones, which are ignored. They never become a prototype.
+  // Removes members named `__proto__` and `constructor`. Unknown members are ignored, and none becomes a prototype.
   const parse = app.getDefaultJsonParser("remove", "remove");
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyMemory");

@@ -10,19 +10,19 @@ export interface ConnectionLimits {
   readonly headTimeoutMs: number;
 }
 
-/** The open connections. Those that showed no good API key yet make room first, and live short. */
+/** The open connections. Those that have shown no valid API key are the first to be dropped, and live only some seconds. */
 export interface OpenConnections {
-  /** Keeps a connection that showed a good API key. */
+  /** Keeps a connection that has shown a valid API key. */
   keep(socket: Duplex): void;
 }
 
-/** A connection has this long to show a good key, beyond the time for a head, which has an answer of its own. */
+/** A connection has `headTimeoutMs` and this time to show a valid key. A head that is too slow gets an answer before. */
 export const KEYLESS_MS = 5_000;
 const CHECK_MS = 1_000;
 
 /**
- * Bounds the open connections. One too many takes the place of the oldest that showed no good API key. If all showed one,
- * it is closed without an answer, since an answer would need room as well.
+ * Bounds the open connections. At the limit, a new connection replaces the oldest one that has shown no valid API key. If
+ * all have shown one, the new connection is closed without an answer, since an answer would need room as well.
  */
 export function limitConnections(
   app: FastifyInstance,
@@ -31,30 +31,30 @@ export function limitConnections(
 ): OpenConnections {
   const { server } = app;
   const open = new Set<Duplex>();
-  /** The connections without a good key, by their age, with the time when they came. */
-  const strangers = new Map<Duplex, number>();
+  /** The connections that have shown no valid key, with the time in ms at which each was opened, the oldest first. */
+  const openedAtWithoutKey = new Map<Duplex, number>();
   server.on("connection", (socket: Duplex) => {
     // A declined upgrade starts its connection again.
     if (open.has(socket)) return;
     if (open.size >= maxConnections) {
-      const [oldest] = strangers.keys();
+      const [oldest] = openedAtWithoutKey.keys();
       metrics.dropped();
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;
       forget(oldest);
     }
     open.add(socket);
-    strangers.set(socket, performance.now());
+    openedAtWithoutKey.set(socket, performance.now());
     socket.once("close", () => forget(socket));
   });
   const forget = (socket: Duplex) => {
     open.delete(socket);
-    strangers.delete(socket);
+    openedAtWithoutKey.delete(socket);
   };
   const closeOld = () => {
-    const before = performance.now() - headTimeoutMs - KEYLESS_MS;
-    for (const [socket, since] of strangers) {
-      if (since > before) return;
+    const latestToClose = performance.now() - headTimeoutMs - KEYLESS_MS;
+    for (const [socket, openedAt] of openedAtWithoutKey) {
+      if (openedAt > latestToClose) return;
       socket.destroy();
     }
   };
@@ -62,5 +62,5 @@ export function limitConnections(
   app.addHook("onClose", async () => clearInterval(timer));
   const count = promisify(server.getConnections.bind(server));
   metrics.countConnections(() => (server.listening ? count() : Promise.resolve(0)));
-  return { keep: (socket) => void strangers.delete(socket) };
+  return { keep: (socket) => void openedAtWithoutKey.delete(socket) };
 }

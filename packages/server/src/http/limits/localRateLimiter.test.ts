@@ -2,14 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLocalRateLimiter, RateExceededError } from "./localRateLimiter.js";
 
-/** Creates a limiter of 10 a second and a burst of 20 by default, on a clock that the test moves. */
+/** Creates a limiter with a rate of 10 a second and a burst of 20 by default, on a clock that the test moves. */
 function limiterAt(rate = 10, rateBurst = 20) {
   const clock = { ms: 1_000 };
-  const all = createLocalRateLimiter(() => clock.ms);
+  const localLimiter = createLocalRateLimiter(() => clock.ms);
   const limits = { ratePerSecond: rate, rateBurst };
   const limiter = {
-    take: (keyId: string, count: number) => all.take({ keyId, limits }, count),
-    refund: (keyId: string, count: number) => all.refund({ keyId, limits }, count),
+    take: (keyId: string, count: number) => localLimiter.take({ keyId, limits }, count),
+    refund: (keyId: string, count: number) => localLimiter.refund({ keyId, limits }, count),
   };
   const refusal = (count: number, key = "key") => {
     try {
@@ -97,11 +97,11 @@ describe("the rate limit of a key (D22)", () => {
   it("never passes more than burst plus rate times time", () => {
     const steps = fc.array(fc.record({ pauseMs: fc.nat(400), count: fc.integer({ min: 1, max: 20 }) }));
     fc.assert(
-      fc.property(steps, (all) => {
+      fc.property(steps, (drawnSteps) => {
         const { clock, refusal } = limiterAt();
         const start = clock.ms;
         let passed = 0;
-        for (const { pauseMs, count } of all) {
+        for (const { pauseMs, count } of drawnSteps) {
           clock.ms += pauseMs;
           if (refusal(count) === undefined) passed += count;
           expect(passed).toBeLessThanOrEqual(20 + (10 * (clock.ms - start)) / 1_000);

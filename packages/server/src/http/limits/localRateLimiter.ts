@@ -6,7 +6,7 @@ export type RateUnit = "transactions" | "reads";
 
 /** The state of a key's rate limit after a request, for the `RateLimit` header fields. */
 export interface RateState {
-  /** Transactions, or reads, that the key may send at once now. */
+  /** Transactions, or reads, that the key may send now without a pause. */
   readonly remaining: number;
   /** Seconds until the whole burst is available again. */
   readonly resetSeconds: number;

@@ -34,7 +34,7 @@ it("a request begins in the next turn of the event loop, however many another pa
   expect(turns.waiting).toBe(0);
 });
 
-it("a party that is refused too often waits until the time has made up for it, and nobody else does", () => {
+it("a party that is refused too often waits until its debt has shrunk, and nobody else does", () => {
   const turns = new PartyTurns();
   for (let i = 0; i < FREE_REFUSALS + REFUSALS_PER_SECOND; i++) turns.charge("flood");
   const begun: string[] = [];

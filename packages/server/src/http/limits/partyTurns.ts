@@ -1,18 +1,20 @@
-/** The beginning of one request. */
+/** Begins one request. */
 type Start = () => void;
 
-/** One that sends requests: an API key, or an address that shows no good key. */
+/** A sender of requests: an API key, or an address without a valid key. */
 interface Party {
   readonly waiting: Set<Start>;
-  /** Refused requests that are not made up for yet. */
+  /** The number of refused requests, less those that time has paid off, as of `debtAt`. */
   debt: number;
+  /** In ms. */
   debtAt: number;
 }
 
 /** Requests that begin in one turn of the event loop. To begin one, and to refuse it, takes some 0.1 ms. */
 const REQUESTS_PER_TURN = 10;
-/** Refused requests of one party a second, and at once after a pause. */
+/** The refused requests of a party that each second pays off. */
 export const REFUSALS_PER_SECOND = 200;
+/** A party whose debt reaches this many refused requests has to wait. */
 export const FREE_REFUSALS = 400;
 /** Parties that are remembered for their debts, besides those that wait. */
 const MAX_IDLE_PARTIES = 10_000;
@@ -27,8 +29,8 @@ export class PartyTurns {
   /** The parties with waiting requests. The one that is next comes first. */
   readonly #waiting = new Set<string>();
   readonly #now: () => number;
-  #left = REQUESTS_PER_TURN;
-  #mostParties = MAX_IDLE_PARTIES;
+  #startsLeft = REQUESTS_PER_TURN;
+  #maxParties = MAX_IDLE_PARTIES;
   #isTurning = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -48,8 +50,8 @@ export class PartyTurns {
   enter(name: string, start: Start): () => void {
     this.#turnLater();
     const party = this.#parties.get(name);
-    if (this.#left > 0 && this.#waiting.size === 0 && !(party && this.#owes(party))) {
-      this.#left--;
+    if (this.#startsLeft > 0 && this.#waiting.size === 0 && !(party && this.#owes(party))) {
+      this.#startsLeft--;
       start();
       return () => {};
     }
@@ -67,7 +69,7 @@ export class PartyTurns {
   }
 
   #add(name: string): Party {
-    if (this.#parties.size >= this.#mostParties) this.#forgetIdle();
+    if (this.#parties.size >= this.#maxParties) this.#forgetIdle();
     const party: Party = { waiting: new Set(), debt: 0, debtAt: this.#now() };
     this.#parties.set(name, party);
     return party;
@@ -76,7 +78,7 @@ export class PartyTurns {
   /** Forgets all parties that do not wait, with their debts. A flood may come from any number of addresses. */
   #forgetIdle(): void {
     for (const [name, { waiting }] of this.#parties) if (waiting.size === 0) this.#parties.delete(name);
-    this.#mostParties = this.#parties.size + MAX_IDLE_PARTIES;
+    this.#maxParties = this.#parties.size + MAX_IDLE_PARTIES;
   }
 
   #debtOf({ debt, debtAt }: Party): number {
@@ -96,9 +98,9 @@ export class PartyTurns {
   /** Begins a few requests, one of each party after the other. */
   #turn(): void {
     this.#isTurning = false;
-    this.#left = REQUESTS_PER_TURN;
-    // Once around, every party that owes nothing has begun one, and goes to the end.
-    for (let skipped = 0; this.#left > 0 && skipped < this.#waiting.size; ) {
+    this.#startsLeft = REQUESTS_PER_TURN;
+    // Ends when no start is left, or when all waiting parties in a row are in debt.
+    for (let skipped = 0; this.#startsLeft > 0 && skipped < this.#waiting.size; ) {
       const [name = ""] = this.#waiting;
       const party = this.#parties.get(name);
       this.#waiting.delete(name);
@@ -112,16 +114,16 @@ export class PartyTurns {
       const [start = () => {}] = party.waiting;
       party.waiting.delete(start);
       if (party.waiting.size > 0) this.#waiting.add(name);
-      this.#left--;
+      this.#startsLeft--;
       start();
     }
     if (this.#waiting.size === 0) return;
-    if (this.#left === 0) this.#turnLater();
-    else this.#turnWhenPaid();
+    if (this.#startsLeft === 0) this.#turnLater();
+    else this.#turnAfterPause();
   }
 
-  /** All waiting parties owe. Their debts shrink with time. */
-  #turnWhenPaid(): void {
+  /** Runs a turn after a pause, because all waiting parties are in debt. Their debts shrink with time. */
+  #turnAfterPause(): void {
     this.#timer ??= setTimeout(
       () => {
         this.#timer = undefined;

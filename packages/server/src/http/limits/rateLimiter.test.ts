@@ -45,7 +45,7 @@ function tokenStoreAt(clock: { ms: number }) {
     return Math.min(rateBurst, grown);
   };
   const tokenStore: TokenStore = {
-    async take({ limits, needs, more }) {
+    async take({ limits, needs, prefetch }) {
       queries++;
       let left = grow(limits);
       const granted = needs.map((need) => {
@@ -53,9 +53,9 @@ function tokenStoreAt(clock: { ms: number }) {
         left -= need;
         return true;
       });
-      const extra = Math.min(more, Math.floor(left));
-      available = left - extra;
-      return { granted, extra, available };
+      const prefetched = Math.min(prefetch, Math.floor(left));
+      available = left - prefetched;
+      return { granted, prefetched, available };
     },
     async giveBack(_keyId, count) {
       available = (available ?? 0) + count;
@@ -91,9 +91,9 @@ describe("a key's rate over replicas", () => {
         clock.ms += stepMs;
         vi.advanceTimersByTime(stepMs);
       }
-      const most = 200 + 100 * seconds;
-      expect(passed).toBeLessThanOrEqual(most);
-      expect(passed).toBeGreaterThan(0.9 * most);
+      const permitted = 200 + 100 * seconds;
+      expect(passed).toBeLessThanOrEqual(permitted);
+      expect(passed).toBeGreaterThan(0.9 * permitted);
       vi.useRealTimers();
     }
   });
@@ -131,8 +131,10 @@ describe("a key's rate over replicas", () => {
     const clock = { ms: 0 };
     const { tokenStore, queries } = tokenStoreAt(clock);
     const limiter = replica(tokenStore, () => clock.ms);
-    const all = await Promise.all(Array.from({ length: 250 }, () => refusal(limiter, keyWith(100, 200), 1)));
-    expect(all.filter((one) => one === undefined)).toHaveLength(200);
+    const refusals = await Promise.all(
+      Array.from({ length: 250 }, () => refusal(limiter, keyWith(100, 200), 1)),
+    );
+    expect(refusals.filter((one) => one === undefined)).toHaveLength(200);
     expect(queries()).toBeLessThanOrEqual(3);
   });
 
@@ -161,7 +163,7 @@ describe("a key's rate over replicas", () => {
   });
 
   it("falls back to a limit for each replica while the token store does not answer", async () => {
-    const fail = () => Promise.reject(new Error("the store is away"));
+    const fail = () => Promise.reject(new Error("the store does not answer"));
     const limiter = replica({ take: fail, giveBack: fail }, () => 0);
     for (let i = 0; i < 4; i++) (await limiter.take(keyWith(10, 20), 5)).refund();
     for (let i = 0; i < 4; i++) expect(await refusal(limiter, keyWith(10, 20), 5)).toBeUndefined();
@@ -188,9 +190,9 @@ describe("the token store in PostgreSQL", () => {
       let passed = 0;
       for (let refused = 0; refused < 3; ) {
         const counts = [1, 7, 2, 1, 30];
-        const all = await Promise.all(counts.map((count) => refusal(limiter, caller, count)));
-        passed += counts.reduce((sum, count, i) => sum + (all[i] === undefined ? count : 0), 0);
-        if (all.includes(undefined)) refused = 0;
+        const refusals = await Promise.all(counts.map((count) => refusal(limiter, caller, count)));
+        passed += counts.reduce((sum, count, i) => sum + (refusals[i] === undefined ? count : 0), 0);
+        if (refusals.includes(undefined)) refused = 0;
         else refused++;
       }
       return passed;
@@ -206,15 +208,16 @@ describe("the token store in PostgreSQL", () => {
   it("follows the database's clock, and takes unused tokens back", async () => {
     const tokenStore = createTokenStore(store);
     const limits = { ratePerSecond: 0.01, rateBurst: 100 };
-    const ask = (needs: number[], more = 0) => tokenStore.take({ keyId: "key", limits, needs, more });
-    expect(await ask([60, 60, 30], 5)).toMatchObject({ granted: [true, false, true], extra: 5 });
-    expect(await ask([6])).toMatchObject({ granted: [false] });
+    const take = (needs: number[], prefetch = 0) =>
+      tokenStore.take({ keyId: "key", limits, needs, prefetch });
+    expect(await take([60, 60, 30], 5)).toMatchObject({ granted: [true, false, true], prefetched: 5 });
+    expect(await take([6])).toMatchObject({ granted: [false] });
     await tokenStore.giveBack("key", 5);
-    expect(await ask([10])).toMatchObject({ granted: [true] });
+    expect(await take([10])).toMatchObject({ granted: [true] });
     // 30 tokens have come back since.
     await store.pool.query("update key_rates set at = at - interval '3000 seconds'");
-    expect(await ask([31, 30], 5)).toMatchObject({ granted: [false, true], extra: 0 });
+    expect(await take([31, 30], 5)).toMatchObject({ granted: [false, true], prefetched: 0 });
     await store.pool.query("update key_rates set at = at - interval '1 year'");
-    expect((await ask([])).available).toBe(100);
+    expect((await take([])).available).toBe(100);
   });
 });

@@ -31,7 +31,7 @@ export interface RateLimiterDependencies {
   readonly now?: () => number;
 }
 
-/** A rate from here on is no limit, since no number of replicas checks so many signatures a second. */
+/** A key with this rate a second, or a higher one, is not limited: no number of replicas checks so many signatures. */
 const UNLIMITED_RATE = 100_000;
 /** Tokens that were idle for this long go back to the store, for other replicas. */
 const IDLE_MS = 500;

@@ -8,7 +8,7 @@ import { createLocalRateLimiter } from "./localRateLimiter.js";
 /** Bounds what one API key reads: records, lists, `watch`, the policy, the descriptions. */
 export interface ReadLimiter {
   /**
-   * Counts a read that needs no turn, because it uses no store.
+   * Counts a read that does not use the store, and so need not wait for its turn.
    * @throws {@link RateExceededError} if the key reads too fast.
    */
   count(caller: Pick<Caller, "keyId">, records: number): void;
@@ -30,9 +30,9 @@ export interface ReadLimiterDependencies {
 
 /** Reads that use the store at the same time: fewer than its connections, so that accepts and lanes always find one. */
 export const MAX_CONCURRENT_READS = 4;
-/** The same of one key. A page takes a processor of the database for some milliseconds. */
+/** Reads of one key that use the store at the same time. A page takes a processor of the database for some milliseconds. */
 export const MAX_CONCURRENT_READS_PER_KEY = 1;
-/** Reads that wait for that, of all keys and of one key. */
+/** Reads that wait for their turn: of all keys, and of one key. */
 export const MAX_WAITING_READS = 256;
 export const MAX_WAITING_READS_PER_KEY = 32;
 /** Records of a page that cost as much as one read. */

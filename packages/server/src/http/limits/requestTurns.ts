@@ -2,11 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { PartyTurns } from "./partyTurns.js";
 
-/** One that sends requests, as the limits count them. */
+/** The sender of a request, as the limits count it. */
 export interface RequestParty {
   /** An API key or an address. */
   readonly name: string;
-  /** The request shows a good API key. */
+  /** True if the request has a valid API key. */
   readonly hasKey: boolean;
 }
 
@@ -53,7 +53,7 @@ export class RequestTurns {
   }
 
   /**
-   * Closes a connection after its last pending response. For connections whose further bytes make no sense.
+   * Closes a connection after its last pending response. For connections whose further bytes cannot be parsed.
    * @returns false, and does nothing, if no response is pending.
    */
   endAfterPending(socket: Socket): boolean {

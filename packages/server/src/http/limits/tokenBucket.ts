@@ -18,7 +18,7 @@ export interface TokenBucketOptions {
   readonly now: () => number;
 }
 
-/** The share of its burst that a replica takes for a key in advance. So much may be idle on each replica. */
+/** The share of a key's burst that a replica takes in advance. At most this share is idle on each replica. */
 const PREFETCH_SHARE = 0.05;
 
 /** The tolerance in tokens: the store's fractions of a token do not add up exactly. */
@@ -76,7 +76,7 @@ export class TokenBucket {
     if (this.#balance) this.#balance = { ...this.#balance, available: this.#balance.available + count };
   }
 
-  /** A balance under other limits says nothing about these. */
+  /** Discards the balance if the limits have changed, because the store computed it under the old ones. */
   #setLimits(limits: RateLimits): void {
     const { ratePerSecond, rateBurst } = this.#limits;
     if (limits.ratePerSecond !== ratePerSecond || limits.rateBurst !== rateBurst) this.#balance = undefined;
@@ -98,14 +98,14 @@ export class TokenBucket {
       request.reserved = Math.min(this.#tokens, request.count);
       this.#tokens -= request.reserved;
     }
-    const prefetch = Math.floor(PREFETCH_SHARE * limits.rateBurst);
+    const share = Math.floor(PREFETCH_SHARE * limits.rateBurst);
     const needs = waiting.map(({ count, reserved }) => count - reserved);
     // A client of large batches asks the store for each of them in any case.
-    const more = needs.every((need) => need < prefetch) ? prefetch : 0;
+    const prefetch = needs.every((need) => need < share) ? share : 0;
     try {
-      const { granted, extra, available } = await tokenStore.take({ keyId, limits, needs, more });
+      const { granted, prefetched, available } = await tokenStore.take({ keyId, limits, needs, prefetch });
       this.#balance = { available, at: now() };
-      this.#tokens += extra;
+      this.#tokens += prefetched;
       for (const [i, request] of waiting.entries()) if (!granted[i]) this.#tokens += request.reserved;
       for (const [i, request] of waiting.entries()) {
         if (granted[i]) request.resolve(this.#state());

@@ -18,8 +18,8 @@ export function serveCheck({ checker, limiter }: Pick<RouteServices, "checker" |
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      const checks = { keyId: `check ${caller.keyId}`, limits: caller.limits };
-      const tokens = await limiter.take(checks, transactions.length);
+      const checkCaller = { keyId: `check ${caller.keyId}`, limits: caller.limits };
+      const tokens = await limiter.take(checkCaller, transactions.length);
       setRateLimit(reply, tokens.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
         tokens.refund();

@@ -9,8 +9,8 @@ import type { RouteServices } from "./routeHandler.js";
 type DescriptionServices = Pick<RouteServices, "health">;
 type KeyedServices = Pick<RouteServices, "health" | "reads">;
 
-/** The documents are as large as this many records. */
-const RECORDS = 40;
+/** A document is as large as a page of this many records, and costs as much. */
+const RECORDS_PER_DOCUMENT = 40;
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** Lets the page use its own style, and load nothing. */
@@ -29,7 +29,7 @@ export function serveAsyncApi({ health, reads }: KeyedServices) {
 function serveJson(text: string, reads: RouteServices["reads"]) {
   return {
     handler({ caller }: AuthenticatedRequest, reply: FastifyReply): FastifyReply {
-      reads.count(caller, RECORDS);
+      reads.count(caller, RECORDS_PER_DOCUMENT);
       return reply.type("application/json; charset=utf-8").send(text);
     },
   };

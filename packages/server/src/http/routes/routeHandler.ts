@@ -37,7 +37,7 @@ export interface RouteServices {
   readonly metrics: Metrics;
 }
 
-/** Serves one route. Its method, its path and whether it needs an API key stand in its definition in the protocol. */
+/** Serves one route. The protocol package defines its method, its path, and whether it needs an API key. */
 export interface RouteHandler<Request extends ApiRequest> {
   /** Refuses a request by its header fields. Runs after the authentication, before the body is read. */
   readonly onRequest?: onRequestHookHandler;

@@ -4,8 +4,8 @@ import type { AuthenticatedRequest } from "../authenticator.js";
 import { acceptSockets, type SocketServices } from "../socket/socket.js";
 
 /**
- * `GET /v1/submit`: the WebSocket (D23). A handshake that succeeds leaves HTTP before any route. What reaches this
- * handler was no handshake, or a refused one, and the handler answers why.
+ * `GET /v1/submit`: the WebSocket (D23). A handshake that succeeds leaves HTTP before any route. A request that reaches
+ * this handler is not a handshake, or a refused one, and the handler answers why.
  */
 export function serveSocket(services: SocketServices, scope: FastifyInstance) {
   const sockets = acceptSockets(scope, services);

@@ -88,10 +88,10 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
   it("answers 404 for unknown ids, refused transactions, and submissions of another key", async () => {
     const service = await services.start();
     const [good, bad] = await service.submit([innerOf(1), "0x"]);
-    const strange = ["01890a5d-ac96-774b-bcce-b302099a8057", "x", "%00", bad?.id ?? ""];
+    const unknownIds = ["01890a5d-ac96-774b-bcce-b302099a8057", "x", "%00", bad?.id ?? ""];
     const other = { ...GOOD_HEADERS, authorization: `Bearer ${OTHER_API_KEY}` };
     const answers = [
-      ...(await Promise.all(strange.map((id) => recordOf(service, id)))),
+      ...(await Promise.all(unknownIds.map((id) => recordOf(service, id)))),
       await recordOf(service, good?.id ?? "", other),
     ];
     for (const { status, body } of answers) {

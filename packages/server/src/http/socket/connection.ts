@@ -59,7 +59,7 @@ export class SocketConnection {
   readonly #waiting = new Set<() => void>();
   /** Bytes of frames whose transactions are not in the store yet. */
   #unstoredBytes = 0;
-  /** Set by any sign of life of the client since the last ping. */
+  /** True if a frame or pong has arrived, or sent bytes have left, since the last ping. */
   #isAlive = true;
 
   constructor(socket: WebSocket, grant: Grant, guard: FrameGuard, dependencies: SocketDependencies) {
@@ -93,13 +93,13 @@ export class SocketConnection {
       // A client that pings and does not read gets no pongs.
       if (socket.bufferedAmount <= MAX_UNREAD_BYTES) socket.pong(data, false, () => {});
     });
-    // The library has closed the connection by itself: 1009 for a message too large, 1007 for bad UTF-8.
+    // The library has closed the connection already: 1009 for a message that is too large, 1007 for bad UTF-8.
     socket.on("error", () => {});
   }
 
-  /** Pings the client. Drops a client that gave no sign of life since the last ping. */
+  /** Pings the client. Drops a client that has shown no sign of life since the last ping. */
   ping(): void {
-    // A connection that reads nothing on purpose hears no sign of life either.
+    // While the service does not read the connection, it cannot receive a pong.
     if (!this.#isAlive && !this.#hasUnstoredBacklog() && this.#waiting.size === 0) {
       this.#socket.terminate();
       return;
@@ -114,8 +114,8 @@ export class SocketConnection {
     await Promise.all(this.#responses);
   }
 
-  close(code: number, why: string): void {
-    this.#socket.close(code, why);
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason);
   }
 
   terminate(): void {
@@ -212,7 +212,7 @@ export class SocketConnection {
     }
   }
 
-  /** Accepts a request as a whole, which is in flight from then on. @throws why the request is refused. */
+  /** Accepts a request as a whole, which is in flight from then on. @throws {@link ProtocolError} to refuse it. */
   async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<ResultLine>> {
     const { maxSocketRequests } = this.#dependencies.options;
     try {
@@ -251,9 +251,9 @@ export class SocketConnection {
     if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
     metrics.refused(refusal.reason);
     parties.charge(partyOfKey(this.#grant.caller));
-    // Under the id of a request in flight, it would look like the answer to that request.
-    const name = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
-    await this.#send(encodeErrorFrame(name, refusal)).catch(() => {});
+    // With the id of a request in flight, the error would look like the answer to that request.
+    const answeredId = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
+    await this.#send(encodeErrorFrame(answeredId, refusal)).catch(() => {});
   }
 
   /** Resolves when the bytes have left. Rejects if the connection is gone. */
@@ -293,8 +293,8 @@ function binaryFrame(): ReceivedFrame {
 }
 
 function duplicateId(request: RequestId | null): ProtocolError {
-  const name = request === null ? "without an id" : `with the id ${JSON.stringify(request)}`;
-  const message = `a request ${name} is in flight on this connection`;
+  const qualifier = request === null ? "without an id" : `with the id ${JSON.stringify(request)}`;
+  const message = `a request ${qualifier} is in flight on this connection`;
   return new ProtocolError("DUPLICATE_REQUEST_ID", message);
 }
 

@@ -20,20 +20,20 @@ const PING = Buffer.of(0x89, 0x80, 1, 2, 3, 4);
 function countIn(bytes: Buffer, size: number) {
   const counter = new FrameCounter();
   let messages = 0;
-  let ofMessages = 0;
+  let messageBytes = 0;
   let frames = 0;
   for (let at = 0; at < bytes.length; at += size) {
     const counted = counter.count(bytes.subarray(at, at + size));
     messages += counted.messages.length;
     frames += counted.frames;
-    ofMessages += counted.messages.reduce((sum, one) => sum + one, 0) + counted.rest;
+    messageBytes += counted.messages.reduce((sum, one) => sum + one, 0) + counted.rest;
   }
-  return { messages, ofMessages, frames, isBetween: counter.isBetweenMessages };
+  return { messages, messageBytes, frames, isBetween: counter.isBetweenMessages };
 }
 
 describe("the messages of a WebSocket", () => {
   it.each([1, 2, 3, 7, 100, 65_536, bytes.length])("are counted in chunks of %d bytes", (size) => {
-    const expected = { messages: LENGTHS.length, ofMessages: bytes.length, isBetween: true };
+    const expected = { messages: LENGTHS.length, messageBytes: bytes.length, isBetween: true };
     expect(countIn(bytes, size)).toMatchObject(expected);
   });
 

@@ -10,7 +10,7 @@ export interface CountedChunk {
   readonly messages: readonly number[];
   /** The bytes in this chunk of the message or frame that does not end in it. */
   readonly rest: number;
-  /** Frames that ended in this chunk behind the last message. */
+  /** Frames that ended in this chunk after the last message of the chunk. */
   readonly frames: number;
 }
 

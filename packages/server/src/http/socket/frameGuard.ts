@@ -13,7 +13,7 @@ export interface FrameGuardOptions {
 
 /** Pings and pongs of a client between two pings of the service. A well-behaved client sends a few. */
 export const MAX_CONTROL_FRAMES = 1_000;
-/** Frames, empty ones too, without a whole message among them. One packet may hold thousands of messages. */
+/** The frames of one message, empty ones and control frames included. One packet may hold thousands of messages. */
 export const MAX_FRAMES = 16_384;
 /** The memory that a message, or a chunk of one, takes, however small it is. */
 const MIN_CHUNK_BYTES = 256;
@@ -116,9 +116,9 @@ export class FrameGuard {
   }
 
   /** Closes, and stops reading. The library keeps the bytes that came until the connection is gone. */
-  #close(code: number, why: string): void {
+  #close(code: number, reason: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.close(code, why);
+    this.#socket.close(code, reason);
     this.#socket.pause();
     setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }

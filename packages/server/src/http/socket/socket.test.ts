@@ -1,4 +1,4 @@
-// The WebSocket, with a made-up intake.
+// The WebSocket, with a stub in place of the intake.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
@@ -6,6 +6,7 @@ import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { LIMITS, NO_KEYS } from "../../../test/support/callers.js";
+import { deferred } from "../../../test/support/deferred.js";
 import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/log.js";
 import { createMetrics } from "../../model/metrics.js";
@@ -33,11 +34,12 @@ async function appWith(submit: Intake["submit"]) {
     isStopping: false,
     endLines: () => {},
   };
-  const ending = new AbortController();
-  const known = createAuthenticator(KEYS, LIMITS, NO_KEYS);
+  const revocation = new AbortController();
+  const authenticator = createAuthenticator(KEYS, LIMITS, NO_KEYS);
+  /** Grants of the first key end with {@link revocation}. */
   const authenticate = (authorization: string | undefined) => {
-    const grant = known.authenticate(authorization);
-    return authorization?.endsWith(KEYS[0]) ? { ...grant, signal: ending.signal } : grant;
+    const grant = authenticator.authenticate(authorization);
+    return authorization?.endsWith(KEYS[0]) ? { ...grant, signal: revocation.signal } : grant;
   };
   acceptSockets(app, {
     intake,
@@ -70,7 +72,7 @@ async function appWith(submit: Intake["submit"]) {
     await once(socket, "open");
     return socket;
   };
-  const revoke = () => ending.abort(new ProtocolError("KEY_REVOKED", "the API key was revoked"));
+  const revoke = () => revocation.abort(new ProtocolError("KEY_REVOKED", "the API key was revoked"));
   return { open, revoke };
 }
 
@@ -127,15 +129,12 @@ describe("a client that does not read", () => {
   });
 
   it("ends its streams when it leaves", async () => {
-    let left: () => void = () => {};
-    const gone = new Promise<void>((resolve) => {
-      left = resolve;
-    });
+    const streamEnd = deferred();
     const waiting: AsyncIterable<ResultLine> = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise(() => {}),
         return: async () => {
-          left();
+          streamEnd.resolve();
           return { done: true, value: undefined };
         },
       }),
@@ -145,7 +144,7 @@ describe("a client that does not read", () => {
     client.send(request(1));
     await roundTrip(client);
     client.terminate();
-    await gone;
+    await streamEnd.promise;
   });
 });
 
@@ -176,8 +175,8 @@ describe("a key that is revoked", () => {
     const [revoked, other] = [await open(), await open(KEYS[1])];
     await roundTrip(revoked);
     revoke();
-    const [code, why] = await once(revoked, "close");
-    expect([code, String(why)]).toEqual([CLOSE_CODES.policyViolation, "the API key was revoked"]);
+    const [code, reason] = await once(revoked, "close");
+    expect([code, String(reason)]).toEqual([CLOSE_CODES.policyViolation, "the API key was revoked"]);
     await roundTrip(other);
     other.terminate();
   });
@@ -185,14 +184,13 @@ describe("a key that is revoked", () => {
 
 describe("a client that does not read when its key is revoked", () => {
   it("gets no further line, has no further frame read, and is cut off", async () => {
-    let left: () => void = () => {};
-    const gone = new Promise<void>((resolve) => (left = resolve));
+    const streamEnd = deferred();
     let submitted = 0;
     const end = { done: true, value: undefined } as const;
     const waiting: AsyncIterator<ResultLine> = {
-      next: () => gone.then(() => end),
+      next: () => streamEnd.promise.then(() => end),
       async return() {
-        left();
+        streamEnd.resolve();
         return end;
       },
     };
@@ -208,7 +206,7 @@ describe("a client that does not read when its key is revoked", () => {
     // The client neither reads the close frame nor sends its own.
     client.pause();
     revoke();
-    await gone;
+    await streamEnd.promise;
     client.send(request(2));
     client.resume();
     await once(client, "close");

@@ -37,7 +37,7 @@ export const MESSAGE_LIMITS = {
 };
 
 /**
- * Accepts WebSockets (D23) on the port of the HTTP server. An upgrade to something else, or without a valid key, goes
+ * Accepts WebSockets (D23) on the port of the HTTP server. An upgrade to another protocol, or without a valid key, goes
  * on as a plain request, so that the routes answer it with their usual errors.
  */
 export function acceptSockets(app: FastifyInstance, services: SocketServices): SocketAcceptor {
@@ -79,7 +79,7 @@ export class SocketAcceptor {
       maxPayload: services.options.maxBodyBytes,
       ...MESSAGE_LIMITS,
     });
-    // The library found the handshake malformed. The route answers that.
+    // The library found the handshake malformed. The route answers with the error.
     this.#webSockets.on("wsClientError", (_error, socket, request) => {
       declineUpgrade(app.server, request, socket, this.#heads.get(request) ?? Buffer.alloc(0));
     });

@@ -8,13 +8,15 @@ export interface TokenRequest {
   readonly limits: RateLimits;
   /** The tokens of each waiting request, in their order. Each gets all of its tokens or none. */
   readonly needs: readonly number[];
-  /** Tokens in advance, for later requests, if there are any left. */
-  readonly more: number;
+  /** The most tokens to take in advance, for later requests, from those that are left. */
+  readonly prefetch: number;
 }
 
 export interface TokenGrant {
+  /** For each of the `needs`: whether it got its tokens. */
   readonly granted: readonly boolean[];
-  readonly extra: number;
+  /** The tokens that were taken in advance. */
+  readonly prefetched: number;
   /** The tokens left for all replicas, with a fraction. */
   readonly available: number;
 }
@@ -28,12 +30,12 @@ export interface TokenStore {
 /** Token buckets in the database. They fill by its clock. */
 export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
   return {
-    async take({ keyId, limits, needs, more }) {
+    async take({ keyId, limits, needs, prefetch }) {
       const { rows } = await pool.query<TokenGrant>(
-        prepared("select granted, extra, available from take_tokens($1, $2, $3, $4, $5)", [
+        prepared("select granted, extra as prefetched, available from take_tokens($1, $2, $3, $4, $5)", [
           keyId,
           needs,
-          more,
+          prefetch,
           limits.ratePerSecond,
           limits.rateBurst,
         ]),
