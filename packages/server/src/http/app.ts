@@ -19,7 +19,7 @@ import type { RouteServices } from "./routes/routeHandler.js";
 export interface AppDependencies
   extends Omit<
     RouteServices,
-    "authenticator" | "limiter" | "reads" | "parties" | "bodyMemory" | "connections"
+    "authenticator" | "rateLimiter" | "readLimiter" | "parties" | "bodyMemory" | "connections"
   > {
   readonly keys: KeyDirectory;
   /** The tokens that all replicas share. */
@@ -78,9 +78,17 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const connections = limitConnections(app, options, metrics);
   refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options);
-  const limiter = createRateLimiter({ tokenStore, log });
-  app.addHook("onClose", () => limiter.close());
-  const reads = createReadLimiter({ options, metrics });
-  registerRoutes(app, { ...dependencies, authenticator, limiter, reads, parties, bodyMemory, connections });
+  const rateLimiter = createRateLimiter({ tokenStore, log });
+  app.addHook("onClose", () => rateLimiter.close());
+  const readLimiter = createReadLimiter({ options, metrics });
+  registerRoutes(app, {
+    ...dependencies,
+    authenticator,
+    rateLimiter,
+    readLimiter,
+    parties,
+    bodyMemory,
+    connections,
+  });
   return app;
 }

@@ -10,7 +10,7 @@ import type { RouteServices } from "./routeHandler.js";
  * become known at the same time. A check costs the node as much as a submit, so it has the same rate limit; it has
  * tokens of its own, because it submits nothing.
  */
-export function serveCheck({ checker, limiter }: Pick<RouteServices, "checker" | "limiter">) {
+export function serveCheck({ checker, rateLimiter }: Pick<RouteServices, "checker" | "rateLimiter">) {
   return {
     onRequest: refuseEncodedBody,
     async handler(request: AuthenticatedRequest, reply: FastifyReply): Promise<string> {
@@ -19,7 +19,7 @@ export function serveCheck({ checker, limiter }: Pick<RouteServices, "checker" |
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
       const checkCaller = { keyId: `check ${caller.keyId}`, limits: caller.limits };
-      const tokens = await limiter.take(checkCaller, transactions.length);
+      const tokens = await rateLimiter.take(checkCaller, transactions.length);
       setRateLimit(reply, tokens.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
         tokens.refund();

@@ -7,7 +7,7 @@ import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 
 type DescriptionServices = Pick<RouteServices, "health">;
-type KeyedServices = Pick<RouteServices, "health" | "reads">;
+type KeyedServices = Pick<RouteServices, "health" | "readLimiter">;
 
 /** A document is as large as a page of this many records, and costs as much. */
 const RECORDS_PER_DOCUMENT = 40;
@@ -17,19 +17,19 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 const PAGE_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /v1/openapi.json`: the HTTP interface. */
-export function serveOpenApi({ health, reads }: KeyedServices) {
-  return serveJson(JSON.stringify(openApiOf(health)), reads);
+export function serveOpenApi({ health, readLimiter }: KeyedServices) {
+  return serveJson(JSON.stringify(openApiOf(health)), readLimiter);
 }
 
 /** `GET /v1/asyncapi.json`: the WebSocket. */
-export function serveAsyncApi({ health, reads }: KeyedServices) {
-  return serveJson(JSON.stringify(asyncApiOf(health)), reads);
+export function serveAsyncApi({ health, readLimiter }: KeyedServices) {
+  return serveJson(JSON.stringify(asyncApiOf(health)), readLimiter);
 }
 
-function serveJson(text: string, reads: RouteServices["reads"]) {
+function serveJson(text: string, readLimiter: RouteServices["readLimiter"]) {
   return {
     handler({ caller }: AuthenticatedRequest, reply: FastifyReply): FastifyReply {
-      reads.count(caller, RECORDS_PER_DOCUMENT);
+      readLimiter.count(caller, RECORDS_PER_DOCUMENT);
       return reply.type("application/json; charset=utf-8").send(text);
     },
   };

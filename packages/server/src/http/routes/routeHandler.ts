@@ -26,8 +26,8 @@ export interface RouteServices {
   readonly readiness: ReadinessProbe;
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
-  readonly reads: ReadLimiter;
+  readonly rateLimiter: RateLimiter;
+  readonly readLimiter: ReadLimiter;
   readonly parties: PartyTurns;
   readonly connections: OpenConnections;
   readonly bodyMemory: BodyMemoryBudget;

@@ -10,13 +10,13 @@ import { toSubmissionRecord } from "./submissionRecord.js";
 export function serveSubmission({
   store,
   broadcastBuffer,
-  reads,
-}: Pick<RouteServices, "store" | "broadcastBuffer" | "reads">) {
+  readLimiter,
+}: Pick<RouteServices, "store" | "broadcastBuffer" | "readLimiter">) {
   return {
     async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
       const { id = "" } = params;
       const find = () => mapStoreErrors(() => findReadableSubmissions(store, caller.keyId, [id]));
-      const submission = await reads.read(caller, 1, async () => {
+      const submission = await readLimiter.read(caller, 1, async () => {
         const [first] = isUuid(id) ? await find() : [];
         if (first?.state !== "signed") return first;
         // A client that has got the line of a broadcast must find the broadcast in the record.

@@ -32,12 +32,12 @@ export function serveSubmissions({
   store,
   chainRef,
   broadcastBuffer,
-  reads,
-}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "reads">) {
+  readLimiter,
+}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "readLimiter">) {
   return {
     async handler({ query, caller, headers }: AuthenticatedRequest, reply: FastifyReply) {
       const filter = filterOf(parseSubmissionsQuery(query), caller, chainRef);
-      const { submissions, next } = await reads.read(caller, filter.limit, async () => {
+      const { submissions, next } = await readLimiter.read(caller, filter.limit, async () => {
         // A client that has got the line of a broadcast must find the broadcast in the list.
         await broadcastBuffer.flush();
         return await mapStoreErrors(() => listSubmissions(store, filter));

@@ -16,7 +16,7 @@ import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /** `POST /v1/submit`: one NDJSON line for each transaction, written as soon as its result is known (D13, D14). */
-export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | "limiter">) {
+export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake" | "rateLimiter">) {
   return {
     onRequest: refuseEncodedBody,
     async handler(request: AuthenticatedRequest, reply: FastifyReply): Promise<void> {
@@ -26,7 +26,7 @@ export function serveSubmit({ intake, limiter }: Pick<RouteServices, "intake" | 
       signal.throwIfAborted();
       const { transactions, wait } = readSubmit(request, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      const tokens = await limiter.take(caller, transactions.length);
+      const tokens = await rateLimiter.take(caller, transactions.length);
       setRateLimit(reply, tokens.state);
       const lines = await intake.submit(caller, transactions, wait, {
         idempotencyKey,

@@ -26,8 +26,8 @@ import type { FrameGuard } from "./frameGuard.js";
 
 export interface SocketDependencies {
   readonly intake: Intake;
-  readonly limiter: RateLimiter;
-  readonly reads: ReadLimiter;
+  readonly rateLimiter: RateLimiter;
+  readonly readLimiter: ReadLimiter;
   readonly parties: PartyTurns;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
   readonly log: Logger;
@@ -232,15 +232,15 @@ export class SocketConnection {
   }
 
   async #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
-    const { intake, limiter, reads } = this.#dependencies;
+    const { intake, rateLimiter, readLimiter } = this.#dependencies;
     const { wait = "broadcast" } = frame;
     const { caller } = this.#grant;
     if ("watch" in frame) {
       const { watch } = frame;
-      return await reads.read(caller, watch.length, () => intake.watch(caller, watch, wait));
+      return await readLimiter.read(caller, watch.length, () => intake.watch(caller, watch, wait));
     }
     const { transactions } = frame;
-    const tokens = await limiter.take(caller, transactions.length);
+    const tokens = await rateLimiter.take(caller, transactions.length);
     return await intake.submit(caller, transactions, wait, { refund: tokens.refund });
   }
 

@@ -45,11 +45,11 @@ async function appWith(submit: Intake["submit"]) {
     intake,
     log,
     metrics,
-    limiter: {
+    rateLimiter: {
       take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, refund: () => {} }),
       close: async () => {},
     },
-    reads: { count: () => {}, read: (_caller, _records, work) => work() },
+    readLimiter: { count: () => {}, read: (_caller, _records, work) => work() },
     parties: new PartyTurns(),
     connections: { keep: () => {} },
     authenticator: { authenticate },
