@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Anvil, startAnvil } from "../bench/devnet/anvil.mjs";
 import { freshFolder } from "./support/freshFolder.js";
 import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
@@ -29,6 +29,11 @@ async function recordOf(url: string, id: string): Promise<Record<string, unknown
   return (await (await fetch(`${url}/v1/submissions/${id}`, { headers })).json()) as Record<string, unknown>;
 }
 
+async function readyOf(url: string): Promise<{ readonly parts: unknown }> {
+  const headers = { authorization: `Bearer ${API_KEY}` };
+  return (await (await fetch(`${url}/v1/ready`, { headers })).json()) as { parts: unknown };
+}
+
 async function waiverNonce(): Promise<number> {
   return Number(await call("eth_getTransactionCount", WAIVER.address, "latest"));
 }
@@ -53,7 +58,7 @@ describe("the service on a chain that knows no waivers", () => {
     expect(program.stderr).toMatch(/the WaiverRegistry at 0x0{36}f334 cannot be read/);
   });
 
-  it("tells no inclusion and no failure of what the chain took and did not execute, and sends it once", async () => {
+  it("tells no inclusion and no failure of what the chain took and did not execute, sends it once, and stops the lane", async () => {
     const flags = ["--request-timeout", String(TIMEOUT_MS), "--resend-after", "500", "--reorg-depth", "64"];
     const service = startService({ rpcUrl: anvil.url, dataDir: freshFolder(), flags });
     const { url } = await service.ready();
@@ -76,6 +81,15 @@ describe("the service on a chain that knows no waivers", () => {
       certainty: "broadcast",
       wrapperHash,
     });
+    const stopped = { waivers: { ok: false, message: expect.stringContaining("is stopped") } };
+    await vi.waitFor(async () => expect((await readyOf(url)).parts).toMatchObject(stopped), {
+      timeout: 20_000,
+      interval: 100,
+    });
+    const stops = service.stderr.split("\n").filter((entry) => entry.includes("does not know waivers"));
+    expect(stops).toHaveLength(1);
+    expect(stops[0]).toContain(`the chain executed the wrapper ${wrapperHash} in block`);
+    expect(service.stderr).not.toContain("nonces contradict");
     expect(await waiverNonce()).toBe(before + 1);
     expect(Number(await call("eth_getTransactionCount", SENDER.address, "latest"))).toBe(0);
     await service.end();

@@ -6,6 +6,8 @@ export interface NonceUse {
   readonly transaction: BlockTransaction;
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
+  /** All transactions of that block. */
+  readonly blockTransactions: readonly BlockTransaction[];
 }
 
 /** Which nonce of which account is asked for. */
@@ -140,10 +142,10 @@ async function usesIn(
   return heights.map((blockNumber, i) => {
     const block = blocks[i];
     if (block === undefined) return undefined;
-    const transaction = block.transactions.find(
-      (one) => one.nonce === nonce && bytesEqual(one.from, account),
-    );
-    return transaction === undefined ? "not used here" : { transaction, blockNumber, blockHash: block.hash };
+    const { hash: blockHash, transactions: blockTransactions } = block;
+    const transaction = blockTransactions.find((one) => one.nonce === nonce && bytesEqual(one.from, account));
+    if (transaction === undefined) return "not used here";
+    return { transaction, blockNumber, blockHash, blockTransactions };
   });
 }
 

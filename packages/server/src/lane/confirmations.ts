@@ -15,6 +15,8 @@ export interface Confirmations {
    * Call it when no proof was found. The outcome is confirmed again after a pause, which grows: others have their turn.
    */
   postpone(candidate: Pick<Candidate, "id">): void;
+  /** Returns true at the first call for a submission: an operator is told once of what does not change. */
+  report(candidate: Pick<Candidate, "id">): boolean;
 }
 
 export const CONFIRM_MS = 2_000;
@@ -34,6 +36,7 @@ interface FirstSeen {
 /** @param now a monotonic clock in ms. */
 export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
   const firstSeen = new Map<string, FirstSeen>();
+  const reported = new Set<string>();
   return {
     isConfirmed({ id, signings }, outcome) {
       const at = now();
@@ -58,6 +61,11 @@ export function createConfirmations(now: () => number = () => performance.now())
       if (first === undefined) return;
       const pauseMs = Math.min(MAX_PAUSE_MS, 2 * first.pauseMs);
       firstSeen.set(id, { ...first, confirmedAt: now() + first.pauseMs, pauseMs });
+    },
+    report({ id }) {
+      const isNew = !reported.has(id);
+      reported.add(id);
+      return isNew;
     },
   };
 }

@@ -20,6 +20,7 @@ const KINDS: Record<SendVerdictKind, SendVerdict> = {
 };
 
 const USE: NonceUse = {
+  blockTransactions: [],
   transaction: {
     hash: new Uint8Array(32).fill(7),
     from: new Uint8Array(20).fill(1),

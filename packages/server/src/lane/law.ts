@@ -11,6 +11,7 @@ import type { Failure } from "../model/submission.js";
  *   L2  A final block shows the sender's nonce used by another transaction: the submission has failed, because its InnerTx
  *       can never run.
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
+ *       Where the block has the wrapper and not the InnerTx, the lane stops besides (`plainWrappers.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
  *       queued again.
  *   L5  A node accepted the wrapper: the submission is broadcast.

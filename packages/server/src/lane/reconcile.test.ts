@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   bytes,
   createHeldLane,
@@ -13,6 +13,7 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import type { SubmissionUpdate } from "../results/results.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/inFlight.js";
+import { setLaneState } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
@@ -101,9 +102,10 @@ describe("a reconciled submission", () => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
   /** Adds a final block with a transaction under this nonce: one that is none of ours, or the one with this hash. */
-  const addFinalBlock = (nonce: bigint, hash = bytes(32, 99)) => {
+  const addFinalBlock = (nonce: bigint, hash: Uint8Array = bytes(32, 99), innerHash?: Uint8Array) => {
     const transaction = { hash, from: bytes(20, 1), nonce, to: undefined, input: new Uint8Array() };
-    nonceUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7) });
+    const blockTransactions = [transaction, ...(innerHash ? [{ ...transaction, hash: innerHash }] : [])];
+    nonceUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7), blockTransactions });
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {
@@ -171,6 +173,30 @@ describe("a reconciled submission", () => {
     setChain(5n, 3n, receipt);
     await reconcile(lane, [candidate], context);
     expect(published).toEqual([{ state: "included", reverted: false }]);
+  });
+
+  it.each([
+    { block: "its wrapper without its InnerTx stays, and its lane stops once", hasInner: false, stops: 1 },
+    { block: "its wrapper and its InnerTx stays, and so does its lane", hasInner: true, stops: 0 },
+  ])("whose final block has $block", async ({ hasInner, stops }) => {
+    const candidate = await broadcast();
+    const stopped = vi.fn();
+    const lanes = async () => (await store.pool.query("select state, reason from lanes")).rows;
+    setChain(5n, 0n);
+    addFinalBlock(4n, candidate.wrapperHash, hasInner ? candidate.innerHash : undefined);
+    for (let i = 0; i < 4; i++) {
+      await reconcile(lane, [candidate], { ...context, onLaneStopped: stopped });
+      nowMs += 10 * CONFIRM_MS;
+    }
+    expect(stopped).toHaveBeenCalledTimes(stops);
+    const reason = expect.stringContaining("does not know waivers");
+    expect(await lanes()).toMatchObject(hasInner ? [{ state: "open" }] : [{ state: "stopped", reason }]);
+    // An operator who opens the lane again has been told.
+    await setLaneState(store, lane.chain, lane.waiver, "open");
+    await reconcile(lane, [candidate], context);
+    expect(await lanes()).toMatchObject([{ state: "open" }]);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
+    expect(published).toEqual([]);
   });
 
   it("needs no proof if it was never signed", async () => {

@@ -12,6 +12,7 @@ import { saveIncluded } from "../store/transitions/saveIncluded.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
 import { type Decision, decide, type Evidence } from "./law.js";
+import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
 
 /** The parts of a lane that reconciling needs. */
@@ -66,6 +67,7 @@ export async function reconcile(
   );
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
+  await stopForPlainWrappers(held, decided, context);
 }
 
 /** Proof holds whatever happens meanwhile; what rests on the queue holds as long as the submission is queued. */
@@ -94,7 +96,11 @@ async function decideContradicted(
       context.confirmations.postpone(candidate);
       const { id } = candidate;
       const { clause } = decision;
-      context.log.warn({ id, outcome: outcome.kind, clause }, "nonces contradict a submission, no block yet");
+      const found =
+        clause === "L3"
+          ? "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx"
+          : "nonces contradict a submission, and no final block shows why yet";
+      context.log.warn({ id, outcome: outcome.kind, clause }, found);
     }
   }
   return decided;

@@ -66,7 +66,7 @@ export function timeoutLine(
   } as const;
   const known = {
     not_broadcast: "it has not been broadcast",
-    broadcast: "it has been broadcast and is in no block yet",
+    broadcast: "it has been broadcast, and no block is known to have executed it",
     unknown: "it may have been broadcast",
   }[certainty];
   const message = `${why}: ${known}; the submission goes on, ask for it by its id`;

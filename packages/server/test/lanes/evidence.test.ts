@@ -56,6 +56,7 @@ describe("evidence before finality", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
     let now = 0;
     const use: NonceUse = {
+      blockTransactions: [],
       transaction: { hash: bytes(32, 77), from: lane.waiver, nonce: 5n, to: undefined, input: bytes(0, 0) },
       blockNumber: 3n,
       blockHash: bytes(32, 3),
@@ -147,6 +148,7 @@ describe("evidence before finality", () => {
             transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
             blockNumber: 3n,
             blockHash: bytes(32, 3),
+            blockTransactions: [],
           };
         },
       },

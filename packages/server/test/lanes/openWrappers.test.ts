@@ -45,6 +45,7 @@ describe("the sweep of withdrawn wrappers", () => {
               },
               blockNumber: 3n,
               blockHash: bytes(32, 3),
+              blockTransactions: [],
             },
     };
     for (let sweeps = 0; sweeps < 5; sweeps++) await closeDeadWrappers(lane, 100n, { store, nonceProofs });

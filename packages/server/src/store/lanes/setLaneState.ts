@@ -16,6 +16,20 @@ export async function retireDrained(
   return rowCount === 1;
 }
 
+/** open or draining → stopped, and closes its breaker. @returns false if the lane took no work any more. */
+export async function stopWorkingLane(
+  { pool }: Store,
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
+  reason: string,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update lanes set state = 'stopped', reason = $3, broken_until = '-infinity'
+     where chain = $1 and waiver = $2 and state in ('open', 'draining')`,
+    [chain, toBuffer(waiver), reason],
+  );
+  return rowCount === 1;
+}
+
 /**
  * Sets the state of a lane, and closes its breaker. A lane that is opened has no foreign uses any more.
  * @returns false if the store has no such lane.
