@@ -43,10 +43,10 @@ export async function startProgram(program, args, { signal, node = [], onError }
   ended.then(() => signal.removeEventListener("abort", stop));
   const nextMessage = () =>
     new Promise((resolve, reject) => {
-      const early = (status) => reject(new Error(`${path} ended with status ${status}`));
-      child.once("close", early);
+      const onEarlyEnd = (status) => reject(new Error(`${path} ended with status ${status}`));
+      child.once("close", onEarlyEnd);
       child.once("message", (message) => {
-        child.off("close", early);
+        child.off("close", onEarlyEnd);
         resolve(message);
       });
     });

@@ -25,8 +25,8 @@ export default class CountingReporter {
   #print() {
     const { passed, failed, skipped } = this.#count;
     // A teardown after the tests may have set a failing exit status.
-    const late = process.exitCode && failed === 0 ? 1 : 0;
-    const line = `${passed} passed, ${failed + late} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`;
+    const teardownFailures = process.exitCode && failed === 0 ? 1 : 0;
+    const line = `${passed} passed, ${failed + teardownFailures} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`;
     writeSync(1, line);
   }
 }

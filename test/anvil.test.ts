@@ -96,7 +96,7 @@ it("agrees with anvil on the balances, nonces and receipts of the same transacti
     ),
     nonces: await Promise.all(accounts.map((a) => call("eth_getTransactionCount", a, "latest"))),
   });
-  const both = async (raws: readonly Hex[]) => {
+  const onBothNodes = async (raws: readonly Hex[]) => {
     const hashes = await sendAll(devnetRpc, raws);
     expect(await sendAll(anvilRpc, raws)).toEqual(hashes);
     const results = await receipts(devnetRpc, hashes);
@@ -104,8 +104,8 @@ it("agrees with anvil on the balances, nonces and receipts of the same transacti
     return results;
   };
   const [devnetStart, anvilStart] = [await accountsOf(devnetRpc), await accountsOf(anvilRpc)];
-  const contracts = (await both(deployments())).map(({ contractAddress }) => contractAddress ?? "0x");
-  const results = await both(transactions(contracts));
+  const contracts = (await onBothNodes(deployments())).map(({ contractAddress }) => contractAddress ?? "0x");
+  const results = await onBothNodes(transactions(contracts));
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["0x0", "0x1"]));
 
   const [devnetEnd, anvilEnd] = [await accountsOf(devnetRpc), await accountsOf(anvilRpc)];

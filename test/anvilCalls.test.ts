@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 /** Calls the method of both nodes. */
-async function both(
+async function callBoth(
   method: string,
   ...params: unknown[]
 ): Promise<readonly [devnetResult: unknown, anvilResult: unknown]> {
@@ -98,13 +98,13 @@ it("agrees with anvil on the callTracer's traces", async () => {
       },
       hexToBytes(PAYER.privateKey),
     );
-    const [hash] = await both("eth_sendRawTransaction", bytesToHex(raw));
+    const [hash] = await callBoth("eth_sendRawTransaction", bytesToHex(raw));
     hashes.push(hash as Hex);
     // One transaction a block: anvil reports the gas of the outermost call as the sum of its block so far.
-    await both("evm_mine");
+    await callBoth("evm_mine");
   }
   for (const [i, hash] of hashes.entries()) {
-    const [devnetResult, anvilResult] = await both("debug_traceTransaction", hash, {
+    const [devnetResult, anvilResult] = await callBoth("debug_traceTransaction", hash, {
       tracer: "callTracer",
       tracerConfig: { withLog: true },
     });
@@ -127,7 +127,12 @@ it("agrees with anvil on calls with overrides and on access lists", async () => 
       stateDiff: { [key]: bytesToHex(wordOf("0x5")) },
     },
   };
-  const [devnetResult, anvilResult] = await both("eth_call", { from, to: somewhere }, "latest", overrides);
+  const [devnetResult, anvilResult] = await callBoth(
+    "eth_call",
+    { from, to: somewhere },
+    "latest",
+    overrides,
+  );
   expect(devnetResult).toBe(anvilResult);
   for (const [name, argument] of CALLS.filter(succeeds)) {
     const request = {
@@ -135,7 +140,7 @@ it("agrees with anvil on calls with overrides and on access lists", async () => 
       to: at(name),
       data: argument === undefined ? "0x" : bytesToHex(wordOf(at(argument))),
     };
-    const lists = await both("eth_createAccessList", request, "latest");
+    const lists = await callBoth("eth_createAccessList", request, "latest");
     const [own, other] = lists.map(
       (list) => (list as { accessList: { address: Hex; storageKeys: Hex[] }[] }).accessList,
     );

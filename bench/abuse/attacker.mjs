@@ -15,7 +15,7 @@ answerBenchmark({
     async attack({ name, seconds }) {
       attacker = new Attacker(url, seconds * 1_000);
       await ATTACKS[name].run(attacker);
-      await attacker.over;
+      await attacker.finished;
       return attacker.counts;
     },
     release() {

@@ -8,8 +8,8 @@ import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { printHead, printRun, problemsOf } from "./report.mjs";
 
-const own = (name) => new URL(`${name}.mjs`, import.meta.url);
-const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
+const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
+const serviceProgram = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
 /** Time between the end of an attack and the last figures, in which the service frees the attack's memory. */
 const REST_MS = 1_500;
 
@@ -37,20 +37,23 @@ async function measure({ only, seconds }, { folder, signal }) {
 
 /** Runs one attack on a new service. */
 async function runOne(name, { seconds, dataDir, signal }) {
-  const open = [];
+  const programs = [];
   let errors = "";
-  const start = async (program, args, more = {}) => {
-    const started = await startProgram(program, args, { signal, ...more });
-    open.unshift(started);
+  const start = async (program, args, options = {}) => {
+    const started = await startProgram(program, args, { signal, ...options });
+    programs.unshift(started);
     return started;
   };
   try {
-    await runToEnd(ofService("prepare"), [dataDir, "0"], { signal });
-    const node = await start(ofService("node"), ["0"]);
+    await runToEnd(serviceProgram("prepare"), [dataDir, "0"], { signal });
+    const node = await start(serviceProgram("node"), ["0"]);
     const onError = (text) => (errors += text);
-    const service = await start(own("service"), [node.url, dataDir], { node: ["--expose-gc"], onError });
-    const client = await start(own("client"), [service.url, "0"]);
-    const attacker = await start(own("attacker"), [service.url]);
+    const service = await start(ownProgram("service"), [node.url, dataDir], {
+      node: ["--expose-gc"],
+      onError,
+    });
+    const client = await start(ownProgram("client"), [service.url, "0"]);
+    const attacker = await start(ownProgram("attacker"), [service.url]);
     await warmUp(client);
     const before = await service.ask("begin");
     await client.ask("begin");
@@ -69,7 +72,7 @@ async function runOne(name, { seconds, dataDir, signal }) {
       errors: errors.split("\n").filter((line) => line !== ""),
     };
   } finally {
-    for (const program of open) await program.close();
+    for (const program of programs) await program.close();
     await rm(dataDir, { recursive: true, force: true });
   }
 }
@@ -91,8 +94,8 @@ async function report({ json, seconds }, runs, problems) {
     cores: cpus().length,
     load: loadavg(),
   };
-  const whole = { when: new Date().toISOString(), ...machine, seconds, runs, problems };
-  await writeFile(json, `${JSON.stringify(whole, undefined, 2)}\n`);
+  const figures = { when: new Date().toISOString(), ...machine, seconds, runs, problems };
+  await writeFile(json, `${JSON.stringify(figures, undefined, 2)}\n`);
   console.log(`written to ${json}`);
 }
 

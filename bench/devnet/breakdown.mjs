@@ -68,17 +68,17 @@ console.log(
   }),
 );
 
-async function block(some) {
-  for (const raw of some) await devnet.request({ method: "eth_sendRawTransaction", params: [raw] });
+async function block(transactions) {
+  for (const raw of transactions) await devnet.request({ method: "eth_sendRawTransaction", params: [raw] });
   await devnet.mine();
 }
 
 /** Adds the time of a method to a part. @returns an object whose `latest` is the last `this` of the method. */
 function timed(owner, method, part) {
   const run = owner[method];
-  const seen = {};
+  const calls = {};
   owner[method] = function (...args) {
-    seen.latest = this;
+    calls.latest = this;
     const start = performance.now();
     const note = () => {
       ms[part] += performance.now() - start;
@@ -88,7 +88,7 @@ function timed(owner, method, part) {
     note();
     return result;
   };
-  return seen;
+  return calls;
 }
 
 function timeOf(run) {
@@ -111,11 +111,11 @@ function decode(raw) {
 }
 
 /** Reads the policy as on admission, and again as when the block is built. */
-function policy(some) {
+function policy(wrappers) {
   const waivers = new Map(
-    some.slice(0, 2).map((raw, i) => [i, recoverSender(decodeTransaction(hexToBytes(raw)))]),
+    wrappers.slice(0, 2).map((raw, i) => [i, recoverSender(decodeTransaction(hexToBytes(raw)))]),
   );
-  const { to, data } = decodeInnerTx(decodeTransaction(hexToBytes(some[0])).data);
+  const { to, data } = decodeInnerTx(decodeTransaction(hexToBytes(wrappers[0])).data);
   return () => {
     for (let i = 0; i < 2; i++) {
       policyVersion(world.latest, waivers.get(i));

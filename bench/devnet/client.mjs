@@ -34,8 +34,8 @@ const cpuMs = cpuBefore === undefined ? undefined : cpuMsOf(pid) - cpuBefore;
 const after = await nonces();
 const used = after.reduce((sum, nonce, i) => sum + nonce - before[i], 0);
 // A wrapped transaction uses two nonces: the waiver's and the user's.
-const wanted = kind === "wrapped" ? 2 * total : total;
-if (used !== wanted) throw new Error(`${used} nonces were used, not ${wanted}: some did not run`);
+const expected = kind === "wrapped" ? 2 * total : total;
+if (used !== expected) throw new Error(`${used} nonces were used, not ${expected}: some did not run`);
 agent.destroy();
 console.log(
   JSON.stringify({
@@ -49,9 +49,9 @@ console.log(
 );
 
 /** Sends the batches of each block at once, each over its own connection, and then mines the block. */
-async function run(all) {
-  for (let i = 0; i < all.length; i += BLOCK / BATCH) {
-    await Promise.all(all.slice(i, i + BLOCK / BATCH).map(send));
+async function run(bodies) {
+  for (let i = 0; i < bodies.length; i += BLOCK / BATCH) {
+    await Promise.all(bodies.slice(i, i + BLOCK / BATCH).map(send));
     await call("evm_mine");
   }
 }

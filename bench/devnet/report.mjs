@@ -59,8 +59,10 @@ export function printReport({ node, cpu, cores, load, runs, figures, breakdown, 
 function printBreakdown({ wrapped, plain }) {
   const parts = ["decode", "recover", "policy", "execute", "seal", "rest", "total"];
   print(`\nengine, µs per transaction${parts.map((part) => part.padStart(9)).join("")}`);
-  for (const [title, one] of Object.entries({ wrapped, plain })) {
-    const cells = parts.map((part) => (one[part] === undefined ? "–".padStart(9) : whole(one[part], 9)));
+  for (const [title, microseconds] of Object.entries({ wrapped, plain })) {
+    const cells = parts.map((part) =>
+      microseconds[part] === undefined ? "–".padStart(9) : whole(microseconds[part], 9),
+    );
     print(`  ${title.padEnd(24)}${cells.join("")}`);
   }
 }

@@ -9,9 +9,9 @@ import { runToEnd, startNode } from "./programs.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
 
-/** The long run has this many times the transactions of a round, at most LONGEST. */
-const LONG = 20;
-const LONGEST = 100_000;
+/** The long run has this many times the transactions of a round, at most MAX_LONG_RUN. */
+const LONG_RUN_FACTOR = 20;
+const MAX_LONG_RUN = 100_000;
 
 async function main(options) {
   const { transactions, rounds } = options;
@@ -69,7 +69,7 @@ async function measure({ transactions, rounds, signal }) {
     wrapped: await runToEnd("breakdown.mjs", ["wrapped", count], { signal }),
     plain: await runToEnd("breakdown.mjs", ["plain", count], { signal }),
   };
-  const long = Math.min(LONGEST, LONG * transactions);
+  const long = Math.min(MAX_LONG_RUN, LONG_RUN_FACTOR * transactions);
   progress(`one engine over ${long} wrapped transfers …`);
   const growth = await runToEnd("engine.mjs", ["wrapped", String(long), slicesUpTo(long), "0"], {
     signal,
@@ -79,7 +79,7 @@ async function measure({ transactions, rounds, signal }) {
 }
 
 function slicesUpTo(long) {
-  return [2_000, 10_000, 50_000, LONGEST]
+  return [2_000, 10_000, 50_000, MAX_LONG_RUN]
     .filter((end) => end < long)
     .concat(long)
     .join(",");

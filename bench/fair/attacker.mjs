@@ -37,17 +37,17 @@ answerBenchmark({
   },
   answers: {
     prepare({ name, seconds }) {
-      const { of, every } = ATTACKS[name];
-      const rounds = every === undefined ? 1 : Math.ceil((seconds * 1_000) / every);
-      prepared = Array.from({ length: rounds }, (_, i) => of(FIRST_USER * (1 + i)));
+      const { transactionsOf, intervalMs } = ATTACKS[name];
+      const rounds = intervalMs === undefined ? 1 : Math.ceil((seconds * 1_000) / intervalMs);
+      prepared = Array.from({ length: rounds }, (_, i) => transactionsOf(FIRST_USER * (1 + i)));
       return {};
     },
     begin({ name }) {
-      const { every, isOtherKey = false } = ATTACKS[name];
+      const { intervalMs, isOtherKey = false } = ATTACKS[name];
       const key = isOtherKey ? ATTACKERS_KEY : CLIENT_KEY;
       const next = () => sendAll(prepared.shift() ?? [], key);
       next();
-      if (every !== undefined) timer = setInterval(next, every);
+      if (intervalMs !== undefined) timer = setInterval(next, intervalMs);
       return {};
     },
   },

@@ -1,55 +1,56 @@
 import { signed, TOO_LARGE, UNKNOWN_ERROR } from "./shape.mjs";
 
-const users = (count, of) => Array.from({ length: count }, (_, i) => of(i));
+const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
 /**
- * The troubles by name. `of` returns transactions; `first` is the number of a user that nobody had before. With `every`,
- * more come each time so many milliseconds are over. `isOtherKey`: they come by another API key than the client's.
+ * The troubles by name. `transactionsOf` returns the transactions of one round; `first` is the number of a user who has sent
+ * nothing before. With `intervalMs`, a round follows every so many milliseconds; without it there is one round.
+ * `isOtherKey`: the transactions come by another API key than the client's.
  */
 export const ATTACKS = {
   "missing-nonce": {
     what: "the same key: 600 transactions of one sender that wait for a missing nonce",
-    of: (first) => users(600, (i) => signed(first, 1 + i)),
+    transactionsOf: (first) => many(600, (i) => signed(first, 1 + i)),
   },
   "missing-nonces": {
     what: "the same key: 600 senders with one that waits for a missing nonce",
-    of: (first) => users(600, (i) => signed(first + i, 1)),
+    transactionsOf: (first) => many(600, (i) => signed(first + i, 1)),
   },
   "long-sender": {
     what: "the same key: 4,500 transactions of one sender",
-    of: (first) => users(4_500, (i) => signed(first, i)),
+    transactionsOf: (first) => many(4_500, (i) => signed(first, i)),
   },
   "long-sender-elsewhere": {
     what: "another key: 4,500 transactions of one sender",
     isOtherKey: true,
-    of: (first) => users(4_500, (i) => signed(first, i)),
+    transactionsOf: (first) => many(4_500, (i) => signed(first, i)),
   },
   "bad-lines": {
     what: "another key: requests of 100 lines of which half do not decode",
     isOtherKey: true,
-    every: 200,
-    of: (first) => users(100, (i) => (i % 2 === 0 ? "0x00" : signed(first + i))),
+    intervalMs: 200,
+    transactionsOf: (first) => many(100, (i) => (i % 2 === 0 ? "0x00" : signed(first + i))),
   },
   "full-key": {
     what: "another key: 4,500 senders, as much as the key may have queued",
     isOtherKey: true,
-    of: (first) => users(4_500, (i) => signed(first + i)),
+    transactionsOf: (first) => many(4_500, (i) => signed(first + i)),
   },
   "unknown-error": {
     what: "another key: 20 transactions a second that the node answers with an unknown error",
     isOtherKey: true,
-    every: 1_000,
-    of: (first) => users(20, (i) => signed(first + i, 0, UNKNOWN_ERROR)),
+    intervalMs: 1_000,
+    transactionsOf: (first) => many(20, (i) => signed(first + i, 0, UNKNOWN_ERROR)),
   },
   "too-large": {
     what: "another key: 20 transactions a second to whose request a proxy answers 413",
     isOtherKey: true,
-    every: 1_000,
-    of: (first) => users(20, (i) => signed(first + i, 0, TOO_LARGE)),
+    intervalMs: 1_000,
+    transactionsOf: (first) => many(20, (i) => signed(first + i, 0, TOO_LARGE)),
   },
   stuck: {
     what: "another key: a single transaction that the node answers with an unknown error",
     isOtherKey: true,
-    of: (first) => [signed(first, 0, UNKNOWN_ERROR)],
+    transactionsOf: (first) => [signed(first, 0, UNKNOWN_ERROR)],
   },
 };

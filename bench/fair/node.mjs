@@ -1,4 +1,5 @@
-// The node that accepts everything but poison: it answers an error of its own, or a proxy's 413, to what is marked so.
+// A node that accepts every transaction but two marked kinds: it answers one with an unknown error, and the other with the
+// status 413 of a proxy.
 import { bytesToHex, decodeInnerTx, recoverSender } from "../../packages/protocol/dist/index.js";
 import { serveNode } from "../service/acceptingNode.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -11,7 +12,8 @@ const { url } = await serveNode({
   },
   refuse(raw) {
     if (raw.includes(TOO_LARGE)) return { status: 413 };
-    if (raw.includes(UNKNOWN_ERROR)) return { error: { code: -32_000, message: "the tide is out" } };
+    if (raw.includes(UNKNOWN_ERROR))
+      return { error: { code: -32_000, message: "an error that no relay knows" } };
     return undefined;
   },
 });

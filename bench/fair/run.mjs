@@ -8,10 +8,10 @@ import { median } from "../median.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 
-const own = (name) => new URL(`${name}.mjs`, import.meta.url);
-const ofAbuse = (name) => new URL(`../abuse/${name}.mjs`, import.meta.url);
-const ofService = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
-/** Others' latency stays within twice of what it was (D30). */
+const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
+const abuseProgram = (name) => new URL(`../abuse/${name}.mjs`, import.meta.url);
+const serviceProgram = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
+/** The latency of the other senders may at most double (D30). */
 const MAX_RATIO = 2;
 const WARM_UP_MS = 2_000;
 
@@ -39,15 +39,15 @@ const main = (options) =>
     return runs.every(({ ratio, failures }) => ratio <= MAX_RATIO && failures === 0) ? 0 : 1;
   });
 
-function summaryOf(name, all) {
-  const of = (part, figure) => median(all.map((one) => one[part][figure]));
+function summaryOf(name, rounds) {
+  const medianOf = (part, figure) => median(rounds.map((round) => round[part][figure]));
   return {
     name,
-    ratio: median(all.map(({ alone, beside }) => beside.p50 / alone.p50)),
-    alone: { p50: of("alone", "p50"), p99: of("alone", "p99") },
-    beside: { p50: of("beside", "p50"), p99: of("beside", "p99") },
-    failures: all.reduce((sum, { alone, beside }) => sum + alone.failures + beside.failures, 0),
-    rounds: all,
+    ratio: median(rounds.map(({ alone, beside }) => beside.p50 / alone.p50)),
+    alone: { p50: medianOf("alone", "p50"), p99: medianOf("alone", "p99") },
+    beside: { p50: medianOf("beside", "p50"), p99: medianOf("beside", "p99") },
+    failures: rounds.reduce((sum, { alone, beside }) => sum + alone.failures + beside.failures, 0),
+    rounds,
   };
 }
 
@@ -60,18 +60,18 @@ function print({ name, ratio, alone, beside, failures }) {
 
 /** Runs one trouble on a new service. */
 async function runOne(name, { seconds, dataDir, signal }) {
-  const open = [];
+  const programs = [];
   const start = async (program, args) => {
     const started = await startProgram(program, args, { signal, node: ["--expose-gc"] });
-    open.unshift(started);
+    programs.unshift(started);
     return started;
   };
   try {
-    await runToEnd(ofService("prepare"), [dataDir, "0"], { signal });
-    const node = await start(own("node"), []);
-    const service = await start(ofAbuse("service"), [node.url, dataDir]);
-    const client = await start(ofAbuse("client"), [service.url, "0"]);
-    const attacker = await start(own("attacker"), [service.url]);
+    await runToEnd(serviceProgram("prepare"), [dataDir, "0"], { signal });
+    const node = await start(ownProgram("node"), []);
+    const service = await start(abuseProgram("service"), [node.url, dataDir]);
+    const client = await start(abuseProgram("client"), [service.url, "0"]);
+    const attacker = await start(ownProgram("attacker"), [service.url]);
     await attacker.ask("prepare", { name, seconds });
     const measure = async (ms) => {
       await client.ask("begin");
@@ -84,7 +84,7 @@ async function runOne(name, { seconds, dataDir, signal }) {
     const beside = await measure(seconds * 1_000);
     return { alone, beside };
   } finally {
-    for (const program of open) await program.close();
+    for (const program of programs) await program.close();
     await rm(dataDir, { recursive: true, force: true });
   }
 }

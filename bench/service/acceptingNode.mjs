@@ -128,9 +128,9 @@ function answerRequest(text, methods, refuse) {
     method === "eth_sendRawTransaction" ? refuse(params[0]) : undefined,
   );
   const status = refusals.find((refusal) => refusal?.status)?.status;
-  if (status !== undefined) return { status, answered: "refused" };
+  if (status !== undefined) return { status, answerText: "refused" };
   const answers = calls.map((call, i) => answerCall(call, methods, refusals[i]));
-  return { status: 200, answered: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
+  return { status: 200, answerText: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
 }
 
 async function listen(methods, refuse) {
@@ -140,12 +140,12 @@ async function listen(methods, refuse) {
       text += part;
     });
     request.on("end", () => {
-      const { status, answered } = answerRequest(text, methods, refuse);
+      const { status, answerText } = answerRequest(text, methods, refuse);
       response.writeHead(status, {
         "content-type": "application/json",
-        "content-length": Buffer.byteLength(answered),
+        "content-length": Buffer.byteLength(answerText),
       });
-      response.end(answered);
+      response.end(answerText);
     });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -44,15 +44,15 @@ function childrenCpuMs() {
   } catch {
     return undefined;
   }
-  const below = new Set([process.pid]);
+  const descendants = new Set([process.pid]);
   let ticks = 0;
-  for (let found = true; found; ) {
-    found = false;
+  for (let grew = true; grew; ) {
+    grew = false;
     for (const { pid, parent, used } of processes) {
-      if (below.has(pid) || !below.has(parent)) continue;
-      below.add(pid);
+      if (descendants.has(pid) || !descendants.has(parent)) continue;
+      descendants.add(pid);
       ticks += used;
-      found = true;
+      grew = true;
     }
   }
   return ticks * 10;

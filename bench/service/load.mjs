@@ -15,14 +15,14 @@ const KINDS = {
   relay: {
     url: new URL("/v1/submit", address),
     headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
-    body: (some) => `{"transactions":["${some.join('","')}"]}`,
+    body: (transactions) => `{"transactions":["${transactions.join('","')}"]}`,
     accepted: '"success":true',
   },
   node: {
     url: new URL(address),
     headers: { "content-type": "application/json" },
-    body: (some) => {
-      const calls = some.map(
+    body: (transactions) => {
+      const calls = transactions.map(
         (raw, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
       );
       return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;

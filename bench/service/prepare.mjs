@@ -13,9 +13,10 @@ const finished = Number(count);
 const waiver = Buffer.from(hexToBytes(WAIVER.address.toLowerCase()));
 const store = await openStore({ dataDir }, pino({ level: "silent" }));
 const { pool } = store;
-const known = await lastChain(store);
+const storedChain = await lastChain(store);
 const chain =
-  known?.chainRef ?? (await adoptChain(store, { chainId: CHAIN_ID, genesisHash: hexToBytes(GENESIS_HASH) }));
+  storedChain?.chainRef ??
+  (await adoptChain(store, { chainId: CHAIN_ID, genesisHash: hexToBytes(GENESIS_HASH) }));
 const client = await pool.connect();
 // Two million rows take some minutes.
 setAnswerTimeout(client, 3_600_000);

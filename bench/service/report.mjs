@@ -26,14 +26,14 @@ function figuresOfOne(list, { viem, service }) {
   const batches = Object.keys(list[0].saturation);
   const byBatch = (read) =>
     Object.fromEntries(batches.map((batch) => [batch, medianOf(list, (run) => read(run.saturation[batch]))]));
-  const ratioTo = (others) =>
+  const ratioTo = (reference) =>
     Object.fromEntries(
       batches.map((batch) => [
         batch,
         median(
           list.map(
             (run, i) =>
-              run.saturation[batch].perSecond / (others[i]?.saturation[batch].perSecond ?? Number.NaN),
+              run.saturation[batch].perSecond / (reference[i]?.saturation[batch].perSecond ?? Number.NaN),
           ),
         ),
       ]),
@@ -100,15 +100,15 @@ function printNode(kind, contestants, { saturation, rates }) {
         "RSS".padStart(9),
     ),
   );
-  for (const [name, one] of entries) {
-    const perSecond = requests.map((batch) => whole(one.perSecond[batch], 9)).join("");
-    const ratios = one.toViem
-      ? `   ${requests.map((batch) => one.toViem[batch].toFixed(1)).join(" / ")}`
+  for (const [name, figures] of entries) {
+    const perSecond = requests.map((batch) => whole(figures.perSecond[batch], 9)).join("");
+    const ratios = figures.toViem
+      ? `   ${requests.map((batch) => figures.toViem[batch].toFixed(1)).join(" / ")}`
       : "";
     print(
       line(
         NAMES[name],
-        `${perSecond}${ratios.padEnd(22)}${whole(one.cpuUs[10], 8)}${whole(one.childrenCpuUs[10], 11)}${`${whole(one.rssMb)} MB`.padStart(9)}`,
+        `${perSecond}${ratios.padEnd(22)}${whole(figures.cpuUs[10], 8)}${whole(figures.childrenCpuUs[10], 11)}${`${whole(figures.rssMb)} MB`.padStart(9)}`,
       ),
     );
   }
@@ -126,9 +126,9 @@ function printNode(kind, contestants, { saturation, rates }) {
   }
   for (const [name, { stagesUs }] of entries) {
     if (stagesUs === undefined) continue;
-    const most = Object.entries(stagesUs).sort((a, b) => b[1] - a[1]);
+    const byTime = Object.entries(stagesUs).sort((a, b) => b[1] - a[1]);
     print(
-      `\n${NAMES[name]}, µs of the main thread a transaction (requests of 10): ${most.map(([stage, us]) => `${stage} ${us.toFixed(0)}`).join(", ")}`,
+      `\n${NAMES[name]}, µs of the main thread a transaction (requests of 10): ${byTime.map(([stage, us]) => `${stage} ${us.toFixed(0)}`).join(", ")}`,
     );
   }
 }

@@ -25,7 +25,7 @@ const main = (options) =>
 
 async function report({ json, ...options }, results) {
   const { rounds, seconds, finished } = options;
-  const whole = {
+  const record = {
     when: new Date().toISOString(),
     node: process.version,
     cpu: cpus()[0]?.model ?? "unknown",
@@ -42,9 +42,9 @@ async function report({ json, ...options }, results) {
     ...results,
     figures: figuresOf(results.runs),
   };
-  printReport(whole);
+  printReport(record);
   if (json === undefined) return;
-  await writeFile(json, `${JSON.stringify(whole, undefined, 2)}\n`);
+  await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
   console.log(`\nwritten to ${json}`);
 }
 
@@ -86,10 +86,10 @@ async function runOne(contestant, kind, place) {
     if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
   }
-  const open = [];
+  const programs = [];
   const start = async (name, args) => {
     const program = await startProgram(programOf(name), args, { signal });
-    open.unshift(program);
+    programs.unshift(program);
     return program;
   };
   try {
@@ -99,7 +99,7 @@ async function runOne(contestant, kind, place) {
     const load = await start("load", [place.load, program.url, contestant === "node" ? "node" : "relay"]);
     return await phases({ program, load, seconds, isService });
   } finally {
-    for (const program of open) await program.close();
+    for (const program of programs) await program.close();
     if (isService && kind === "devnet") await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -6,7 +6,8 @@ import { root as repository, sourceCodeOf } from "../support/sourceCode.js";
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Reads the imports between the source files of a package, type-only imports and re-exports included. Tests and folders named `testing` are left out.
+ * Reads the imports between the source files of a package, type-only imports and re-exports included. Tests and folders
+ * named `testing` are left out.
  * @param packageFolder absolute; the sources are in its `src`.
  * @returns by path from `src`, such as `chain/block.ts`. Other packages are left out.
  */
@@ -67,28 +68,28 @@ export function folderGraph(files: ImportGraph): ImportGraph {
 export function findCircles(graph: ImportGraph): string[][] {
   const circles = new Map<string, string[]>();
   for (const start of graph.keys()) {
-    const circle = shortestWay(graph, start, start);
+    const circle = shortestPath(graph, start, start);
     if (circle !== undefined) circles.set([...new Set(circle)].sort().join(" "), circle);
   }
   return [...circles.values()];
 }
 
 /** Breadth first, at least one arrow long. */
-function shortestWay(graph: ImportGraph, from: string, to: string): string[] | undefined {
+function shortestPath(graph: ImportGraph, from: string, to: string): string[] | undefined {
   const cameFrom = new Map<string, string>();
   const queue = [from];
   for (const node of queue) {
     for (const next of graph.get(node) ?? []) {
       if (cameFrom.has(next)) continue;
       cameFrom.set(next, node);
-      if (next === to) return wayBack(cameFrom, from, to);
+      if (next === to) return pathBack(cameFrom, from, to);
       queue.push(next);
     }
   }
   return undefined;
 }
 
-function wayBack(cameFrom: ReadonlyMap<string, string>, from: string, to: string): string[] {
+function pathBack(cameFrom: ReadonlyMap<string, string>, from: string, to: string): string[] {
   const way = [to];
   for (let node = cameFrom.get(to); node !== undefined; node = cameFrom.get(node)) {
     way.unshift(node);

@@ -2,14 +2,15 @@ import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { ATTACKERS_KEY } from "../shape.mjs";
 
-/** Connections that are opened at once. */
-const AT_ONCE = 100;
+/** The most actions of an attack, such as opening a connection, at the same time. */
+const MAX_CONCURRENT_ACTIONS = 100;
 
 /** The tools of an attack: raw connections, the attack's duration, and counters. */
 export class Attacker {
   /** Counts of the attack's actions and of the service's answers, by name. */
   counts = {};
-  over;
+  /** Resolves when the attack's time is over. */
+  finished;
   #sockets = new Set();
   #ended = false;
   #target;
@@ -17,7 +18,7 @@ export class Attacker {
   constructor(url, forMs) {
     const { hostname, port } = new URL(url);
     this.#target = { host: hostname, port: Number(port) };
-    this.over = new Promise((resolve) => {
+    this.finished = new Promise((resolve) => {
       setTimeout(() => {
         this.#ended = true;
         resolve();
@@ -53,7 +54,10 @@ export class Attacker {
     return socket;
   }
 
-  /** Opens a WebSocket by hand, so that its frames are the attack's own bytes. Resolves with the connection. */
+  /**
+   * Opens a WebSocket over a raw connection, so that the attack writes the bytes of the frames itself.
+   * Resolves with the connection.
+   */
   async openSocket(onClosed) {
     const socket = this.open(onClosed);
     const answered = new Promise((resolve) => {
@@ -78,10 +82,12 @@ export class Attacker {
     return socket;
   }
 
-  /** Calls `each` `count` times, {@link AT_ONCE} at a time. */
+  /** Calls `each` with 0 to `count` - 1, {@link MAX_CONCURRENT_ACTIONS} at a time. */
   async times(count, each) {
-    for (let i = 0; i < count && !this.#ended; i += AT_ONCE) {
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => each(i + j)));
+    for (let i = 0; i < count && !this.#ended; i += MAX_CONCURRENT_ACTIONS) {
+      await Promise.all(
+        Array.from({ length: Math.min(MAX_CONCURRENT_ACTIONS, count - i) }, (_, j) => each(i + j)),
+      );
     }
   }
 

@@ -11,8 +11,8 @@ export async function slowBodies(attacker) {
     const socket = attacker.open(open);
     attacker.countStatuses(socket);
     socket.write(head(["Content-Length: 1000000"]));
-    const more = setInterval(() => {
-      if (attacker.ended || socket.destroyed) clearInterval(more);
+    const drip = setInterval(() => {
+      if (attacker.ended || socket.destroyed) clearInterval(drip);
       else socket.write(" ");
     }, 200);
   };
@@ -72,13 +72,15 @@ export async function largestBatches(attacker) {
   }
 }
 
-const many = (one, times = 8_000_000) => `{"transactions":[${`${one},`.repeat(times / one.length)}${one}]}`;
+/** A body with `value` repeated, some `bytes` long. */
+const repeating = (value, bytes = 8_000_000) =>
+  `{"transactions":[${`${value},`.repeat(bytes / value.length)}${value}]}`;
 
-const STRANGE = [
-  many("{}"),
-  many("[]"),
-  many("0"),
-  many('""'),
+const STRANGE_BODIES = [
+  repeating("{}"),
+  repeating("[]"),
+  repeating("0"),
+  repeating('""'),
   `{"transactions":${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}}`,
   `{"transactions":["0x"],"transactions":["0x00"],${'"a":1,'.repeat(100_000)}"b":2}`,
   '{"__proto__":{"transactions":["0x"]}}',
@@ -93,7 +95,7 @@ const STRANGE = [
 
 /** JSON that is deep, wide, has repeated or special keys, or has extreme values. */
 export async function strangeJson(attacker) {
-  const requests = STRANGE.map((body) => Buffer.from(request(body)));
+  const requests = STRANGE_BODIES.map((body) => Buffer.from(request(body)));
   const send = async () => {
     for (let i = 0; !attacker.ended; i++) {
       const socket = attacker.open();

@@ -1,7 +1,7 @@
 // Attacks with many open connections, and attacks without a valid API key.
 import { frame, head, request } from "./attacker.mjs";
 
-const COUNT = 1_000;
+const CONNECTIONS = 1_000;
 /** Requests of each slow reader. Each is answered with 100 lines. */
 const REQUESTS = 3;
 
@@ -13,13 +13,13 @@ export async function idleSockets(attacker) {
 export async function slowReaders(attacker) {
   const transactions = Array(100).fill("0x");
   const body = JSON.stringify({ transactions });
-  await attacker.times(COUNT / 2, async () => {
+  await attacker.times(CONNECTIONS / 2, async () => {
     const socket = attacker.open();
     socket.pause();
     for (let i = 0; i < REQUESTS; i++) socket.write(request(body));
     attacker.count("requests over HTTP", REQUESTS);
   });
-  await attacker.times(COUNT / 2, async () => {
+  await attacker.times(CONNECTIONS / 2, async () => {
     const socket = await attacker.openSocket();
     socket.pause();
     for (let id = 0; id < REQUESTS; id++) socket.write(frame(JSON.stringify({ id, transactions })));
@@ -32,7 +32,7 @@ export async function silent(attacker) {
     attacker.count("connections");
     attacker.open(open);
   };
-  await attacker.times(2 * COUNT, open);
+  await attacker.times(2 * CONNECTIONS, open);
 }
 
 export async function endlessHeads(attacker) {
@@ -41,12 +41,12 @@ export async function endlessHeads(attacker) {
     const socket = attacker.open(open);
     attacker.countStatuses(socket);
     socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
-    const more = setInterval(() => {
-      if (attacker.ended || socket.destroyed) clearInterval(more);
+    const drip = setInterval(() => {
+      if (attacker.ended || socket.destroyed) clearInterval(drip);
       else socket.write("X-More: and more\r\n");
     }, 500);
   };
-  await attacker.times(COUNT, open);
+  await attacker.times(CONNECTIONS, open);
 }
 
 /** Sends 100,000 requests a minute, each with another unknown key. */
@@ -67,7 +67,7 @@ export async function badKeys(attacker) {
 }
 
 /** Sends endless bodies without a valid key to a path that does not exist. The service must not keep them in memory. */
-export async function strangersBodies(attacker) {
+export async function bodiesWithoutKey(attacker) {
   const part = Buffer.alloc(65_536, " ");
   const send = async () => {
     attacker.count("connections");

@@ -70,12 +70,12 @@ export async function reads(attacker) {
 
 /** Requests of a good key that are refused. */
 export async function refusals(attacker) {
-  const bad = ['{"transactions":[]}', '{"transactions":[1]}'].map((body) => request(body));
-  await floodWith(attacker, 300, [...bad, get("/v1/submissions?limit=0"), get("/v1/nothing")]);
+  const invalidSubmits = ['{"transactions":[]}', '{"transactions":[1]}'].map((body) => request(body));
+  await floodWith(attacker, 300, [...invalidSubmits, get("/v1/submissions?limit=0"), get("/v1/nothing")]);
 }
 
 /** Requests that need no key. */
-export async function strangersRequests(attacker) {
+export async function requestsWithoutKey(attacker) {
   const paths = ["/v1/health", "/docs", "/v1/nothing", "/v1/policy"];
   await floodWith(
     attacker,

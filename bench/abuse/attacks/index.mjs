@@ -1,5 +1,5 @@
 import { heldBodies, largestBatches, slowBodies, strangeJson, tinyChunks } from "./bodies.mjs";
-import { badKeys, endlessHeads, idleSockets, silent, slowReaders, strangersBodies } from "./connections.mjs";
+import { badKeys, bodiesWithoutKey, endlessHeads, idleSockets, silent, slowReaders } from "./connections.mjs";
 import {
   halfFrames,
   lists,
@@ -7,8 +7,8 @@ import {
   oneConnection,
   reads,
   refusals,
+  requestsWithoutKey,
   reusedKeys,
-  strangersRequests,
   watches,
 } from "./floods.mjs";
 import { emptyFragments, endlessFragments, heldFrames, pings, tinyFragments } from "./sockets.mjs";
@@ -22,7 +22,7 @@ export const ATTACKS = {
   "endless-heads": { what: "1,000 request heads that never end", run: endlessHeads },
   "slow-bodies": { what: "1,000 bodies that come a byte at a time", run: slowBodies },
   "bad-keys": { what: "100,000 unknown keys a minute", run: badKeys },
-  strangers: { what: "50 endless bodies without a key, to an unknown path", run: strangersBodies },
+  strangers: { what: "50 endless bodies without a key, to an unknown path", run: bodiesWithoutKey },
   "tiny-chunks": { what: "4 bodies of 32 MiB in chunks of one byte", run: tinyChunks },
   "held-bodies": { what: "50 bodies of 32 MiB that never end", run: heldBodies },
   "largest-batches": { what: "batches of 26 MB with the largest transactions", run: largestBatches },
@@ -43,5 +43,5 @@ export const ATTACKS = {
   watches: { what: "100 WebSockets that watch 100 submissions again and again", run: watches },
   refusals: { what: "300 connections of a key whose requests are all refused", run: refusals },
   "reused-keys": { what: "20 connections that reuse one Idempotency-Key", run: reusedKeys },
-  "without-key": { what: "300 connections with requests that need no key", run: strangersRequests },
+  "without-key": { what: "300 connections with requests that need no key", run: requestsWithoutKey },
 };

@@ -22,13 +22,13 @@ const LINES: ResultLine[] = [
   },
 ];
 const BODY = LINES.map((line) => `${encodeResultLine(line)}\n`).join("");
-const FIRST = BODY.slice(0, BODY.indexOf("\n") + 1);
+const FIRST_LINE = BODY.slice(0, BODY.indexOf("\n") + 1);
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 let server: Server | undefined;
 
-/** A service that answers every request with the handler. */
+/** Starts a service that answers every request with the handler. Returns its URL. */
 async function serviceWith(handler: Handler): Promise<string> {
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -60,7 +60,7 @@ async function errorOf(work: Promise<unknown>): Promise<WaiverClientError> {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof WaiverClientError)) throw new Error(`no error of the client: ${error}`);
+  if (!(error instanceof WaiverClientError)) throw new Error(`not an error of the client: ${error}`);
   expect(JSON.stringify([error.message, error.stack, error, error.cause])).not.toContain(API_KEY);
   return error;
 }
@@ -138,7 +138,7 @@ describe("submit", () => {
     let closed: Promise<unknown> = Promise.resolve();
     const url = await serviceWith((_, response) => {
       closed = new Promise((done) => response.on("close", done));
-      response.write(FIRST);
+      response.write(FIRST_LINE);
     });
     for await (const line of clientOf(url).submit(["0x01", "0x02"])) {
       expect(line).toEqual(LINES[0]);
@@ -152,7 +152,7 @@ describe("submit", () => {
     const late = new AbortController();
     const url = await serviceWith((request, response) => {
       if (request.url?.includes("included")) early.abort(new Error("changed my mind"));
-      else response.write(FIRST);
+      else response.write(FIRST_LINE);
     });
     const lines = clientOf(url).submit(["0x01"], { wait: "included", signal: early.signal });
     await expect(collect(lines)).rejects.toThrow("changed my mind");
@@ -194,7 +194,7 @@ describe("errors", () => {
   });
 
   it.each([
-    ["at a line end", FIRST],
+    ["at a line end", FIRST_LINE],
     ["inside a line", BODY.slice(0, -20)],
   ])("names the transactions without a line when the answer ends %s", async (_, body) => {
     const url = await serviceWith((_request, response) => response.end(body));
@@ -205,9 +205,9 @@ describe("errors", () => {
     expect(error).toMatchObject({ missing: [0, 2] });
   });
 
-  it("names them too when the connection breaks, unless every line was there", async () => {
+  it("names the transactions without a line when the connection breaks, and ends as usual if there are none", async () => {
     let breakOff: () => void = () => undefined;
-    let body = FIRST;
+    let body = FIRST_LINE;
     const url = await serviceWith((_, response) => {
       response.write(body);
       breakOff = () => response.destroy();
@@ -226,7 +226,7 @@ describe("errors", () => {
   });
 
   it.each([
-    ["is no JSON", 200, "<html>\n"],
+    ["is not JSON", 200, "<html>\n"],
     ["is not a result line", 200, '{"index":0}\n'],
     ["answers an index twice", 200, `${BODY}${BODY}`],
     ["answers an index that was not sent", 200, BODY.replace('"index":1', '"index":2')],

@@ -40,9 +40,9 @@ export interface WaiverClient {
    * early closes the answer and cancels nothing.
    * @param transactions the signed bytes as 0x hex, at most 100 by default.
    * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
-   * result, and no exception.
+   * result, not an exception.
    * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError` or
-   * `MalformedAnswerError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
+   * `MalformedAnswerError`), TypeError for an invalid idempotency key, or the reason of an aborted
    * signal.
    * @example
    * ```ts
@@ -54,7 +54,7 @@ export interface WaiverClient {
    */
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
   /**
-   * Runs a submit dry: tells of each signed transaction whether the service would accept it now, and if not, which
+   * Makes a dry run of a submit: tells for each signed transaction whether the service would accept it now, and if not, which
    * rule refuses it. Nothing is submitted or counted; checks have a rate limit of their own.
    * @param transactions the signed bytes as 0x hex.
    * @returns one line a transaction, in their order.
@@ -77,7 +77,7 @@ export interface WaiverClient {
    */
   policy(options?: PolicyOptions): Promise<KeyPolicy>;
   /**
-   * Reads the record of a submission of this key. Only what was accepted has one.
+   * Reads the record of a submission of this key. Only accepted transactions have one.
    * @param id the `id` of its line.
    * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
    * reason of an aborted signal.

@@ -60,7 +60,7 @@ export class ConnectionFailedError extends WaiverClientError {
   constructor(url: string, certainty: "not_sent" | "unknown", cause: unknown, who = "service") {
     const what =
       certainty === "not_sent" ? "cannot be reached" : "did not answer, and may have taken the request";
-    super(`the ${who} at ${url} ${what}${because(cause)}`, { cause });
+    super(`the ${who} at ${url} ${what}${causeSuffix(cause)}`, { cause });
     this.certainty = certainty;
   }
 }
@@ -72,10 +72,10 @@ export class StreamEndedError extends WaiverClientError {
   readonly missing: readonly number[];
 
   constructor(missing: readonly number[], options?: ErrorOptions) {
-    const those = missing.length > 10 ? `${missing.slice(0, 10).join(", ")}, …` : missing.join(", ");
+    const shown = missing.length > 10 ? `${missing.slice(0, 10).join(", ")}, …` : missing.join(", ");
     super(
-      `the answer ended without a line for ${missing.length} transaction(s): index ${those}` +
-        because(options?.cause),
+      `the answer ended without a line for ${missing.length} transaction(s): index ${shown}` +
+        causeSuffix(options?.cause),
       options,
     );
     this.missing = missing;
@@ -122,8 +122,8 @@ export class UnusableAccountError extends WaiverClientError {
   override readonly name = "UnusableAccountError";
 }
 
-/** Returns the innermost message. `fetch` hides it under its own "fetch failed". */
-function because(cause: unknown): string {
+/** Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed". */
+function causeSuffix(cause: unknown): string {
   let error = cause;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
   return error instanceof Error && error.message !== "" ? `: ${error.message}` : "";

@@ -84,14 +84,14 @@ export class GasWaiverSigner extends AbstractSigner {
   override async estimateGas(transaction: TransactionRequest): Promise<bigint> {
     const { from, to, data, value } = await this.populateCall(transaction);
     const call = { from: from ?? null, to: to ?? null, data: data ?? null, value: value ?? null };
-    return await this.#connected("estimateGas").estimateGas({ ...call, gasPrice: 0 });
+    return await this.#providerFor("estimateGas").estimateGas({ ...call, gasPrice: 0 });
   }
 
   /** Fills in a transaction for {@link signTransaction}: legacy, at gas price 0. */
   override async populateTransaction(transaction: TransactionRequest): Promise<TransactionLike<string>> {
     const { from, to, data, value } = await this.populateCall(transaction);
     const [{ chainId }, nonce, gasLimit] = await Promise.all([
-      this.#connected("populateTransaction").getNetwork(),
+      this.#providerFor("populateTransaction").getNetwork(),
       transaction.nonce ?? this.getNonce("pending"),
       transaction.gasLimit ?? this.estimateGas(transaction).then(withMargin),
     ]);
@@ -110,7 +110,7 @@ export class GasWaiverSigner extends AbstractSigner {
    * ```
    */
   override async sendTransaction(transaction: TransactionRequest): Promise<TransactionResponse> {
-    const provider = this.#connected("sendTransaction");
+    const provider = this.#providerFor("sendTransaction");
     const call = await this.#callOf(transaction);
     const blockNumber = await provider.getBlockNumber();
     const { signed } = await this.#gasless.send(await this.#sender(provider), call);
@@ -141,19 +141,22 @@ export class GasWaiverSigner extends AbstractSigner {
     };
   }
 
-  #connected(what: string): Provider {
+  #providerFor(operation: string): Provider {
     if (this.provider) return this.provider;
-    throw new UnusableAccountError(`${what} reads the chain, and the signer is not connected to a provider`);
+    throw new UnusableAccountError(
+      `${operation} reads the chain, and the signer is not connected to a provider`,
+    );
   }
 }
 
 /** Returns the transaction in the form of a node's answer before it is in a block. */
 function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
   const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
-  if (hash === null || from === null || signature === null) throw new TypeError("it is not signed");
-  const place = { blockNumber: null, blockHash: null, index: 0 };
+  if (hash === null || from === null || signature === null)
+    throw new TypeError("the transaction is not signed");
+  const inclusion = { blockNumber: null, blockHash: null, index: 0 };
   const fees = { gasPrice: 0n, maxPriorityFeePerGas: null, maxFeePerGas: null };
   const call = { from, to, nonce, gasLimit, data, value, chainId, signature };
-  const none = { accessList: null, authorizationList: null };
-  return new TransactionResponse({ hash, type: 0, ...place, ...fees, ...call, ...none }, provider);
+  const noLists = { accessList: null, authorizationList: null };
+  return new TransactionResponse({ hash, type: 0, ...inclusion, ...fees, ...call, ...noLists }, provider);
 }

@@ -150,8 +150,8 @@ async function write(
   const sender = senderOf(client, account);
   const estimateGas = (call: GaslessCall) =>
     sender.estimateGas(call).catch((error: unknown) => {
-      const about = { abi, address, args, functionName, sender: account.address };
-      throw getContractError(error as BaseError, about);
+      const contractCall = { abi, address, args, functionName, sender: account.address };
+      throw getContractError(error as BaseError, contractCall);
     });
   const { value = 0n, gas, nonce } = overrides;
   const { txHash } = await gasless.send({ ...sender, estimateGas }, { to: address, data, value, gas, nonce });

@@ -26,10 +26,10 @@ beforeAll(async () => {
   native = loaded;
 });
 
-/** Both backends' answers; they must be the same. */
-function both<T>(ask: (crypto: Crypto) => T): T {
-  const answer = ask(javascriptCrypto);
-  expect(ask(native)).toEqual(answer);
+/** Runs a function with each backend, asserts that the results are the same, and returns the result. */
+function sameFromBoth<T>(run: (crypto: Crypto) => T): T {
+  const answer = run(javascriptCrypto);
+  expect(run(native)).toEqual(answer);
   return answer;
 }
 
@@ -45,7 +45,7 @@ describe("both crypto backends", () => {
     expect(crypto.name).toBe("native");
   });
 
-  it("take each other's place for the whole protocol, as often as asked", async () => {
+  it("replace each other for the whole protocol, more than once", async () => {
     setCryptoBackend(javascriptCrypto);
     expect(crypto.name).toBe("javascript");
     expect(crypto.keccak256(digest)).toEqual(native.keccak256(digest));
@@ -77,13 +77,13 @@ describe("both crypto backends", () => {
       "0xd869f639c7046b4929fc92a4d988a8b22c55fbadb802c0c66ebcd484f1915f39",
     ],
   ])("hash %s to the known value", (_, data, expected) => {
-    expect(bytesToHex(both(({ keccak256 }) => keccak256(data)))).toBe(expected);
+    expect(bytesToHex(sameFromBoth(({ keccak256 }) => keccak256(data)))).toBe(expected);
   });
 
-  it("hash anything to the same, and what they returned stays as it is", () => {
+  it("hash any bytes to the same, and change no hash that they have returned", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), fc.uint8Array({ maxLength: 10 }), (data, next) => {
-        both((backend) => {
+        sameFromBoth((backend) => {
           const first = backend.keccak256(data);
           const copy = Uint8Array.from(first);
           backend.keccak256(next);
@@ -98,19 +98,19 @@ describe("both crypto backends", () => {
   it("sign the same (RFC 6979, low s), and recover the key that signed", () => {
     fc.assert(
       fc.property(hash, key, (digest, privateKey) => {
-        const signed = both((backend) => backend.sign(digest, privateKey));
+        const signed = sameFromBoth((backend) => backend.sign(digest, privateKey));
         expect(signed.compact.length).toBe(64);
         expect(BigInt(bytesToHex(signed.compact.subarray(32)))).toBeLessThanOrEqual(ORDER / 2n);
-        const publicKey = both((backend) => backend.publicKey(privateKey));
+        const publicKey = sameFromBoth((backend) => backend.publicKey(privateKey));
         expect(publicKey.length).toBe(64);
-        expect(both((backend) => backend.recover(digest, signed))).toEqual(publicKey);
+        expect(sameFromBoth((backend) => backend.recover(digest, signed))).toEqual(publicKey);
       }),
       { numRuns: 120 },
     );
   });
 
-  it("recover the same from signatures that nobody may have made", () => {
-    let none = 0;
+  it("recover the same from random signatures", () => {
+    let unrecoverable = 0;
     fc.assert(
       fc.property(
         hash,
@@ -119,12 +119,13 @@ describe("both crypto backends", () => {
         parity,
         (digest, r, s, yParity) => {
           const compact = Uint8Array.from([...word(r), ...s]);
-          if (both((backend) => backend.recover(digest, { compact, yParity })) === undefined) none++;
+          if (sameFromBoth((backend) => backend.recover(digest, { compact, yParity })) === undefined)
+            unrecoverable++;
         },
       ),
       { numRuns: 120 },
     );
-    expect(none).toBeGreaterThan(0);
+    expect(unrecoverable).toBeGreaterThan(0);
   });
 
   const digest = new Uint8Array(32).fill(7);
@@ -137,10 +138,10 @@ describe("both crypto backends", () => {
     ["r = n + 1", ORDER + 1n, 1n],
     ["r = p, the prime of the field", FIELD, 1n],
     ["r = s = 2^256 - 1", 2n ** 256n - 1n, 2n ** 256n - 1n],
-    ["r = 5, the x of no point", 5n, 1n],
-  ])("recover nobody from %s", (_, r, s) => {
+    ["r = 5, which is the x of no point", 5n, 1n],
+  ])("recover no key from %s", (_, r, s) => {
     for (const yParity of [0, 1] as const) {
-      expect(both((backend) => backend.recover(digest, signature(r, s, yParity)))).toBeUndefined();
+      expect(sameFromBoth((backend) => backend.recover(digest, signature(r, s, yParity)))).toBeUndefined();
     }
   });
 
@@ -148,23 +149,23 @@ describe("both crypto backends", () => {
     ["the smallest r with a point", 1n, 1n],
     ["the highest s", 1n, ORDER - 1n],
     ["the highest low s", 1n, ORDER / 2n],
-  ])("recover somebody from %s", (_, r, s) => {
+  ])("recover a key from %s", (_, r, s) => {
     for (const yParity of [0, 1] as const) {
-      expect(both((backend) => backend.recover(digest, signature(r, s, yParity)))).toHaveLength(64);
+      expect(sameFromBoth((backend) => backend.recover(digest, signature(r, s, yParity)))).toHaveLength(64);
     }
   });
 
   it.each([0n, 1n, ORDER - 1n, ORDER, ORDER + 1n])("recover the same from the hash %s", (value) => {
     for (const yParity of [0, 1] as const) {
-      both((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
+      sameFromBoth((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
     }
   });
 
-  it("recover nobody from a signature that leads to the point at infinity", () => {
+  it("recover no key from a signature that leads to the point at infinity", () => {
     // With r the x of G and s = hash (mod n): r·Q = s·R - hash·G = 0 for the parity of G.
     const gx = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
-    expect(both((backend) => backend.recover(word(5n), signature(gx, 5n, 0)))).toBeUndefined();
-    expect(both((backend) => backend.recover(word(5n), signature(gx, 5n, 1)))).toHaveLength(64);
+    expect(sameFromBoth((backend) => backend.recover(word(5n), signature(gx, 5n, 0)))).toBeUndefined();
+    expect(sameFromBoth((backend) => backend.recover(word(5n), signature(gx, 5n, 1)))).toHaveLength(64);
   });
 
   it.each([0n, ORDER, 2n ** 256n - 1n])("refuse the private key %s", (value) => {
@@ -175,7 +176,7 @@ describe("both crypto backends", () => {
   });
 
   it.each([1n, ORDER - 1n])("take the private key %s", (value) => {
-    both((backend) => backend.publicKey(word(value)));
-    both((backend) => backend.sign(digest, word(value)));
+    sameFromBoth((backend) => backend.publicKey(word(value)));
+    sameFromBoth((backend) => backend.sign(digest, word(value)));
   });
 });

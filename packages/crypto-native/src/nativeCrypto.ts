@@ -34,7 +34,7 @@ export async function loadNativeCrypto(): Promise<Crypto | undefined> {
   try {
     const { createKeccak } = await import("hash-wasm");
     const keccak = await createKeccak(256);
-    // The package's main entry falls back to JavaScript without a word; its bindings alone fail instead.
+    // The package's main entry falls back to JavaScript silently; its bindings fail instead.
     const secp256k1: typeof import("secp256k1") = createRequire(import.meta.url)("secp256k1/bindings.js");
     return nativeCrypto(secp256k1, (data) => keccak.init().update(data).digest("binary"));
   } catch {

@@ -20,10 +20,10 @@ const VERSION = "0.1.0";
 export interface Devnet {
   /**
    * Serves JSON-RPC over HTTP and WebSockets.
-   * @param at `127.0.0.1:8545` by default. Port 0 picks a free one.
+   * @param address `127.0.0.1:8545` by default. Port 0 picks a free one.
    * @throws the system's error, such as EADDRINUSE.
    */
-  listen(at?: { readonly host?: string; readonly port?: number }): Promise<ListeningAt>;
+  listen(address?: { readonly host?: string; readonly port?: number }): Promise<ListeningAt>;
   /**
    * Calls one JSON-RPC method without HTTP, as in EIP-1193. No faults apply. viem's `custom` transport accepts a
    * devnet.

@@ -114,25 +114,25 @@ export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
   const rules = new Map<string, Set<string> | typeof ANY_CALLDATA>();
   for (const { address, selectors } of targets) {
     const key = address === "*" ? "*" : bytesToHex(address);
-    const before = rules.get(key);
-    if (selectors === undefined || before === ANY_CALLDATA) {
+    const existing = rules.get(key);
+    if (selectors === undefined || existing === ANY_CALLDATA) {
       rules.set(key, ANY_CALLDATA);
       continue;
     }
-    const names = before ?? new Set();
+    const names = existing ?? new Set();
     for (const selector of selectors) names.add(bytesToHex(selector));
     rules.set(key, names);
   }
   const wildcard = rules.get("*");
   return {
     check(to, data) {
-      const own = rules.get(bytesToHex(to));
-      if (own === undefined && wildcard === undefined) return "target not allowed";
-      if (own === ANY_CALLDATA || wildcard === ANY_CALLDATA) return "allowed";
+      const targetRule = rules.get(bytesToHex(to));
+      if (targetRule === undefined && wildcard === undefined) return "target not allowed";
+      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return "allowed";
       const selector = selectorOf(data);
       if (selector === undefined) return "selector not allowed";
       const name = bytesToHex(selector);
-      return own?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
+      return targetRule?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
     },
   };
 }

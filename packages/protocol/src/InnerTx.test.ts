@@ -41,7 +41,7 @@ const refused = (tx: InnerTx, overrides: Partial<InnerTxRules> = {}) =>
   refusal(() => assertInnerTx(tx, { ...rules, ...overrides }));
 
 /** A signature that no key can have made. */
-const nobodys = (tx: UnsignedTransaction): InnerTx => {
+const withImpossibleSignature = (tx: UnsignedTransaction): InnerTx => {
   const compact = new Uint8Array(64);
   compact[31] = 5; // the x of no point
   compact[63] = 1;
@@ -50,18 +50,18 @@ const nobodys = (tx: UnsignedTransaction): InnerTx => {
 
 describe("encodeInnerTx (D1)", () => {
   it.each([eip2930(), eip1559()])("writes a $type inner as its envelope, or as an RLP string", (tx) => {
-    const one = inner(tx);
-    expect(encodeInnerTx(one)).toEqual(one.raw);
-    const string = encodeInnerTx(one, "rlp");
-    expect(string).toEqual(encodeRlp(one.raw));
+    const innerTx = inner(tx);
+    expect(encodeInnerTx(innerTx)).toEqual(innerTx.raw);
+    const string = encodeInnerTx(innerTx, "rlp");
+    expect(string).toEqual(encodeRlp(innerTx.raw));
     const read = decodeInnerTx(string);
-    expect(read).toEqual(one);
-    expect(hashTransaction(read)).toEqual(hashTransaction(one));
+    expect(read).toEqual(innerTx);
+    expect(hashTransaction(read)).toEqual(hashTransaction(innerTx));
   });
 
   it("writes a legacy inner as its list, which is its RLP encoding", () => {
-    const one = inner(legacy());
-    for (const encoding of INNER_ENCODINGS) expect(encodeInnerTx(one, encoding)).toEqual(one.raw);
+    const innerTx = inner(legacy());
+    for (const encoding of INNER_ENCODINGS) expect(encodeInnerTx(innerTx, encoding)).toEqual(innerTx.raw);
   });
 });
 
@@ -158,7 +158,7 @@ describe("assertInnerTx", () => {
   });
 
   it("refuses a signature that no key can have made", () => {
-    expect(refused(nobodys(legacy()))).toMatchObject({
+    expect(refused(withImpossibleSignature(legacy()))).toMatchObject({
       reason: "INVALID_SIGNATURE",
       code: "VALIDATION_FAILED",
     });
@@ -182,7 +182,7 @@ describe("assertInnerTx", () => {
     expect(refused(inner(legacy()), narrow).message).toContain("the waiver's policy");
   });
 
-  // The rules in the order of D3. Of two broken at once, the earlier one is reported.
+  // The rules in the order of D3. Of two broken at once, the earlier innerTx is reported.
   const low = { gasLimit: 1n };
   const high = { gasLimit: 10_000_001n };
   const breaking: [string, Parameters<typeof legacy>[0], Partial<InnerTxRules>][] = [
@@ -211,7 +211,7 @@ describe("assertInnerTx", () => {
   );
   it.each(pairs)("reports $earlier before $later (D3)", ({ earlier, first, second }) => {
     const tx = legacy({ ...second[1], ...first[1] });
-    const broken = second[0] === "INVALID_SIGNATURE" ? nobodys(tx) : inner(tx);
+    const broken = second[0] === "INVALID_SIGNATURE" ? withImpossibleSignature(tx) : inner(tx);
     expect(refused(broken, { ...second[2], ...first[2] }).reason).toBe(earlier);
   });
 });

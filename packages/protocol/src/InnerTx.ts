@@ -114,7 +114,7 @@ export interface InnerTxRules {
   readonly maxGasLimit: bigint;
   /** The most bytes of calldata. */
   readonly maxDataLength: number;
-  /** The most bytes of the wrapper around it; no limit by default. */
+  /** The most bytes of the wrapper around the InnerTx; no limit by default. */
   readonly maxWrapperBytes?: number;
   readonly policy: Policy;
   /** The name of the policy in errors; `"the waiver's policy"` by default. */

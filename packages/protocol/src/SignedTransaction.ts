@@ -162,8 +162,8 @@ export function recoverSender(tx: SignedTransaction, crypto: Crypto = defaultCry
 }
 
 /**
- * Returns the highest price per gas that the transaction can pay, in wei: 0 for a gas-waived one, of both fees of
- * EIP-1559.
+ * Returns the highest price per gas that the transaction can pay, in wei. For EIP-1559 that is the higher one of the two
+ * fees; for a gas-waived transaction it is 0.
  * @example
  * ```ts
  * console.log(highestGasPrice(inner)); // 0n

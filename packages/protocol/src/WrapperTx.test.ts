@@ -69,7 +69,7 @@ describe("signWrapperTxWithKey", () => {
 });
 
 describe("signWrapperTx", () => {
-  it("gives the same wrapper through an account as with the key at hand", async () => {
+  it("gives the same wrapper through an account as with the private key", async () => {
     const signed = await signWrapperTx(inner, privateKeyAccount(WAIVER_KEY), { nonce: 7n });
     expect(signed).toEqual(signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 7n }));
   });

@@ -108,7 +108,7 @@ export async function signWrapperTx(
 }
 
 /**
- * Wraps an InnerTx and signs the wrapper at once, with a key that is at hand. It gives the same bytes as {@link
+ * Wraps an InnerTx and signs the wrapper synchronously, with a private key in this process. It gives the same bytes as {@link
  * signWrapperTx} with the account of this key. It is for batches, where recovering each signature would double the
  * work.
  * @param waiverKey the waiver's private key, 32 bytes.

@@ -166,7 +166,7 @@ export class ResultReader {
     const length = list.#readLength();
     const items = new ResultReader(this.#bytes, list.#at);
     const all: T[] = [];
-    // Read word by word, a length that is too large ends with the bytes, before memory is taken for it.
+    // A length that is too large fails at the end of the bytes, before memory is allocated for it.
     while (all.length < length) all.push(read(items));
     return all;
   }

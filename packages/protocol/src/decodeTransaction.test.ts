@@ -6,19 +6,23 @@ import { encodeRlp, type RlpItem } from "./rlp.js";
 import { encodeTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const ONE_KEY = new Uint8Array(32).fill(7);
+const STORAGE_KEY = new Uint8Array(32).fill(7);
 
 /** The fields of a signed transaction on the wire, some of them replaced. */
-function legacyBytes(replace: Record<number, RlpItem> = {}, more: RlpItem[] = []): Uint8Array {
+function legacyBytes(replace: Record<number, RlpItem> = {}, appended: RlpItem[] = []): Uint8Array {
   const fields: RlpItem[] = [0n, 0n, 100_000n, TOKEN, 0n, new Uint8Array(0), 35n + 2n * 2201n, 1n, 1n];
-  return encodeRlp([...fields.map((field, i) => replace[i] ?? field), ...more]);
+  return encodeRlp([...fields.map((field, i) => replace[i] ?? field), ...appended]);
 }
 
-function typedBytes(type: 1 | 2, replace: Record<number, RlpItem> = {}, more: RlpItem[] = []): Uint8Array {
+function typedBytes(
+  type: 1 | 2,
+  replace: Record<number, RlpItem> = {},
+  appended: RlpItem[] = [],
+): Uint8Array {
   const fees = type === 1 ? [0n] : [0n, 0n];
   const call = [100_000n, TOKEN, 0n, new Uint8Array(0), []];
   const fields: RlpItem[] = [2201n, 0n, ...fees, ...call, 0n, 1n, 1n];
-  const payload = encodeRlp([...fields.map((field, i) => replace[i] ?? field), ...more]);
+  const payload = encodeRlp([...fields.map((field, i) => replace[i] ?? field), ...appended]);
   return concatBytes(Uint8Array.of(type), payload);
 }
 
@@ -234,7 +238,7 @@ describe("decodeTransaction", () => {
   });
 
   it("takes time in proportion to the length: a megabyte of access list within seconds", () => {
-    const entry = [TOKEN, [ONE_KEY]] as const;
+    const entry = [TOKEN, [STORAGE_KEY]] as const;
     const raw = typedBytes(1, { 7: Array<RlpItem>(200_000).fill(entry) });
     const started = performance.now();
     const tx = decodeTransaction(raw);

@@ -35,7 +35,7 @@ export function decodeTransaction(raw: Uint8Array): SignedTransaction {
 /**
  * The refusal of EIP-4844 (3), EIP-7702 (4) and any other type (D1).
  * @throws {@link ProtocolError} of code `PARSE_ERROR` if no well-formed list follows the type byte to the end: such
- * bytes are no transaction of any type (D2).
+ * bytes are not a transaction of any type (D2).
  */
 function unsupportedType(raw: Uint8Array, type: number): ProtocolError {
   const name = `the list behind the type byte 0x${type.toString(16).padStart(2, "0")}`;
@@ -55,12 +55,12 @@ function decodeLegacy(raw: Uint8Array): SignedTransaction {
   outer.finish("the transaction");
   const nonce = fields.integer("nonce", UINT64_BYTES);
   const gasPrice = fields.integer("gasPrice", UINT256_BYTES);
-  const rest = readCallFields(fields);
+  const callFields = readCallFields(fields);
   const v = fields.integer("v", UINT256_BYTES);
   const compact = readCompactSignature(fields);
   fields.finish("the last field");
   const { chainId, yParity } = splitV(v);
-  return { type: "legacy", chainId, nonce, gasPrice, ...rest, signature: { compact, yParity }, raw };
+  return { type: "legacy", chainId, nonce, gasPrice, ...callFields, signature: { compact, yParity }, raw };
 }
 
 /** Splits v by EIP-155: v = 35 + 2·chainId + parity. The values 27 and 28 are from before it. */
@@ -79,7 +79,7 @@ function decodeTyped(raw: Uint8Array, type: "eip2930" | "eip1559"): SignedTransa
   const chainId = fields.integer("chainId", UINT256_BYTES);
   const nonce = fields.integer("nonce", UINT64_BYTES);
   const fees = readFees(fields, type);
-  const rest = readCallFields(fields);
+  const callFields = readCallFields(fields);
   const accessList = readAccessList(fields);
   const parity = fields.integer("yParity", UINT256_BYTES);
   const compact = readCompactSignature(fields);
@@ -90,7 +90,7 @@ function decodeTyped(raw: Uint8Array, type: "eip2930" | "eip1559"): SignedTransa
     });
   }
   const signature: Signature = { compact, yParity: parity === 0n ? 0 : 1 };
-  return { ...fees, chainId, nonce, ...rest, accessList, signature, raw };
+  return { ...fees, chainId, nonce, ...callFields, accessList, signature, raw };
 }
 
 function readFees(fields: RlpReader, type: "eip2930" | "eip1559") {
@@ -148,9 +148,9 @@ function readCompactSignature(fields: RlpReader): Uint8Array {
   return compact;
 }
 
-function putInteger(fields: RlpReader, name: "r" | "s", into: Uint8Array): void {
-  const bytes = fields.integerBytes(name, into.length);
-  into.set(bytes, into.length - bytes.length);
+function putInteger(fields: RlpReader, name: "r" | "s", target: Uint8Array): void {
+  const bytes = fields.integerBytes(name, target.length);
+  target.set(bytes, target.length - bytes.length);
 }
 
 /** Asserts the ranges of D2: nonce < 2^64-1 (EIP-2681), 0 < r < n, 0 < s ≤ n/2 (EIP-2). */

@@ -7,7 +7,7 @@ const HEX_DIGITS: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
 
 const HEX_CODES = Uint8Array.from(HEX_DIGITS.join(""), (character) => character.charCodeAt(0));
 /** Up to this many bytes, adding strings is faster than a decoder. */
-const SHORT = 16;
+const MAX_SHORT_BYTES = 16;
 const ascii = new TextDecoder();
 
 /**
@@ -18,7 +18,7 @@ const ascii = new TextDecoder();
  * ```
  */
 export function bytesToHex(bytes: Uint8Array): Hex {
-  if (bytes.length > SHORT) return longToHex(bytes);
+  if (bytes.length > MAX_SHORT_BYTES) return longToHex(bytes);
   let hex = "";
   for (const byte of bytes) hex += HEX_DIGITS[byte];
   return `0x${hex}`;

@@ -1,5 +1,6 @@
 import type { UnsignedTransaction } from "./SignedTransaction.js";
 
+// Prices in gas.
 const TRANSACTION = 21_000n;
 const CREATION = 32_000n; // EIP-2
 const INIT_CODE_WORD = 2n; // EIP-3860

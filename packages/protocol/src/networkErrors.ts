@@ -1,4 +1,4 @@
-/** Error codes of Node and undici for a connection that was never made. Browsers do not tell. */
+/** Error codes of Node and undici for a connection that was never made. Browsers give no such code. */
 const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -9,9 +9,9 @@ const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Tells whether a request that failed surely never reached the other side, so that it may be sent elsewhere. False
- * leaves it open: the other side may have seen the request.
- * @param error what the request failed with; the chain of its causes is searched, as `fetch` hides the code there.
+ * Tells whether a request that failed surely never reached the other side, so that it may be sent elsewhere. If false, the
+ * other side may have seen the request.
+ * @param error the error of the failed request; the chain of its causes is searched, as `fetch` hides the code there.
  * @example
  * ```ts
  * try {

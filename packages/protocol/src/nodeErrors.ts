@@ -80,7 +80,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
 
 /** Nodes on CometBFT use the same words for both directions (cosmos/evm, ethermint; the Cosmos SDK). */
 const INVALID_SEQUENCE =
-  /invalid nonce; got (?<got>\d+), expected (?<next>\d+)|sequence mismatch, expected (?<due>\d+), got (?<given>\d+)/i;
+  /invalid nonce; got (?<got>\d+), expected (?<expected>\d+)|sequence mismatch, expected (?<sdkExpected>\d+), got (?<sdkGot>\d+)/i;
 
 /** EIP-1474: a request exceeds a defined limit. */
 const LIMIT_EXCEEDED = -32_005;
@@ -89,8 +89,8 @@ const LIMIT_EXCEEDED = -32_005;
 const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
 
 /**
- * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never gives `ambiguous`: that is
- * for the caller who got no answer.
+ * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never returns `ambiguous`: that
+ * verdict is for a caller who got no answer.
  * @example
  * ```ts
  * const { kind } = classifySendError({ code: -32000, message: "already known" });
@@ -102,8 +102,10 @@ export function classifySendError({ code, message, data }: NodeError): SendVerdi
   if (reason !== undefined) return classifyReason(reason, message);
   const sequence = INVALID_SEQUENCE.exec(message)?.groups;
   if (sequence !== undefined) {
-    const got = BigInt(sequence.got ?? sequence.given ?? 0);
-    return { kind: got < BigInt(sequence.next ?? sequence.due ?? 0) ? "nonce too low" : "nonce gap" };
+    const got = BigInt(sequence.got ?? sequence.sdkGot ?? 0);
+    return {
+      kind: got < BigInt(sequence.expected ?? sequence.sdkExpected ?? 0) ? "nonce too low" : "nonce gap",
+    };
   }
   if (INSUFFICIENT_FUNDS.test(message)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", message };
   const byMessage = BY_MESSAGE.find(([wording]) => wording.test(message))?.[1];

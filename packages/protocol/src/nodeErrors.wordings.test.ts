@@ -129,9 +129,9 @@ const DISPUTED = [
   ],
   ["a gateway", "no healthy upstream"],
   ["a gateway", "context deadline exceeded"],
-  ["anyone", "Internal error"],
-  ["anyone", "internal error"],
-  ["anyone", ""],
+  ["any node", "Internal error"],
+  ["any node", "internal error"],
+  ["any node", ""],
 ];
 
 const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [

@@ -7,15 +7,15 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL(".", import.meta.url));
 
 /** Lists the imports of a module at run time, those of its imports included: files below src, and bare names. */
-function importsOf(entry: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(entry)) return seen;
-  seen.add(entry);
+function importsOf(entry: string, visited = new Set<string>()): Set<string> {
+  if (visited.has(entry)) return visited;
+  visited.add(entry);
   const text = readFileSync(join(root, entry), "utf8");
   for (const [, from = ""] of text.matchAll(/^(?:import|export)\s(?!type\s)[^;]*?from "([^"]+)";/gm)) {
-    if (from.startsWith(".")) importsOf(join(dirname(entry), from.replace(/\.js$/, ".ts")), seen);
-    else seen.add(from);
+    if (from.startsWith(".")) importsOf(join(dirname(entry), from.replace(/\.js$/, ".ts")), visited);
+    else visited.add(from);
   }
-  return seen;
+  return visited;
 }
 
 /** Bundles the package as a browser's bundler resolves it: no `node` condition. */
@@ -26,8 +26,8 @@ async function bundleForBrowsers(entry: string, minify = false): Promise<Rolldow
     resolve: { conditions: ["source", "module", "browser"] },
     build: { write: false, minify, lib: { entry: join(root, entry), formats: ["es"] } },
   });
-  const output = [result].flat().flatMap((one) => ("output" in one ? one.output : []));
-  const chunks = output.filter((one) => one.type === "chunk");
+  const output = [result].flat().flatMap((item) => ("output" in item ? item.output : []));
+  const chunks = output.filter((item) => item.type === "chunk");
   expect(chunks).toHaveLength(1);
   const [chunk] = chunks;
   if (chunk === undefined) throw new Error("nothing was built");
@@ -42,7 +42,7 @@ describe("@gas-waiver/protocol/wire", () => {
     expect(imports.filter((name) => name.includes("crypto") || !name.endsWith(".ts"))).toEqual([]);
   });
 
-  it("is distinguished from the main entry, whose cryptography the same walk finds", () => {
+  it("differs from the main entry, in which the same search finds the cryptography", () => {
     expect([...importsOf("index.ts")]).toContain("crypto/javascript.ts");
   });
 });
@@ -64,7 +64,7 @@ describe("the package in a browser", () => {
     );
   });
 
-  it("has a wire of a few kilobytes", async () => {
+  it("has a wire of less than 25 kB, minified", async () => {
     const chunk = await bundleForBrowsers("wire/index.ts", true);
     expect(chunk.imports).toEqual([]);
     expect(chunk.code.length).toBeLessThan(25_000);

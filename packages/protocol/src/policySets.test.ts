@@ -25,7 +25,7 @@ const allowedBy = (list: readonly AllowedTarget[]) => {
 };
 
 describe("two lists of targets", () => {
-  it("meet in what both permit, as their policies do", () => {
+  it("intersect to what both permit, as their policies do", () => {
     fc.assert(
       fc.property(targets, targets, (one, other) => {
         const [a, b] = [allowedBy(one), allowedBy(other)];
@@ -67,7 +67,7 @@ describe("the verdict of several policies", () => {
   const onA = compilePolicy([{ address: a, selectors: [first] }]);
   const onB = compilePolicy([{ address: b, selectors: [first] }]);
 
-  it("of any one of them is that of the nearest", () => {
+  it("of any one of them is that of the policy that comes nearest", () => {
     const any = anyPolicy([onB, onA]);
     expect(any.check(a, first)).toBe("allowed");
     expect(any.check(a, second)).toBe("selector not allowed");

@@ -70,18 +70,20 @@ export function uniteTargets(...lists: readonly (readonly AllowedTarget[])[]): A
  * ```
  */
 export function intersectTargets(
-  one: readonly AllowedTarget[],
-  other: readonly AllowedTarget[],
+  first: readonly AllowedTarget[],
+  second: readonly AllowedTarget[],
 ): AllowedTarget[] {
   const scopes: Scopes = new Map();
-  const [first, second] = [scopesOf(one), scopesOf(other)];
-  for (const [address, selectors] of first) {
-    // An entry for any contract meets every entry of the other policy. An entry for one contract meets the entry for the
-    // same contract and the entry for any.
-    const met = address === "*" ? second.keys() : [address, "*"];
-    for (const where of met) {
-      const others = second.get(where);
-      if (others !== undefined) add(scopes, address === "*" ? where : address, meet(selectors, others));
+  const secondScopes = scopesOf(second);
+  for (const [firstAddress, firstSelectors] of scopesOf(first)) {
+    // An entry for any contract overlaps every entry of the other policy. An entry for one contract overlaps the entry for
+    // the same contract and the entry for any.
+    const overlapping = firstAddress === "*" ? secondScopes.keys() : [firstAddress, "*"];
+    for (const secondAddress of overlapping) {
+      const secondSelectors = secondScopes.get(secondAddress);
+      if (secondSelectors === undefined) continue;
+      const address = firstAddress === "*" ? secondAddress : firstAddress;
+      addSelectors(scopes, address, intersectSelectors(firstSelectors, secondSelectors));
     }
   }
   return targetsOf(scopes);
@@ -90,35 +92,35 @@ export function intersectTargets(
 function scopesOf(targets: readonly AllowedTarget[]): Scopes {
   const scopes: Scopes = new Map();
   for (const { address, selectors } of targets) {
-    const where = address === "*" ? "*" : bytesToHex(address);
-    add(scopes, where, selectors === undefined ? ANY : new Set(selectors.map(bytesToHex)));
+    const key = address === "*" ? "*" : bytesToHex(address);
+    addSelectors(scopes, key, selectors === undefined ? ANY : new Set(selectors.map(bytesToHex)));
   }
   return scopes;
 }
 
-function add(scopes: Scopes, where: string, selectors: ReadonlySet<string> | typeof ANY): void {
-  const before = scopes.get(where);
-  if (selectors === ANY || before === ANY) scopes.set(where, ANY);
-  else scopes.set(where, new Set([...(before ?? []), ...selectors]));
+function addSelectors(scopes: Scopes, address: string, selectors: ReadonlySet<string> | typeof ANY): void {
+  const existing = scopes.get(address);
+  if (selectors === ANY || existing === ANY) scopes.set(address, ANY);
+  else scopes.set(address, new Set([...(existing ?? []), ...selectors]));
 }
 
-function meet(
-  one: ReadonlySet<string> | typeof ANY,
-  other: ReadonlySet<string> | typeof ANY,
+function intersectSelectors(
+  first: ReadonlySet<string> | typeof ANY,
+  second: ReadonlySet<string> | typeof ANY,
 ): ReadonlySet<string> | typeof ANY {
-  if (one === ANY) return other;
-  if (other === ANY) return one;
-  return new Set([...one].filter((selector) => other.has(selector)));
+  if (first === ANY) return second;
+  if (second === ANY) return first;
+  return new Set([...first].filter((selector) => second.has(selector)));
 }
 
 function targetsOf(scopes: Scopes): AllowedTarget[] {
   const everywhere = scopes.get("*") ?? new Set<string>();
   const entries = [...scopes].sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.flatMap(([where, selectors]): AllowedTarget[] => {
-    const address = where === "*" ? where : hexToBytes(where);
-    if (where !== "*" && everywhere === ANY) return [];
+  return entries.flatMap(([key, selectors]): AllowedTarget[] => {
+    const address = key === "*" ? key : hexToBytes(key);
+    if (key !== "*" && everywhere === ANY) return [];
     if (selectors === ANY) return [{ address }];
-    const own = [...selectors].filter((name) => where === "*" || everywhere === ANY || !everywhere.has(name));
+    const own = [...selectors].filter((name) => key === "*" || everywhere === ANY || !everywhere.has(name));
     return own.length === 0 ? [] : [{ address, selectors: own.sort().map(hexToBytes) }];
   });
 }

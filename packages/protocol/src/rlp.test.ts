@@ -56,10 +56,10 @@ describe("RlpReader", () => {
     expect(new RlpReader(bytes).bytes("text").buffer).toBe(bytes.buffer);
   });
 
-  const read: Record<string, (of: RlpReader) => unknown> = {
-    bytes: (of) => of.bytes("x"),
-    list: (of) => of.list("x"),
-    integer: (of) => of.integer("x", 8),
+  const read: Record<string, (input: RlpReader) => unknown> = {
+    bytes: (input) => input.bytes("x"),
+    list: (input) => input.list("x"),
+    integer: (input) => input.integer("x", 8),
   };
 
   it.each([
@@ -111,7 +111,7 @@ describe("RlpReader", () => {
     expect(refusal(() => list.integer("third", 8)).values.offset).toBe(3);
   });
 
-  it("reads a tower of lists without recursion", () => {
+  it("reads 1,000 nested lists without recursion", () => {
     let item: RlpItem = [];
     for (let depth = 0; depth < 1_000; depth++) item = [item];
     let inner = new RlpReader(encodeRlp(item));

@@ -181,10 +181,10 @@ export class RlpReader {
     }
     if (first < 0x80) return this.#take("bytes", at, 1, name);
     const kind = first < 0xc0 ? "bytes" : "list";
-    const short = first - (kind === "bytes" ? 0x80 : 0xc0);
-    if (short > 55) return this.#long(kind, at, short - 55, name);
-    const item = this.#take(kind, at + 1, short, name);
-    if (kind === "bytes" && short === 1 && (this.#bytes[at + 1] ?? 0) < 0x80) {
+    const shortLength = first - (kind === "bytes" ? 0x80 : 0xc0);
+    if (shortLength > 55) return this.#long(kind, at, shortLength - 55, name);
+    const item = this.#take(kind, at + 1, shortLength, name);
+    if (kind === "bytes" && shortLength === 1 && (this.#bytes[at + 1] ?? 0) < 0x80) {
       throw new ProtocolError("NON_CANONICAL_RLP", `${name} has a prefix that a single byte must not have`, {
         offset: at,
       });

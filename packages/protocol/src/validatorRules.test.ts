@@ -75,11 +75,11 @@ function build({ inner, wrapper, data, key }: Case): Uint8Array {
   return signTransaction(wrapperTx(data ?? byUser(innerTx(inner)).raw, wrapper), key ?? WAIVER_KEY).raw;
 }
 
-const check = (of: Case, nonces?: NonceRule) =>
-  assertWrapper(build(of), view({ ...GOOD, ...of.chain }), nonces);
+const check = (testCase: Case, nonces?: NonceRule) =>
+  assertWrapper(build(testCase), view({ ...GOOD, ...testCase.chain }), nonces);
 
 /** The same fields with a signature that no key can have made. */
-function unsignable(tx: UnsignedTransaction): SignedTransaction {
+function withImpossibleSignature(tx: UnsignedTransaction): SignedTransaction {
   const compact = new Uint8Array(64);
   compact[31] = 5; // the x of no point
   compact[63] = 1;
@@ -139,7 +139,7 @@ describe("assertWrapper", () => {
       "no method selector",
       { inner: { data: new Uint8Array(0) } },
     ],
-    ["inner signature", "INVALID_SIGNATURE", "no key", { data: unsignable(innerTx()).raw }],
+    ["inner signature", "INVALID_SIGNATURE", "no key", { data: withImpossibleSignature(innerTx()).raw }],
     [
       "wrapper nonce",
       "WRAPPER_NONCE_TOO_LOW",
@@ -157,8 +157,8 @@ describe("assertWrapper", () => {
     ],
     ["wrapper gas limit", "GAS_LIMIT_TOO_LOW", "gas limit 21000", { inner: { gasLimit: 21_000n } }],
     ["wrapper gas limit", "WRAPPER_GAS_LIMIT_TOO_LOW", "100001", { wrapper: { gasLimit: 100_001n } }],
-  ])("%s: refuses with %s and says %j", async (name, reason, message, of) => {
-    const error = await refusalOf(check(of));
+  ])("%s: refuses with %s and says %j", async (name, reason, message, testCase) => {
+    const error = await refusalOf(check(testCase));
     expect(error.reason).toBe(reason);
     expect(error.values.check).toBe(name);
     expect(error.message).toContain(message);
@@ -182,7 +182,7 @@ describe("assertWrapper", () => {
 
   it("refuses a wrapper whose signature no key can have made", async () => {
     const error = await refusalOf(
-      assertWrapper(unsignable(wrapperTx(byUser(innerTx()).raw)).raw, view(GOOD)),
+      assertWrapper(withImpossibleSignature(wrapperTx(byUser(innerTx()).raw)).raw, view(GOOD)),
     );
     expect(error.reason).toBe("WRAPPER_INVALID_SIGNATURE");
     expect(error.values).toMatchObject({ check: "wrapper signature", cause: "INVALID_SIGNATURE" });

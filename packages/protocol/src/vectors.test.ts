@@ -53,14 +53,14 @@ const policyOf = ({ registry }: Vector, waiver: Uint8Array): Policy =>
 /** The state of a case, read from its JSON and from nothing else. */
 function view(vector: Vector): ChainView {
   const { registry, accounts, chainId } = vector;
-  const of = (address: Uint8Array) => accounts[bytesToHex(address)] ?? { nonce: "0", balance: "0" };
+  const accountOf = (address: Uint8Array) => accounts[bytesToHex(address)] ?? { nonce: "0", balance: "0" };
   return {
     chainId: BigInt(chainId),
     verificationGas: BigInt(file.verificationGas),
     isWaiver: (address) => registry[bytesToHex(address)] !== undefined,
     isAllowed: (waiver, to, data) => policyOf(vector, waiver).check(to, data),
-    nonceOf: (address) => BigInt(of(address).nonce),
-    balanceOf: (address) => BigInt(of(address).balance),
+    nonceOf: (address) => BigInt(accountOf(address).nonce),
+    balanceOf: (address) => BigInt(accountOf(address).balance),
   };
 }
 
@@ -96,11 +96,11 @@ describe("the validators' rules give the verdict of the vector (D7)", () => {
 });
 
 describe("the rules on an InnerTx give the service's verdict of the vector (D3)", () => {
-  const concerned = file.cases.flatMap((vector) =>
+  const vectorsWithService = file.cases.flatMap((vector) =>
     vector.service === undefined ? [] : [{ ...vector, service: vector.service }],
   );
 
-  it.each(concerned)("$service.verdict: $name", (vector) => {
+  it.each(vectorsWithService)("$service.verdict: $name", (vector) => {
     const { service } = vector;
     const assert = () =>
       assertInnerTx(parseInnerTx(service.transaction), {

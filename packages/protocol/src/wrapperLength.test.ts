@@ -8,15 +8,15 @@ import { encodeRlp } from "./rlp.js";
 import { encodeTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 import { DEFAULT_MAX_WRAPPER_BYTES, maxDataLengthFor, maxWrapperLength } from "./wrapperLength.js";
 
-/** A signature whose halves take all 32 bytes each. Nobody made it. */
+/** A signature whose halves take all 32 bytes each. No key made it. */
 const SIGNATURE = { compact: new Uint8Array(64).fill(0x7f), yParity: 1 } as const;
-const MOST_UINT64 = 2n ** 64n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
 const TO = privateKeyToAddress(new Uint8Array(32).fill(1));
 
 const BIGGEST = {
   chainId: 2n ** 53n - 1n,
-  nonce: MOST_UINT64,
-  gasLimit: MOST_UINT64,
+  nonce: MAX_UINT64,
+  gasLimit: MAX_UINT64,
   to: TO,
   value: 2n ** 256n - 1n,
 } as const;
@@ -41,7 +41,7 @@ function largestInner(
 /** The bytes of the largest wrapper around an InnerTx, in the longer of its two encodings. */
 function largestWrapper(inner: Uint8Array): number {
   const { chainId } = BIGGEST;
-  const tx = { type: "legacy", chainId, nonce: MOST_UINT64, gasPrice: 0n, gasLimit: MOST_UINT64 } as const;
+  const tx = { type: "legacy", chainId, nonce: MAX_UINT64, gasPrice: 0n, gasLimit: MAX_UINT64 } as const;
   return encodeTransaction({ ...tx, to: TO, value: 0n, data: encodeRlp(inner) }, SIGNATURE).length;
 }
 
@@ -60,10 +60,10 @@ describe("the length of a wrapper", () => {
 
   it("leaves the calldata that fits without an access list, to the byte", () => {
     expect(DEFAULT_MAX_DATA_LENGTH).toBe(130_786);
-    for (const most of [DEFAULT_MAX_WRAPPER_BYTES, 1_048_576]) {
-      const data = maxDataLengthFor(most);
-      expect(largestWrapper(largestInner(data))).toBe(most);
-      expect(largestWrapper(largestInner(data + 1))).toBe(most + 1);
+    for (const maxWrapperBytes of [DEFAULT_MAX_WRAPPER_BYTES, 1_048_576]) {
+      const data = maxDataLengthFor(maxWrapperBytes);
+      expect(largestWrapper(largestInner(data))).toBe(maxWrapperBytes);
+      expect(largestWrapper(largestInner(data + 1))).toBe(maxWrapperBytes + 1);
     }
   });
 });
@@ -94,16 +94,16 @@ describe("an InnerTx", () => {
     return undefined;
   };
 
-  it("counts with its access list, which no limit of calldata sees", () => {
+  it("is measured with its access list, which the limit of calldata does not cover", () => {
     // 33 bytes a key, of which so many fit behind 1,000 bytes of calldata.
     const fitting = Array.from({ length: 60 }, (_, i) => 3_900 + i).filter(
       (keys) => maxWrapperLength(inner(1_000, keys).raw.length) <= DEFAULT_MAX_WRAPPER_BYTES,
     );
-    const most = Math.max(...fitting);
-    expect(most).toBeLessThan(3_959);
-    expect(refusalOf(inner(1_000, most))).not.toMatchObject({ reason: "TRANSACTION_TOO_LARGE" });
-    const { raw } = inner(1_000, most + 1);
-    expect(refusalOf(inner(1_000, most + 1))).toMatchObject({
+    const maxKeys = Math.max(...fitting);
+    expect(maxKeys).toBeLessThan(3_959);
+    expect(refusalOf(inner(1_000, maxKeys))).not.toMatchObject({ reason: "TRANSACTION_TOO_LARGE" });
+    const { raw } = inner(1_000, maxKeys + 1);
+    expect(refusalOf(inner(1_000, maxKeys + 1))).toMatchObject({
       code: "VALIDATION_FAILED",
       reason: "TRANSACTION_TOO_LARGE",
       message: expect.stringContaining(`${raw.length} bytes`),

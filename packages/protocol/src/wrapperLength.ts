@@ -1,15 +1,17 @@
 /** The most bytes of a wrapper by default: geth, and the nodes that follow it, take no larger transaction (`txMaxSize`). */
 export const DEFAULT_MAX_WRAPPER_BYTES = 131_072;
 
-/** The most bytes of a number below 2^64 with its RLP header, and of one half of a signature. */
+// The most bytes of each field, with its RLP header.
+/** A number below 2^64. */
 const UINT64_ITEM = 9;
-/** The same of a chain id below 2^53, and of the v of EIP-155 that holds it. */
+/** A chain id below 2^53, or the `v` of EIP-155 that contains it. */
 const CHAIN_ID_ITEM = 8;
+/** The `r` or the `s` of a signature. */
 const SIGNATURE_ITEM = 33;
 const ADDRESS_ITEM = 21;
 const ZERO_ITEM = 1;
 
-/** The length of bytes, or of a list, with its RLP header. Single bytes below 0x80 have none and are not treated apart. */
+/** The length of bytes, or of a list, with its RLP header. A single byte below 0x80 would have none; that is ignored. */
 function withHeader(length: number): number {
   if (length < 56) return 1 + length;
   let header = 1;
@@ -27,13 +29,14 @@ function withHeader(length: number): number {
  * ```
  */
 export function maxWrapperLength(innerBytes: number): number {
-  // Nonce, gas price, gas limit, marker, value, the InnerTx as an RLP string (the longer of its two encodings), and the signature with the chain id in its v.
+  // Nonce, gas price, gas limit, marker, value, the InnerTx as an RLP string (the longer of its two encodings), and the
+  // signature with the chain id in its v.
   const call =
     UINT64_ITEM + ZERO_ITEM + UINT64_ITEM + ADDRESS_ITEM + ZERO_ITEM + withHeader(withHeader(innerBytes));
   return withHeader(call + CHAIN_ID_ITEM + 2 * SIGNATURE_ITEM);
 }
 
-/** Returns the most bytes that a signed InnerTx with so much calldata and without an access list can have: of EIP-1559. */
+/** Returns the most bytes of a signed InnerTx with this much calldata and no access list. EIP-1559 is the longest type. */
 function maxInnerLength(dataBytes: number): number {
   const valueItem = 33;
   const call = UINT64_ITEM + ADDRESS_ITEM + valueItem + withHeader(dataBytes);
@@ -43,8 +46,8 @@ function maxInnerLength(dataBytes: number): number {
 }
 
 /**
- * Returns the most calldata with which the wrapper of any InnerTx without an access list fits. Larger calldata never fits
- * by more than the few bytes that small numbers save.
+ * Returns the most calldata with which the wrapper of any InnerTx without an access list fits. Longer calldata fits only
+ * where small numbers save a few bytes.
  * @param maxWrapperBytes the most bytes of a wrapper.
  * @example
  * ```ts

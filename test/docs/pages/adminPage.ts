@@ -4,7 +4,7 @@ import { code, codeBlock, page, table } from "./markdown.js";
 
 type AdminRoute = keyof typeof ADMIN_ROUTES;
 
-/** The compiler asks for a new route's. */
+/** The compiler demands a note for each new route. */
 const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonly gives: string }>> = {
   create: {
     takes: "`label`, and maybe `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`",
@@ -30,12 +30,12 @@ const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonl
 };
 
 const CAPS: ReadonlySet<string> = new Set(["transactions", "gas", "senderTransactions", "senderGas"]);
-const NO_LIMITS: ReadonlySet<string> = new Set(["expires", "allowedTargets", ...CAPS]);
+const NOT_LIMITS: ReadonlySet<string> = new Set(["expires", "allowedTargets", ...CAPS]);
 
 /** docs/reference/admin.md */
 export function adminPage(): string {
   const terms = Object.entries(TERM_SETTINGS);
-  const limits = terms.filter(([name]) => !NO_LIMITS.has(name));
+  const limits = terms.filter(([name]) => !NOT_LIMITS.has(name));
   const caps = terms.filter(([name]) => CAPS.has(name));
   const rows = (entries: typeof terms) =>
     entries.map(([name, { flag, help }]) => [code(name), code(`--${flag}`), help.replace(/ `none`:.*/, "")]);

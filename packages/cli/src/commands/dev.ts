@@ -35,7 +35,7 @@ const SETTINGS = {
   host: {
     flag: "host",
     placeholder: "ADDRESS",
-    help: "Address that both listen on. It must be a loopback address, because the keys of this service are public.",
+    help: "Address that the service and the chain listen on. It must be a loopback address, because the keys of this service are public.",
     defaultValue: DEFAULT_HOST,
     parse: loopbackHost,
   },
@@ -75,7 +75,7 @@ export const dev = defineCommand({
   async run(values, context) {
     const closeStack = new CloseStack();
     try {
-      await startBoth(values, context, closeStack);
+      await startDevnetAndService(values, context, closeStack);
       await aborted(context.signal);
     } finally {
       await closeStack.close();
@@ -83,7 +83,7 @@ export const dev = defineCommand({
   },
 });
 
-async function startBoth(
+async function startDevnetAndService(
   values: Values<typeof SETTINGS>,
   { print, signal }: Context,
   closeStack: CloseStack,
@@ -111,7 +111,7 @@ async function startBoth(
       policySource: "registry",
       // The API key is public, so pages may use it, but only pages from this machine.
       corsOrigins: ["loopback", ...(allowedOrigins ?? [])],
-      // The name in a URL that leads to this machine may be that of a stranger's page.
+      // A stranger's page can let its own host name resolve to this machine (DNS rebinding).
       allowedHosts: ["loopback", ...(allowedHosts ?? [])],
       dataDir,
       newChain: "adopt",

@@ -18,12 +18,17 @@ export const serve = defineCommand({
       const { host, port: listenPort, metricsPort, waiverKeyFile, adminPort, adminHost } = values;
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };
       const opening = { host, port: listenPort, metricsPort, admin, closeStack, signal };
-      const { server, url: at, metricsUrl, adminUrl } = await openServer(serverOptions(values), opening);
+      const {
+        server,
+        url: serviceUrl,
+        metricsUrl,
+        adminUrl,
+      } = await openServer(serverOptions(values), opening);
       print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
       if (waiverKeyFile) onHangup?.(() => rereadKeys(waiverKeyFile.path, server, print));
-      print(`ready: service at ${at} for chain ${values.chainId}`);
+      print(`ready: service at ${serviceUrl} for chain ${values.chainId}`);
       await aborted(signal);
     } finally {
       await closeStack.close();
@@ -42,10 +47,10 @@ function rereadKeys(path: string, server: Server, print: (line: string) => void)
 }
 
 function serverOptions(values: ServeValues): ServerOptions {
-  const { waivers, others } = splitWaivers(values);
-  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...service } = others;
-  const { apiKeysFile, apiKeys: keys, ...rest } = service;
-  const { dataDir = ".gas-waiver", databaseUrl, ...limits } = rest;
+  const { waivers, otherValues } = splitWaivers(values);
+  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...serviceValues } = otherValues;
+  const { apiKeysFile, apiKeys: keys, ...storeAndLimits } = serviceValues;
+  const { dataDir = ".gas-waiver", databaseUrl, ...limits } = storeAndLimits;
   return {
     ...withoutUndefined(limits),
     waivers,

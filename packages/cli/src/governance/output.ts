@@ -87,9 +87,9 @@ const MAX_PRINTED_TARGETS = 20;
 function targetLines(targets: readonly AllowedTarget[], indent: string): string[] {
   if (targets.length === 0) return [`${indent}may send nothing: its list of targets is empty`];
   const lines = targets.slice(0, MAX_PRINTED_TARGETS).map(({ address, selectors }) => {
-    const where = address === "*" ? "any contract".padEnd(42) : checksumAddress(address);
-    return `${indent}${where}  ${selectors?.map(bytesToHex).join(" ") ?? "any calldata"}`;
+    const contract = address === "*" ? "any contract".padEnd(42) : checksumAddress(address);
+    return `${indent}${contract}  ${selectors?.map(bytesToHex).join(" ") ?? "any calldata"}`;
   });
-  const more = targets.length - MAX_PRINTED_TARGETS;
-  return more > 0 ? [...lines, `${indent}and ${more} more; --json has them all`] : lines;
+  const omitted = targets.length - MAX_PRINTED_TARGETS;
+  return omitted > 0 ? [...lines, `${indent}and ${omitted} more; --json has them all`] : lines;
 }

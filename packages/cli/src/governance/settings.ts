@@ -54,8 +54,9 @@ export const PROPOSAL_SETTING = {
 } as const;
 
 function oneKey(content: string): Uint8Array {
-  const [key, ...more] = privateKeys(content);
-  if (key === undefined || more.length > 0) throw new InvalidValueError("holds more than one private key");
+  const [key, ...surplusKeys] = privateKeys(content);
+  if (key === undefined || surplusKeys.length > 0)
+    throw new InvalidValueError("holds more than one private key");
   return key;
 }
 

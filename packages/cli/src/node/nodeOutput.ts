@@ -22,10 +22,10 @@ function linesOf({ check, verdict, found, means, remedy }: NodeFinding): string[
 export function summaryOf(findings: readonly NodeFinding[]): string {
   const count = (verdict: NodeFinding["verdict"]) =>
     findings.filter((finding) => finding.verdict === verdict).length;
-  const rest = `${count("warning")} warning(s), ${count("not proven")} not proven`;
+  const otherCounts = `${count("warning")} warning(s), ${count("not proven")} not proven`;
   return refusesStart(findings)
-    ? `gas-waiver serve would refuse to start: ${count("refuses")} reason(s), ${rest}`
-    : `gas-waiver serve would start: ${rest}`;
+    ? `gas-waiver serve would refuse to start: ${count("refuses")} reason(s), ${otherCounts}`
+    : `gas-waiver serve would start: ${otherCounts}`;
 }
 
 export function refusesStart(findings: readonly NodeFinding[]): boolean {

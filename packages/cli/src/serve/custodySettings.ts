@@ -38,7 +38,7 @@ type CustodyValues = Values<typeof CUSTODY_FLAGS & typeof CUSTODY_VARIABLES>;
 
 /** Makes the waivers' accounts, and separates the settings of custodies from the others. */
 export function splitWaivers<V extends CustodyValues>(values: V) {
-  const { waiverKeyFile, waiverKeys, ...others } = values;
+  const { waiverKeyFile, waiverKeys, ...otherValues } = values;
   const waivers: WaiverAccount[] = (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver);
-  return { waivers, others };
+  return { waivers, otherValues };
 }

@@ -73,15 +73,15 @@ export function url(...protocols: readonly string[]): (value: string) => string 
   return (value) => {
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
     throw new InvalidValueError(
-      `is not a URL that begins with ${protocols.map((p) => `${p}//`).join(" or ")}`,
+      `is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
     );
   };
 }
 
 /** Parses several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]): (value: string) => string[] {
-  const one = url(...protocols);
-  return (value) => entriesOf(value).map(one);
+  const parseUrl = url(...protocols);
+  return (value) => entriesOf(value).map(parseUrl);
 }
 
 /** Parses a loopback address, which only programs on this machine can reach. */
@@ -176,11 +176,11 @@ export function adminTokens(list: string): AdminToken[] {
 /** Parses a JSON list of AllowedTargets. */
 export function allowedTargets(json: string): AllowedTarget[] {
   const targets = parsedTargets(json);
-  // D4: such an entry permits nothing, which is not what somebody means who writes one.
-  const idle = targets.findIndex(({ selectors }) => selectors?.length === 0);
-  if (idle < 0) return targets;
+  // D4: an empty list permits nothing. Whoever writes one has surely meant something else.
+  const emptyEntry = targets.findIndex(({ selectors }) => selectors?.length === 0);
+  if (emptyEntry < 0) return targets;
   throw new InvalidValueError(
-    `is wrong: the selectors of allowed target ${idle} are an empty list, which permits nothing; leave them out for any calldata`,
+    `is wrong: the selectors of allowed target ${emptyEntry} are an empty list, which permits nothing; leave them out for any calldata`,
   );
 }
 

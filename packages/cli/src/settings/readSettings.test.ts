@@ -41,7 +41,7 @@ const KEYS: Alternatives<keyof typeof SETTINGS> = {
 const check = ({ port, size }: Readonly<Record<string, unknown>>) =>
   port !== undefined && port === size ? ["the port is the size"] : [];
 const KEY = `0x${"11".repeat(32)}`;
-const ENOUGH: Environment = { URL: "http://node", KEYS: KEY };
+const VALID_ENVIRONMENT: Environment = { URL: "http://node", KEYS: KEY };
 
 let folder: string;
 beforeAll(() => {
@@ -49,10 +49,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const read = (argv: string[], env: Environment = ENOUGH) =>
+const read = (argv: string[], env: Environment = VALID_ENVIRONMENT) =>
   readSettings(SETTINGS, { alternatives: [KEYS], check }, argv, env);
 
-function problemsOf(argv: string[], env: Environment = ENOUGH): readonly string[] {
+function problemsOf(argv: string[], env: Environment = VALID_ENVIRONMENT): readonly string[] {
   try {
     read(argv, env);
   } catch (error) {
@@ -65,10 +65,10 @@ function problemsOf(argv: string[], env: Environment = ENOUGH): readonly string[
 describe("readSettings", () => {
   it("prefers flags to variables, and variables to defaults", () => {
     expect(read([])).toMatchObject({ port: 80, url: "http://node" });
-    expect(read([], { ...ENOUGH, PORT: "81" })).toMatchObject({ port: 81 });
-    expect(read(["--port", "82"], { ...ENOUGH, PORT: "81" })).toMatchObject({ port: 82 });
+    expect(read([], { ...VALID_ENVIRONMENT, PORT: "81" })).toMatchObject({ port: 81 });
+    expect(read(["--port", "82"], { ...VALID_ENVIRONMENT, PORT: "81" })).toMatchObject({ port: 82 });
     expect(read(["--port=83"])).toMatchObject({ port: 83 });
-    expect(read([], { ...ENOUGH, PORT: "" })).toMatchObject({ port: 80 });
+    expect(read([], { ...VALID_ENVIRONMENT, PORT: "" })).toMatchObject({ port: 80 });
   });
 
   it("leaves out settings that are not given, and reads flags without a value", () => {
@@ -97,7 +97,7 @@ describe("readSettings", () => {
     [["--port="], ["--port needs a value: --port PORT"]],
     [["--size", "--quiet"], ["--size needs a value: --size N"]],
     [["--quiet=yes"], ["--quiet takes no value"]],
-    [["--port", "1", "--port", "2"], ["--port is given more than once"]],
+    [["--port", "1", "--port", "2"], ["--port is given otherProblems than once"]],
     [["--port", "65536"], ['--port "65536" is not a whole number from 0 to 65535']],
     [["--port", "-1"], ['--port "-1" is not a whole number from 0 to 65535']],
     [["--port", "0x10"], ['--port "0x10" is not a whole number from 0 to 65535']],
@@ -147,11 +147,11 @@ describe("readSettings", () => {
   it.each(["abc", "0x11", `0x${"00".repeat(32)}`, `0x${"ff".repeat(32)}`, `${KEY},${"33".repeat(31)}`])(
     "never quotes a secret that does not parse",
     (secret) => {
-      const [problem, ...more] = problemsOf([], { ...ENOUGH, KEYS: secret });
+      const [problem, ...otherProblems] = problemsOf([], { ...VALID_ENVIRONMENT, KEYS: secret });
       expect(problem).toMatch(
         /^KEYS holds no usable private key at position [12]: 32 bytes of hex are needed$/,
       );
-      expect(more).toEqual([]);
+      expect(otherProblems).toEqual([]);
     },
   );
 });

@@ -27,7 +27,7 @@ function clientOf(...answers: (() => Response | Promise<Response>)[]) {
   return { client, requests };
 }
 
-const away = () => {
+const unavailable = () => {
   const error = { code: "UNAVAILABLE", message: "m", reason: "CHAIN_UNAVAILABLE" };
   return new Response(JSON.stringify({ error }), { status: 503 });
 };
@@ -51,10 +51,10 @@ describe("check", () => {
   });
 
   it("asks again while the service cannot be reached, because a check changes nothing", async () => {
-    const { client, requests } = clientOf(away, () => new Response(bodyOf(good)));
+    const { client, requests } = clientOf(unavailable, () => new Response(bodyOf(good)));
     expect(await client.check(["0x01"], { retry })).toEqual([good]);
     expect(requests).toHaveLength(2);
-    await expect(clientOf(away, away).client.check(["0x01"], { retry })).rejects.toMatchObject({
+    await expect(clientOf(unavailable, unavailable).client.check(["0x01"], { retry })).rejects.toMatchObject({
       name: "RequestRefusedError",
       reason: "CHAIN_UNAVAILABLE",
     });
@@ -64,8 +64,8 @@ describe("check", () => {
     ["ends early", bodyOf(good), { name: "StreamEndedError", missing: [1] }],
     ["breaks off", bodyOf(good, bad).slice(0, -5), { name: "StreamEndedError", missing: [1] }],
     ["is not a check", bodyOf({ ...good, txHash: "0x" }), { name: "MalformedAnswerError" }],
-    ["is no JSON", "<html>\n", { name: "MalformedAnswerError" }],
-  ])("fails with the fault when the answer %s", async (_, body, error) => {
+    ["is not JSON", "<html>\n", { name: "MalformedAnswerError" }],
+  ])("fails with the error for the fault when the answer %s", async (_, body, error) => {
     const { client } = clientOf(() => new Response(body));
     await expect(client.check(["0x01", "0x02"], { retry: { attempts: 1 } })).rejects.toMatchObject(error);
   });
@@ -96,7 +96,7 @@ describe("policy", () => {
   };
 
   it("returns the policy, with the members that a newer service adds (D26)", async () => {
-    const { client } = clientOf(away, () => new Response(JSON.stringify({ ...policy, newer: 1 })));
+    const { client } = clientOf(unavailable, () => new Response(JSON.stringify({ ...policy, newer: 1 })));
     expect(await client.policy({ retry })).toMatchObject(policy);
   });
 

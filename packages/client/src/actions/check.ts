@@ -16,7 +16,7 @@ export interface CheckOptions {
 }
 
 /**
- * Runs a submit dry: tells of each signed transaction whether the service would accept it now, and if not, which
+ * Makes a dry run of a submit: tells for each signed transaction whether the service would accept it now, and if not, which
  * rule refuses it. Nothing is submitted or counted; checks have a rate limit of their own.
  * @param transactions the signed bytes as 0x hex.
  * @returns one line a transaction, in their order.

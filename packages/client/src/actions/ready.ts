@@ -20,6 +20,6 @@ export interface ReadyOptions {
  * ```
  */
 export async function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
-  const response = await connection.request(READY_ROUTE, { signal, alsoAnswers: 503 });
+  const response = await connection.request(READY_ROUTE, { signal, answerStatus: 503 });
   return await readAnswer(response, parseReadiness, "the readiness of a gas-waiver service", signal);
 }

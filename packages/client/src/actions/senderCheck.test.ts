@@ -21,7 +21,7 @@ const signed = await new Wallet(KEY).signTransaction({
 /** The same bytes with another calldata byte, under the same signature. */
 const changed = Object.assign(Transaction.from(signed), { data: "0x02" }).serialized;
 
-/** Submits to a port on which nobody listens, and returns the name of the error. */
+/** Submits to a port on which nobody listens, and returns the error, or tells what came instead. */
 async function submitWith(sender: SenderCheck, ...transactions: string[]): Promise<unknown> {
   const client = createWaiverClient({ url: "http://127.0.0.1:1", apiKey: "gw_test_key_secret" });
   try {
@@ -33,7 +33,7 @@ async function submitWith(sender: SenderCheck, ...transactions: string[]): Promi
 }
 
 describe("a transaction whose bytes were changed after signing", () => {
-  it("recovers to another sender, and is no invalid one", () => {
+  it("stays valid, and recovers to another sender", () => {
     expect(senderOf(signed)).toBe(address);
     expect(senderOf(changed)).not.toBe(address);
   });
@@ -42,10 +42,13 @@ describe("a transaction whose bytes were changed after signing", () => {
 describe("submit with a sender", () => {
   it.each<[string, SenderCheck["recover"]]>([
     ["this package", senderOf],
-    ["ethers", (one) => Transaction.from(one).from ?? ""],
-    ["viem", (one) => recoverTransactionAddress({ serializedTransaction: one as ViemHex as never })],
+    ["ethers", (signedBytes) => Transaction.from(signedBytes).from ?? ""],
+    [
+      "viem",
+      (signedBytes) => recoverTransactionAddress({ serializedTransaction: signedBytes as ViemHex as never }),
+    ],
   ])(
-    "sends what that account has signed, and nothing beside it, with the recovery of %s",
+    "sends what that account has signed, and refuses any other transaction, with the recovery of %s",
     async (_, recover) => {
       const sender = { address: address.toUpperCase().replace("0X", "0x"), recover };
       // The attempt to send is the proof that the check passed.
@@ -59,7 +62,7 @@ describe("submit with a sender", () => {
     },
   );
 
-  it("refuses what recovers to nobody", async () => {
+  it("refuses bytes that recover to no sender", async () => {
     const error = await submitWith({ address, recover: senderOf }, "0x12");
     expect(error).toMatchObject({ name: "WrongSenderError", index: 0 });
   });

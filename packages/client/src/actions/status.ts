@@ -13,7 +13,7 @@ export interface StatusOptions {
 }
 
 /**
- * Reads the record of a submission of this key. Only what was accepted has one.
+ * Reads the record of a submission of this key. Only accepted transactions have one.
  * @param id the `id` of its line.
  * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
  * reason of an aborted signal.

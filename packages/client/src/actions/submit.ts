@@ -29,7 +29,7 @@ export interface SubmitOptions {
   /** Ends the waiting. Transactions that the service has accepted are processed all the same. */
   readonly signal?: AbortSignal;
   /**
-   * Sends the transactions without a line again when the service is away, busy, or breaks off. Off by default. It is
+   * Sends the transactions without a line again when the service is away or busy, or its answer breaks off. Off by default. It is
    * safe, because the same transaction is the same submission (D18): the second answer equals the first. Only a
    * transaction whose failure was lost on the way is tried once more; with an `idempotencyKey` not even that.
    */
@@ -55,9 +55,9 @@ export interface SubmitOptions {
  * early closes the answer and cancels nothing.
  * @param transactions the signed bytes as 0x hex, at most 100 by default.
  * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
- * result, and no exception.
+ * result, not an exception.
  * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError`,
- * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an idempotency key that cannot be one, or the reason of an aborted
+ * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an invalid idempotency key, or the reason of an aborted
  * signal.
  * @example
  * ```ts
@@ -91,7 +91,7 @@ export async function* submit(
       }
       return;
     } catch (error) {
-      // Earlier attempts had brought every line that this one still owed.
+      // Earlier attempts had already yielded every line that this answer lacks.
       if (error instanceof StreamEndedError && missing.size === 0) return;
       await pauseBeforeRetry(error, attempt, retry, signal).catch((thrown: unknown) => {
         throw thrown === error ? errorOfAllAttempts(error, mayBeAccepted, missing) : thrown;

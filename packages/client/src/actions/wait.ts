@@ -43,7 +43,7 @@ export async function wait(
 }
 
 /**
- * Tells whether a submission has come as far as asked for.
+ * Tells whether a submission has reached the stage `until`.
  * @throws SubmissionFailedError if it never will.
  */
 function hasReached(record: SubmissionRecord, until: Wait): boolean {

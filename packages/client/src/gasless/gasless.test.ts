@@ -149,7 +149,7 @@ describe("the nonce after a transaction", () => {
   });
 
   it.each<[string, ResultLine | Response | Error]>([
-    ["still under way", failure("OUTCOME_UNKNOWN")],
+    ["still in flight", failure("OUTCOME_UNKNOWN")],
     ["run and reverted", failure("REVERTED")],
     ["perhaps accepted", new Error("reset")],
   ])("that is %s is the following one", async (_, answer) => {

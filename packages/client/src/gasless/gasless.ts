@@ -7,7 +7,7 @@ import {
 } from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
-import { NonceSequence, type TakenNonce } from "./nonceSequence.js";
+import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
 
 /** The address of the service, and how to send through it. */
 export interface GaslessOptions extends ConnectionOptions {
@@ -82,18 +82,19 @@ export class Gasless {
   async send(sender: GaslessSender, call: GaslessCall): Promise<SentTransaction> {
     const sequence = this.#sequenceOf(sender.address);
     const prepared = prepare(sender, call);
-    // It is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
+    // The promise is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
     prepared.catch(() => undefined);
     const attempt = async () => {
       const { nonce } = call;
       const count = () => sender.transactionCount();
-      const taken = nonce === undefined ? await sequence.take(count, prepared) : sequence.hold(nonce);
-      return await this.#submit(await this.#sign(sender, call, prepared, taken), taken);
+      const reservation =
+        nonce === undefined ? await sequence.reserve(count, prepared) : sequence.reserveChosen(nonce);
+      return await this.#submit(await this.#sign(sender, call, prepared, reservation), reservation);
     };
     try {
       return await attempt();
     } catch (error) {
-      // Signed again with another nonce, it may be accepted.
+      // Signed again with another nonce, the call may be accepted.
       if (call.nonce !== undefined || !isNonceMismatch(error)) throw error;
       return await attempt();
     }
@@ -103,27 +104,27 @@ export class Gasless {
     sender: GaslessSender,
     call: GaslessCall,
     prepared: Promise<Prepared>,
-    taken: TakenNonce,
+    reservation: NonceReservation,
   ): Promise<string> {
     try {
-      return await sender.sign({ ...call, ...(await prepared), nonce: taken.nonce });
+      return await sender.sign({ ...call, ...(await prepared), nonce: reservation.nonce });
     } catch (error) {
-      taken.release();
+      reservation.release();
       throw error;
     }
   }
 
-  async #submit(signed: string, taken: TakenNonce): Promise<SentTransaction> {
+  async #submit(signed: string, reservation: NonceReservation): Promise<SentTransaction> {
     try {
       const retry = this.#retry;
       for await (const line of submit(this.#connection, [signed], retry && { retry })) {
         if (!line.success) throw new SubmissionFailedError(line.id, line.error);
-        taken.keep();
+        reservation.markUsed();
         return { id: line.id, txHash: line.txHash, signed };
       }
       throw new StreamEndedError([0]);
     } catch (error) {
-      settleNonce(taken, error);
+      settleNonce(reservation, error);
       throw error;
     }
   }
@@ -151,7 +152,7 @@ async function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepar
 
 /**
  * Tells whether the service has given the transaction up for its nonce alone, before anything was sent to the chain.
- * Then it cannot run besides another that is signed in its place. NONCE_TOO_LOW does not prove that.
+ * Then a transaction signed in its place cannot run in addition to it. NONCE_TOO_LOW does not prove that.
  */
 function isNonceMismatch(error: unknown): boolean {
   const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
@@ -161,15 +162,15 @@ function isNonceMismatch(error: unknown): boolean {
 /** The reasons of a failure after which the nonce is used, by this or by another transaction. */
 const NONCE_USED: ReadonlySet<unknown> = new Set(["REVERTED", "NONCE_TOO_LOW", "NONCE_CONFLICT"]);
 
-function settleNonce(taken: TakenNonce, error: unknown): void {
+function settleNonce(reservation: NonceReservation, error: unknown): void {
   if (error instanceof SubmissionFailedError) {
-    if (error.reason === "NONCE_GAP") taken.gap();
-    // D17: only the waiting has ended; the service goes on with it.
-    else if (error.code === "TIMEOUT" || NONCE_USED.has(error.reason)) taken.keep();
-    else taken.release();
+    if (error.reason === "NONCE_GAP") reservation.forgetUsed();
+    // D17: only the waiting has ended; the service goes on with the transaction.
+    else if (error.code === "TIMEOUT" || NONCE_USED.has(error.reason)) reservation.markUsed();
+    else reservation.release();
     return;
   }
-  const untouched = error instanceof ConnectionFailedError && error.certainty === "not_sent";
-  if (untouched || error instanceof RequestRefusedError) taken.release();
-  else taken.keep();
+  const neverSent = error instanceof ConnectionFailedError && error.certainty === "not_sent";
+  if (neverSent || error instanceof RequestRefusedError) reservation.release();
+  else reservation.markUsed();
 }

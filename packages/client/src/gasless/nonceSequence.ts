@@ -1,15 +1,15 @@
-/** A nonce that was given out. The outcome of its transaction decides whether it is given out again. */
-export interface TakenNonce {
+/** A nonce that was given to a transaction. The outcome of its transaction decides whether it is given out again. */
+export interface NonceReservation {
   readonly nonce: number;
   /** The transaction will surely not run, so the next transaction gets the nonce. */
   release(): void;
   /** The transaction has run, will run or may run, so the nonce stays used. */
-  keep(): void;
+  markUsed(): void;
   /**
-   * The service waited in vain for the nonce before this one: an earlier transaction failed, or the memory of used
-   * nonces is wrong. It is forgotten; only nonces in flight still count.
+   * The service waited in vain for the nonce before this one: an earlier transaction failed, or a remembered nonce was not
+   * used. All remembered nonces are forgotten; only those in flight still count.
    */
-  gap(): void;
+  forgetUsed(): void;
 }
 
 /**
@@ -21,40 +21,40 @@ export class NonceSequence {
   /** The highest count that the chain told, so that a node that lags does not bring back used nonces. */
   #counted = 0;
   readonly #inFlight = new Set<number>();
-  readonly #kept = new Set<number>();
+  readonly #used = new Set<number>();
   #turn: Promise<unknown> = Promise.resolve();
 
   /**
-   * Takes the lowest free nonce.
+   * Reserves the lowest free nonce.
    * @param count reads the sender's transaction count from the chain.
-   * @param ready must succeed before a nonce is taken; later calls wait for it.
+   * @param ready must succeed before a nonce is reserved; later calls wait for it.
    */
-  take(count: () => Promise<number>, ready: Promise<unknown>): Promise<TakenNonce> {
-    const taken = this.#turn.then(async () => {
+  reserve(count: () => Promise<number>, ready: Promise<unknown>): Promise<NonceReservation> {
+    const reservation = this.#turn.then(async () => {
       await ready;
       this.#counted = Math.max(this.#counted, await count());
-      for (const nonce of this.#kept) if (nonce < this.#counted) this.#kept.delete(nonce);
+      for (const nonce of this.#used) if (nonce < this.#counted) this.#used.delete(nonce);
       let nonce = this.#counted;
-      while (this.#inFlight.has(nonce) || this.#kept.has(nonce)) nonce++;
-      return this.hold(nonce);
+      while (this.#inFlight.has(nonce) || this.#used.has(nonce)) nonce++;
+      return this.reserveChosen(nonce);
     });
-    this.#turn = taken.catch(() => undefined);
-    return taken;
+    this.#turn = reservation.catch(() => undefined);
+    return reservation;
   }
 
-  /** Holds a nonce that the caller has chosen. */
-  hold(nonce: number): TakenNonce {
+  /** Reserves a nonce that the caller has chosen. */
+  reserveChosen(nonce: number): NonceReservation {
     this.#inFlight.add(nonce);
     return {
       nonce,
       release: () => this.#inFlight.delete(nonce),
-      keep: () => {
+      markUsed: () => {
         this.#inFlight.delete(nonce);
-        this.#kept.add(nonce);
+        this.#used.add(nonce);
       },
-      gap: () => {
+      forgetUsed: () => {
         this.#inFlight.delete(nonce);
-        this.#kept.clear();
+        this.#used.clear();
         this.#counted = 0;
       },
     };

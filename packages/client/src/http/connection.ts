@@ -23,8 +23,8 @@ interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A status that is an answer to the request, although it is no success. */
-  readonly alsoAnswers?: number;
+  /** A status outside of 2xx that is an answer to the request, and not a refusal. */
+  readonly answerStatus?: number;
 }
 
 /** The address of the service, and how to talk to it. */
@@ -57,7 +57,7 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
   }
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
   return {
-    async request({ method, path, authenticated }, { query, headers, body, signal, alsoAnswers } = {}) {
+    async request({ method, path, authenticated }, { query, headers, body, signal, answerStatus } = {}) {
       const address = `${base}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
       const init: RequestInit = {
         method,
@@ -73,7 +73,7 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
         if (signal?.aborted) throw signal.reason;
         throw new ConnectionFailedError(base, wasNeverSent(cause) ? "not_sent" : "unknown", cause);
       });
-      if (!response.ok && response.status !== alsoAnswers) throw await readRefusal(response, signal);
+      if (!response.ok && response.status !== answerStatus) throw await readRefusal(response, signal);
       return response;
     },
   };
@@ -104,7 +104,7 @@ async function readRefusal(response: Response, signal: AbortSignal | undefined):
     return new RequestRefusedError(status, error, retryAfterMs(response.headers.get("retry-after")));
   } catch (cause) {
     if (signal?.aborted) throw signal.reason;
-    const what = cause instanceof WireError ? cause.message : "its body is no JSON";
+    const what = cause instanceof WireError ? cause.message : "its body is not JSON";
     return new MalformedAnswerError(status, `the service answered with status ${status}, and ${what}`, {
       cause,
     });

@@ -67,8 +67,8 @@ describe("readNdjson", () => {
   });
 
   it.each([
-    ["a line that is no JSON", bytes("1\n{oops\n2\n"), "malformed"],
-    ["a line that is no UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), "malformed"],
+    ["a line that is not JSON", bytes("1\n{oops\n2\n"), "malformed"],
+    ["a line that is not UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), "malformed"],
     ["a last line that breaks off", bytes('1\n{"a":'), "truncated"],
     ["a last line that breaks off inside a character", bytes('"🙂').subarray(0, 3), "truncated"],
     ["a line that never ends", bytes("1".repeat(65)), "too_long"],

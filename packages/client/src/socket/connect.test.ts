@@ -137,11 +137,11 @@ describe("requests over one connection", () => {
 
   it("wait for their turn when the limit of unanswered frames is reached", async () => {
     const service = await Service.start();
-    let most = 0;
+    let maxDue = 0;
     const due: (() => void)[] = [];
     service.onRequest = (request, socket) => {
       due.push(() => answer(socket, request.id, everyLine(request)));
-      most = Math.max(most, due.length);
+      maxDue = Math.max(maxDue, due.length);
       // The third request comes only after one of the first two is answered. Then all are answered.
       if (due.length > 1) due.shift()?.();
       if (service.requests.length === 4) for (const finish of due) finish();
@@ -151,7 +151,7 @@ describe("requests over one connection", () => {
       ["0x01", "0x02", "0x03", "0x04"].map((tx) => collect(client.submit([tx]))),
     );
     expect(calls.flat()).toHaveLength(4);
-    expect(most).toBe(2);
+    expect(maxDue).toBe(2);
   });
 
   it("fail one by one: the error of a request refused whole is its own", async () => {
@@ -161,25 +161,25 @@ describe("requests over one connection", () => {
       socket.send(encodeErrorFrame(request.id, new ProtocolError("KEY_SHARE_EXHAUSTED", "full")));
     };
     const client = clientOf(service);
-    const [refused, taken] = await Promise.all([
+    const [refused, accepted] = await Promise.all([
       errorOf(collect(client.submit(["0x01", "0x02"]))),
       collect(client.submit(["0x03"])),
     ]);
     expect(refused).toBeInstanceOf(RequestRefusedError);
     expect(refused).toMatchObject({ status: 503, code: "QUEUE_FULL", reason: "KEY_SHARE_EXHAUSTED" });
-    expect(taken).toEqual([good(0)]);
+    expect(accepted).toEqual([good(0)]);
   });
 
   it("may be left early, and later lines for them disturb no other request", async () => {
     const service = await Service.start();
-    let rest: () => void = () => {};
+    let sendSecondLine: () => void = () => {};
     service.onRequest = (request, socket) => {
       if (service.requests.length > 1) {
-        rest();
+        sendSecondLine();
         return answer(socket, request.id, everyLine(request));
       }
       socket.send(encodeLineFrame(request.id, good(0)));
-      rest = () => answer(socket, request.id, [good(1)]);
+      sendSecondLine = () => answer(socket, request.id, [good(1)]);
     };
     const client = clientOf(service);
     for await (const line of client.submit(["0x01", "0x02"])) {
@@ -290,9 +290,9 @@ describe("a time-out of a service that keeps running", () => {
   });
 });
 
-describe("no connection", () => {
+describe("a handshake that fails", () => {
   it.each<Reason>(["UNKNOWN_KEY", "NO_SUCH_PATH", "UPGRADE_REQUIRED"])(
-    "for %s: that error",
+    "fails the request with the refusal %s",
     async (reason) => {
       const service = await Service.start();
       service.refusal = reason;
@@ -302,7 +302,7 @@ describe("no connection", () => {
     },
   );
 
-  it("for as long as the caller allows: ConnectionFailedError", async () => {
+  it("fails the request with ConnectionFailedError after giveUpAfterMs", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -313,7 +313,7 @@ describe("no connection", () => {
     expect(error).toMatchObject({ name: "ConnectionFailedError", certainty: "not_sent" });
   });
 
-  it("with a class that takes no headers, as in browsers: TypeError", async () => {
+  it("fails the request with TypeError for a class that takes no headers, as in browsers", async () => {
     class Browsers {
       constructor(_url: string, protocols?: unknown) {
         if (typeof protocols === "object") throw new SyntaxError("[object Object] is not a protocol");
@@ -326,11 +326,11 @@ describe("no connection", () => {
 
 describe("a malformed answer", () => {
   it.each([
-    ["no JSON", "hello"],
-    ["a line for nobody", encodeLineFrame(99, good(0))],
+    ["text that is not JSON", "hello"],
+    ["a line for an unknown request", encodeLineFrame(99, good(0))],
     ["a line that was not asked for", encodeLineFrame(1, good(5))],
     ["an end without lines", encodeDoneFrame(1)],
-  ])("%s: MalformedAnswerError", async (_, text) => {
+  ])("such as %s fails the request with MalformedAnswerError", async (_, text) => {
     const service = await Service.start();
     service.onRequest = (_request, socket) => socket.send(text);
     const error = await errorOf(collect(clientOf(service).submit(["0x01"])));

@@ -27,7 +27,7 @@ export type SocketSubmitOptions = Omit<SubmitOptions, "retry" | "idempotencyKey"
 export interface SocketClient {
   /**
    * Submits as `submit` of the package does, but over the WebSocket and through interruptions: if the connection
-   * breaks or the service restarts, the missing lines are asked for on the next one. Unanswered transactions are
+   * breaks or the service restarts, the client asks for the missing lines on the next connection. Unanswered transactions are
    * sent again, which is safe: the same transaction is the same submission (D18).
    * @throws `WaiverClientError`, or the reason of an aborted signal.
    * @example

@@ -8,35 +8,35 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function watched() {
-  const heard: string[] = [];
+function startHeartbeat() {
+  const events: string[] = [];
   const heartbeat = new Heartbeat(
-    () => heard.push("asked"),
-    () => heard.push("lost"),
+    () => events.push("probed"),
+    () => events.push("lost"),
   );
   heartbeat.reset();
-  return { heard, heartbeat };
+  return { events, heartbeat };
 }
 
 describe("a silent connection", () => {
   it("is probed, and counts as lost if the probe is not answered", () => {
-    const { heard } = watched();
+    const { events } = startHeartbeat();
     vi.advanceTimersByTime(39_999);
-    expect(heard).toEqual([]);
+    expect(events).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(heard).toEqual(["asked"]);
+    expect(events).toEqual(["probed"]);
     vi.advanceTimersByTime(40_000);
-    expect(heard).toEqual(["asked", "lost"]);
+    expect(events).toEqual(["probed", "lost"]);
   });
 
-  it("is kept by any frame, and not watched while no answer is due", () => {
-    const { heard, heartbeat } = watched();
+  it("is probed later if a frame came, and not probed while no answer is due", () => {
+    const { events, heartbeat } = startHeartbeat();
     vi.advanceTimersByTime(40_000);
     heartbeat.reset();
     vi.advanceTimersByTime(39_999);
-    expect(heard).toEqual(["asked"]);
+    expect(events).toEqual(["probed"]);
     heartbeat.stop();
     vi.advanceTimersByTime(1_000_000);
-    expect(heard).toEqual(["asked"]);
+    expect(events).toEqual(["probed"]);
   });
 });

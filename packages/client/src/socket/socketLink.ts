@@ -5,11 +5,11 @@
  */
 export type WebSocketConstructor = new (url: string, options: never) => object;
 
-/** Receives the events of a link. `gone` is the last one. */
+/** Receives the events of a link. `closed` is the last one. */
 export interface LinkListener {
   open(): void;
   text(text: string): void;
-  gone(code: number, wasOpen: boolean): void;
+  closed(code: number, wasOpen: boolean): void;
 }
 
 /** A WebSocket class that takes headers, as the platform's types do not declare it. */
@@ -53,14 +53,14 @@ export class SocketLink {
     this.#socket.send(text);
   }
 
-  /** Closes the WebSocket. The listener hears nothing more. */
+  /** Closes the WebSocket. The listener gets no further event. */
   close(): void {
     this.#listener = undefined;
     this.#isOpen = false;
     this.#socket.close();
   }
 
-  /** Drops a connection whose other side is silent; the listener hears `gone` at once. */
+  /** Drops a connection whose other side is silent; the listener gets `closed` at once. */
   abandon(): void {
     // Not every class has terminate(); close() alone waits for the other side's close frame.
     const { terminate } = this.#socket as { terminate?: () => void };
@@ -74,7 +74,7 @@ export class SocketLink {
     const listener = this.#listener;
     this.#isOpen = false;
     this.#listener = undefined;
-    listener?.gone(code, wasOpen);
+    listener?.closed(code, wasOpen);
   }
 }
 

@@ -11,7 +11,7 @@ import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
  * - `submit`: to be sent, again if the connection broke before anything was known (D18 makes that safe).
  * - `sent`: in a frame of this connection that is not answered.
  * - `held`: its line is a time-out (D17). The line counts only once a probe shows that the service is not shutting down.
- * - `watch`: its submission's id is known; its line is to be asked for by the id.
+ * - `watch`: its submission's id is known; the client asks for its line by the id.
  */
 type TransactionState =
   | { readonly at: "submit" }
@@ -43,7 +43,7 @@ export class SocketRequest {
     this.#pending = new Map(transactions.map((_, index) => [index, { at: "submit" }]));
   }
 
-  /** Yields each line once. Ends after the last one, or throws what the request failed with. */
+  /** Yields each line once. Ends after the last one, or throws the error that the request failed with. */
   async *lines(): AsyncGenerator<ResultLine, void, undefined> {
     for (;;) {
       for (let line = this.#lines.shift(); line; line = this.#lines.shift()) yield line;
@@ -64,13 +64,13 @@ export class SocketRequest {
     return this.#error !== undefined;
   }
 
-  /** Returns what is to be sent now, and marks it as sent. */
+  /** Returns the frames to send now, and marks their transactions as sent. */
   takeParts(): FramePart[] {
     const submit: number[] = [];
     const watch: [number, string][] = [];
-    for (const [index, standing] of this.#pending) {
-      if (standing.at === "submit") submit.push(index);
-      if (standing.at === "watch") watch.push([index, standing.id]);
+    for (const [index, state] of this.#pending) {
+      if (state.at === "submit") submit.push(index);
+      if (state.at === "watch") watch.push([index, state.id]);
     }
     for (const index of submit) this.#pending.set(index, { at: "sent" });
     for (const [index, id] of watch) this.#pending.set(index, { at: "sent", id });
@@ -89,10 +89,10 @@ export class SocketRequest {
 
   /** Takes in a line. Returns false if no transaction of that index is waiting for one. */
   receive(line: ResultLine): boolean {
-    const standing = this.#pending.get(line.index);
-    if (standing?.at !== "sent") return false;
+    const state = this.#pending.get(line.index);
+    if (state?.at !== "sent") return false;
     if (line.success || line.error.code !== "TIMEOUT") {
-      const isLost = !line.success && line.error.reason === "UNKNOWN_SUBMISSION" && standing.id !== undefined;
+      const isLost = !line.success && line.error.reason === "UNKNOWN_SUBMISSION" && state.id !== undefined;
       if (isLost) this.#pending.set(line.index, { at: "submit" });
       else this.#answer(line);
     } else {
@@ -114,18 +114,18 @@ export class SocketRequest {
   /** Passes the held time-outs on to the caller, after a probe has confirmed them. */
   releaseHeld(indexes: readonly number[]): void {
     for (const index of indexes) {
-      const standing = this.#pending.get(index);
-      if (standing?.at === "held") this.#answer(standing.line);
+      const state = this.#pending.get(index);
+      if (state?.at === "held") this.#answer(state.line);
     }
   }
 
   /** Queues these again: the service has not taken them, or the answer was lost. */
   requeue(indexes: Iterable<number> = this.#pending.keys()): void {
     for (const index of [...indexes]) {
-      const standing = this.#pending.get(index);
-      if (standing?.at === "held") this.#pending.set(index, { at: "watch", id: standing.line.id });
-      if (standing?.at === "sent") {
-        const { id } = standing;
+      const state = this.#pending.get(index);
+      if (state?.at === "held") this.#pending.set(index, { at: "watch", id: state.line.id });
+      if (state?.at === "sent") {
+        const { id } = state;
         this.#pending.set(index, id === undefined ? { at: "submit" } : { at: "watch", id });
       }
     }

@@ -139,14 +139,14 @@ export class SocketSession {
           this.#sendReady();
         },
         text: (text) => this.#onText(text),
-        gone: (code, wasOpen) => this.#onGone(code, wasOpen),
+        closed: (code, wasOpen) => this.#onClosed(code, wasOpen),
       });
     } catch (error) {
       this.#failAll(() => error);
     }
   }
 
-  #onGone(code: number, wasOpen: boolean): void {
+  #onClosed(code: number, wasOpen: boolean): void {
     this.#link = undefined;
     this.#heartbeat.stop();
     if (code === CLOSE_CODES.messageTooBig) {
@@ -222,7 +222,7 @@ export class SocketSession {
       request.requeue(indexes);
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => {
-        for (const one of this.#requests) if (one.hasSomethingToSend) this.#ready.add(one);
+        for (const waiting of this.#requests) if (waiting.hasSomethingToSend) this.#ready.add(waiting);
         this.#sendReady();
       }, RETRY_REFUSED_FRAME_MS);
     } else {
@@ -230,7 +230,7 @@ export class SocketSession {
     }
   }
 
-  /** Closes the connection to something that is no gas-waiver service, or a broken one, and fails all requests. */
+  /** Closes the connection to a peer that is not a gas-waiver service, or is broken, and fails all requests. */
   #failOnMalformed(what: string, cause?: Error): void {
     this.#link?.close();
     this.#link = undefined;

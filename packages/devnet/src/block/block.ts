@@ -131,13 +131,13 @@ export class BlockDraft {
 
   /**
    * Computes the roots that do not depend on the state, so that {@link seal} is short.
-   * @param pause yields to the event loop.
+   * @param yieldToEventLoop called between the steps, so that no step blocks for long.
    */
-  async prepare(pause: () => Promise<void>): Promise<void> {
+  async prepare(yieldToEventLoop: () => Promise<void>): Promise<void> {
     const transactions = listRoot(this.#included.map(({ tx }) => tx.raw));
-    await pause();
+    await yieldToEventLoop();
     this.#roots = { transactions, receipts: listRoot(this.#included.map(encodeReceipt)) };
-    await pause();
+    await yieldToEventLoop();
   }
 
   /** Makes the block. Call {@link prepare} first. */

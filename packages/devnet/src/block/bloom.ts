@@ -16,15 +16,15 @@ export function bloomOf(logs: readonly Log[]): Uint8Array {
   for (const { address, topics } of logs) {
     for (const item of [address, ...topics]) {
       for (const bit of bloomBits(item)) {
-        const at = BLOOM_BYTES - 1 - (bit >> 3);
-        bloom[at] = (bloom[at] ?? 0) | (1 << (bit & 7));
+        const index = BLOOM_BYTES - 1 - (bit >> 3);
+        bloom[index] = (bloom[index] ?? 0) | (1 << (bit & 7));
       }
     }
   }
   return bloom;
 }
 
-/** Whether the item with these bits may be in a log under the bloom. False is certain. */
+/** Whether the item with these bits may be in a log under the bloom. False means that it certainly is not. */
 export function mayHold(bloom: Uint8Array, bits: readonly number[]): boolean {
   return bits.every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0);
 }

@@ -24,12 +24,12 @@ it("a block reads the same after its transactions are packed", async () => {
     block: await node.rpc("eth_getBlockByNumber", "0x1", true),
     receipts: await node.rpc("eth_getBlockReceipts", "0x1"),
     logs: await node.rpc("eth_getLogs", { fromBlock: "0x0", toBlock: "0x1" }),
-    one: await node.receipt(hashOf(raws[2] ?? "0x")),
+    receipt: await node.receipt(hashOf(raws[2] ?? "0x")),
   });
   const before = await read();
   expect(before.receipts).toHaveLength(6);
   expect(before.logs).toHaveLength(1);
-  expect(before.one.contractAddress).not.toBeNull();
+  expect(before.receipt.contractAddress).not.toBeNull();
   for (let i = 0; i < 40; i++) await node.devnet.mine();
   expect(await read()).toEqual(before);
   await node.devnet.close();

@@ -47,8 +47,8 @@ export function packIncluded({ tx, role, receipt }: IncludedTransaction): RlpFie
 
 /** Treats items of the wrong shape as empty. The storage checks its bytes by a checksum. */
 export function unpackIncluded(fields: NestedUint8Array): UnpackedTransaction {
-  const [raw, hash, sender, marks, gasUsed, price, logs, created, failure] = fields;
-  const [role = 0, status = 0] = bytes(marks);
+  const [raw, hash, sender, roleAndStatus, gasUsed, price, logs, created, failure] = fields;
+  const [role = 0, status = 0] = bytes(roleAndStatus);
   const createdAddress = bytes(created);
   const failureText = Buffer.from(bytes(failure)).toString();
   return {

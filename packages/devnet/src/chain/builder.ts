@@ -25,7 +25,7 @@ export interface BuiltBlock {
 }
 
 /** The number of blocks that a wrapper may wait for its inner's nonce, holding up its waiver, before it is dropped. */
-const HELD_BLOCKS = 20n;
+const MAX_HELD_BLOCKS = 20n;
 
 /** The longest time in ms that building a block holds the event loop. */
 const TURN_MS = 8;
@@ -48,12 +48,12 @@ export async function buildBlock(
   // Iteration over a set follows the order of insertion and includes elements added meanwhile.
   const ready = new Set(pool.signers());
   const waiting = new Map<Hex, Hex[]>();
-  let turn = performance.now();
+  let turnStart = performance.now();
   for (const signer of ready) {
     ready.delete(signer);
     const entry = pool.get(signer, nonceOf(state, signer));
     if (entry === undefined || draft.gasUsed + entry.gasLimit > environment.gasLimit) continue;
-    if (isInnerAhead(entry, state) && pool.hold(entry, environment.number) < HELD_BLOCKS) {
+    if (isInnerAhead(entry, state) && pool.hold(entry, environment.number) < MAX_HELD_BLOCKS) {
       waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
       continue;
     }
@@ -63,9 +63,9 @@ export async function buildBlock(
       for (const next of [account, ...(waiting.get(account) ?? [])]) ready.add(next);
       waiting.delete(account);
     }
-    if (performance.now() - turn < TURN_MS) continue;
+    if (performance.now() - turnStart < TURN_MS) continue;
     await yieldToEventLoop();
-    turn = performance.now();
+    turnStart = performance.now();
   }
   await draft.prepare(yieldToEventLoop);
   return { draft, state };
@@ -81,8 +81,8 @@ function yieldToEventLoop(): Promise<void> {
  */
 export function isInnerAhead(entry: PoolEntry, state: StateReader): entry is WrapperEntry {
   if (entry.kind !== "wrapper") return false;
-  const own = entry.inner.sender === entry.signer ? 1n : 0n;
-  return entry.innerNonce > nonceOf(state, entry.inner.sender) + own;
+  const wrapperNonces = entry.inner.sender === entry.signer ? 1n : 0n;
+  return entry.innerNonce > nonceOf(state, entry.inner.sender) + wrapperNonces;
 }
 
 /** The accounts whose nonces the entry uses. */

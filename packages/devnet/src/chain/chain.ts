@@ -160,12 +160,12 @@ export class Chain {
   /** Goes back to a snapshot, and discards it and all later ones. @returns false if there is no such snapshot. */
   revert(id: number): Promise<boolean> {
     return this.#inTurn(() => {
-      const taken = this.#snapshots.take(id);
-      if (taken === undefined) return false;
-      const { mark, waiting, clock } = taken.snapshot;
+      const found = this.#snapshots.take(id);
+      if (found === undefined) return false;
+      const { mark, waiting, clock } = found.snapshot;
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
-      for (const snapshot of taken.removed) this.#world.unpin(snapshot.mark);
+      for (const snapshot of found.removed) this.#world.unpin(snapshot.mark);
       const removed = this.ledger.truncate(mark.block);
       this.pool.replaceAll(waiting);
       this.clock.restore(clock);
@@ -187,8 +187,8 @@ export class Chain {
     state: StateReader,
     { environment = {}, tracer }: CallOptions = {},
   ): Promise<CallOutcome> {
-    const changed = { ...environmentOf(block, this.ledger), ...environment };
-    const execution = await this.#executor.open(new Overlay(state), changed, tracer);
+    const callEnvironment = { ...environmentOf(block, this.ledger), ...environment };
+    const execution = await this.#executor.open(new Overlay(state), callEnvironment, tracer);
     return execution.call(call);
   }
 

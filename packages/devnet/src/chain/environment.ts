@@ -40,5 +40,5 @@ export function environmentOf({ header }: SealedBlock, ledger: Ledger): BlockEnv
 }
 
 function hashesOf(ledger: Ledger): BlockEnvironment["hashOf"] {
-  return (wanted) => hexToBytes(ledger.byNumber(wanted)?.hash ?? ZERO_HASH);
+  return (number) => hexToBytes(ledger.byNumber(number)?.hash ?? ZERO_HASH);
 }

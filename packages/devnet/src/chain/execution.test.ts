@@ -43,20 +43,25 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     const block = await node.rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", "latest");
     expect(block.transactions).toEqual([hashOf(wrapper), innerHash(inner)]);
 
-    const outer = await node.receipt(hashOf(wrapper));
+    const wrapperReceipt = await node.receipt(hashOf(wrapper));
     const overhead = intrinsicGas(decodeTransaction(hexToBytes(wrapper)));
-    expect(outer).toMatchObject({ status: "0x1", from: addressOf(10), effectiveGasPrice: "0x0", logs: [] });
-    expect(BigInt(outer.gasUsed)).toBe(overhead);
+    expect(wrapperReceipt).toMatchObject({
+      status: "0x1",
+      from: addressOf(10),
+      effectiveGasPrice: "0x0",
+      logs: [],
+    });
+    expect(BigInt(wrapperReceipt.gasUsed)).toBe(overhead);
 
-    const own = await node.receipt(innerHash(inner));
-    expect(own).toMatchObject({
+    const innerReceipt = await node.receipt(innerHash(inner));
+    expect(innerReceipt).toMatchObject({
       status: "0x1",
       from: addressOf(0),
       to: bytesToHex(TEST_TOKEN),
       effectiveGasPrice: "0x0",
       transactionIndex: "0x1",
     });
-    expect(BigInt(own.cumulativeGasUsed)).toBe(overhead + BigInt(own.gasUsed));
+    expect(BigInt(innerReceipt.cumulativeGasUsed)).toBe(overhead + BigInt(innerReceipt.gasUsed));
   });
 
   it("shows every log once, under the inner's hash", async () => {
@@ -111,7 +116,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     const [first, second, third] = inners.map((inner, i) =>
       wrap(inner, i === 1 ? { waiver: 11 } : { nonce: BigInt(i / 2) }),
     );
-    if (!first || !second || !third) throw new Error("three wrappers");
+    if (!first || !second || !third) throw new Error("there are fewer than three wrappers");
     await node.sendAndMine(third, second, first);
     for (const inner of inners) expect(await node.receipt(innerHash(inner))).toMatchObject({ status: "0x1" });
   });

@@ -37,8 +37,8 @@ describe("an inner transaction (D9)", () => {
     return { inner, receipt };
   }
 
-  const fund = (who: Hex, wei: bigint) => node.rpc("anvil_setBalance", who, `0x${wei.toString(16)}`);
-  const balance = async (who: Hex) => BigInt(await node.rpc<Hex>("eth_getBalance", who, "latest"));
+  const fund = (account: Hex, wei: bigint) => node.rpc("anvil_setBalance", account, `0x${wei.toString(16)}`);
+  const balance = async (account: Hex) => BigInt(await node.rpc<Hex>("eth_getBalance", account, "latest"));
   const usedBy = (inner: SignedTransaction, execution: bigint) => intrinsicGas(inner) + execution;
 
   it("has the user as origin and as sender, and the value from the user", async () => {

@@ -46,15 +46,15 @@ describe("a wrapper that breaks a rule by the time its block is built (D8)", () 
     "%s, is dropped with the reason, and the block goes on",
     async (_name, change, reason, value = 0n) => {
       await node.rpc("anvil_setBalance", addressOf(0), "0x7");
-      const [doomed, good] = [wrap(signInner(0, { value })), wrap(signInner(1), { waiver: 11 })];
-      await node.send(doomed);
-      await node.send(good);
+      const [invalidated, valid] = [wrap(signInner(0, { value })), wrap(signInner(1), { waiver: 11 })];
+      await node.send(invalidated);
+      await node.send(valid);
       await change();
       const block = await node.devnet.mine();
-      expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(doomed), reason }]);
-      expect(block.transactions.map(({ tx }) => tx.hash)[0]).toBe(hashOf(good));
+      expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(invalidated), reason }]);
+      expect(block.transactions.map(({ tx }) => tx.hash)[0]).toBe(hashOf(valid));
       expect(block.transactions).toHaveLength(2);
-      expect(await node.rpc("eth_getTransactionByHash", hashOf(doomed))).toBeNull();
+      expect(await node.rpc("eth_getTransactionByHash", hashOf(invalidated))).toBeNull();
       const used = reason === "NONCE_TOO_LOW" ? 1n : 0n;
       expect((await node.nonce(10)) + (await node.nonce(0))).toBe(used);
     },

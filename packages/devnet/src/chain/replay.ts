@@ -8,30 +8,30 @@ import type { Chain } from "./chain.js";
 
 /**
  * Runs a block's transactions again on the state on which it was built, and traces some of them.
- * @param wanted the indices of the transactions to trace.
+ * @param tracedIndices the indices of the transactions to trace.
  * @returns the outermost call of each, by index. A wrapper makes no call (D9) and is left out.
  */
 export async function traceBlock(
   chain: Chain,
   block: SealedBlock,
   before: StateReader,
-  wanted: ReadonlySet<number>,
+  tracedIndices: ReadonlySet<number>,
 ): Promise<ReadonlyMap<number, CallFrame>> {
   const state = new Overlay(before);
   const frames = new Map<number, CallFrame>();
-  const last = Math.max(...wanted);
-  for (const [place, included] of block.transactions.entries()) {
-    if (place > last) break;
+  const last = Math.max(...tracedIndices);
+  for (const [index, included] of block.transactions.entries()) {
+    if (index > last) break;
     // Tracing every opcode is slow, so yield to other requests.
     await new Promise((resolve) => setImmediate(resolve));
-    const tracer = wanted.has(place) ? new CallTracer() : undefined;
-    await runAgain(chain, block, state, included, tracer);
-    if (tracer?.root !== undefined) frames.set(place, tracer.root);
+    const tracer = tracedIndices.has(index) ? new CallTracer() : undefined;
+    await rerun(chain, block, state, included, tracer);
+    if (tracer?.root !== undefined) frames.set(index, tracer.root);
   }
   return frames;
 }
 
-async function runAgain(
+async function rerun(
   chain: Chain,
   block: SealedBlock,
   state: Overlay,

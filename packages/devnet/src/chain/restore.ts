@@ -15,21 +15,21 @@ import type { Ledger } from "./ledger.js";
  * @throws {@link KeptChainError} for the first block that does not fit.
  */
 export function restore(journal: Journal, ledger: Ledger, world: WorldState): void {
-  let rooted = true;
+  let rootChecked = true;
   for (const entry of journal.entries()) {
     if (entry.kind === "patch") {
       // Later roots include the patch, so check the root of the blocks before it here.
-      if (!rooted) assertRoot(ledger.head, world);
-      rooted = true;
+      if (!rootChecked) assertRoot(ledger.head, world);
+      rootChecked = true;
       world.patch(entry.changes);
     } else {
       assertFollows(entry.block, ledger.head);
       world.applyUnrooted(entry.changes);
       ledger.append(entry.block, entry.hashes);
-      rooted = false;
+      rootChecked = false;
     }
   }
-  if (!rooted) assertRoot(ledger.head, world);
+  if (!rootChecked) assertRoot(ledger.head, world);
 }
 
 function assertFollows(block: SealedBlock, { number, hash }: SealedBlock): void {

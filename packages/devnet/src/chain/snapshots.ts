@@ -12,23 +12,23 @@ export interface Snapshot {
 
 /** Holds snapshots by number, starting at 1. Taking one out removes the later ones as well. */
 export class Snapshots {
-  readonly #taken = new Map<number, Snapshot>();
+  readonly #snapshots = new Map<number, Snapshot>();
   #last = 0;
 
   add(snapshot: Snapshot): number {
-    this.#taken.set(++this.#last, snapshot);
+    this.#snapshots.set(++this.#last, snapshot);
     return this.#last;
   }
 
   /** @returns the snapshot, and all that are removed, itself included; undefined if there is no such snapshot. */
   take(id: number): { readonly snapshot: Snapshot; readonly removed: readonly Snapshot[] } | undefined {
-    const snapshot = this.#taken.get(id);
+    const snapshot = this.#snapshots.get(id);
     if (snapshot === undefined) return undefined;
     const removed: Snapshot[] = [];
-    for (const [other, later] of [...this.#taken]) {
-      if (other < id) continue;
+    for (const [number, later] of [...this.#snapshots]) {
+      if (number < id) continue;
       removed.push(later);
-      this.#taken.delete(other);
+      this.#snapshots.delete(number);
     }
     return { snapshot, removed };
   }

@@ -162,23 +162,23 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
       await act(20, method, account(subject));
       return ++id;
     };
-    const statusOf = async (of: bigint) => (await view<unknown[]>("getProposal", of))[1];
+    const statusOf = async (proposal: bigint) => (await view<unknown[]>("getProposal", proposal))[1];
     const CARRIED = 2;
     const OPEN = 1;
-    const needs = async (proposal: bigint, voters: readonly number[]) => {
+    const expectCarriedByLastVote = async (proposal: bigint, voters: readonly number[]) => {
       for (const by of voters) {
         expect(await statusOf(proposal)).toBe(OPEN);
         await act(by, "vote", proposal, true);
       }
       expect(await statusOf(proposal)).toBe(CARRIED);
     };
-    await needs(await propose("proposeAddValidator", 13), [20, 21, 22]);
-    await needs(await propose("proposeRemoveValidator", 13), [20, 21, 22, 23]);
-    await needs(await propose("proposeRemoveValidator", 23), [20, 21, 22]);
-    await needs(await propose("proposeRemoveValidator", 22), [20, 21, 22]);
-    await needs(await propose("proposeRemoveValidator", 21), [20, 21]);
+    await expectCarriedByLastVote(await propose("proposeAddValidator", 13), [20, 21, 22]);
+    await expectCarriedByLastVote(await propose("proposeRemoveValidator", 13), [20, 21, 22, 23]);
+    await expectCarriedByLastVote(await propose("proposeRemoveValidator", 23), [20, 21, 22]);
+    await expectCarriedByLastVote(await propose("proposeRemoveValidator", 22), [20, 21, 22]);
+    await expectCarriedByLastVote(await propose("proposeRemoveValidator", 21), [20, 21]);
     expect(await act(20, "proposeRemoveValidator", account(20))).toBeUndefined();
-    await needs(await propose("proposeRevoke", 10), [20]);
+    await expectCarriedByLastVote(await propose("proposeRevoke", 10), [20]);
     expect(await act(21, "proposeRevoke", account(11))).toBeUndefined();
   });
 

@@ -49,9 +49,9 @@ function ecrecover(hash: Uint8Array, v: bigint, r: Uint8Array, s: Uint8Array, ch
   return publicKey;
 }
 
-function putRight(bytes: Uint8Array, into: Uint8Array): void {
-  if (bytes.length > into.length) throw new InvalidRecoveryError(`${bytesToBigInt(bytes)} is too large`);
-  into.set(bytes, into.length - bytes.length);
+function putRight(bytes: Uint8Array, target: Uint8Array): void {
+  if (bytes.length > target.length) throw new InvalidRecoveryError(`${bytesToBigInt(bytes)} is too large`);
+  target.set(bytes, target.length - bytes.length);
 }
 
 /** Thrown for a signature from which no public key can be recovered. */

@@ -22,13 +22,13 @@ async function originalVm(): Promise<VM> {
   const state = new MerkleStateManager({ common });
   const genesis = genesisState();
   for (const [address, record] of genesis.changes.accounts) {
-    const at = new Address(hexToBytes(address));
+    const account = new Address(hexToBytes(address));
     if (record === undefined) continue;
-    await state.putAccount(at, new Account(record.nonce, record.balance));
+    await state.putAccount(account, new Account(record.nonce, record.balance));
     const code = genesis.code(record.codeHash);
-    if (code.length > 0) await state.putCode(at, code);
+    if (code.length > 0) await state.putCode(account, code);
     for (const [slot, value] of genesis.changes.slots.get(address) ?? []) {
-      await state.putStorage(at, hexToBytes(slot), value);
+      await state.putStorage(account, hexToBytes(slot), value);
     }
   }
   return createVM({ common, stateManager: state });
@@ -75,7 +75,12 @@ function resultOf({ status, gasUsed, logsBloom, logs }: ReceiptJson): Result {
 }
 
 /** Runs a block's transactions and compares each; a wrapper only raises its waiver's nonce (D9). */
-async function replay(vm: VM, node: TestNode, json: BlockJson, seen: Map<string, number>): Promise<Hex> {
+async function replay(
+  vm: VM,
+  node: TestNode,
+  json: BlockJson,
+  kindCounts: Map<string, number>,
+): Promise<Hex> {
   const header = {
     number: json.number,
     timestamp: json.timestamp,
@@ -87,7 +92,7 @@ async function replay(vm: VM, node: TestNode, json: BlockJson, seen: Map<string,
   const block = createBlock({ header }, { common: vm.common, skipConsensusFormatValidation: true });
   const receipts = await node.rpc<ReceiptJson[]>("eth_getBlockReceipts", json.number);
   let wrapped = false;
-  for (const [place, hash] of json.transactions.entries()) {
+  for (const [index, hash] of json.transactions.entries()) {
     const raw = hexToBytes(await node.rpc<Hex>("eth_getRawTransactionByHash", hash));
     const tx = createTxFromRLP(raw, { common: vm.common });
     if (tx.to?.toString() === "0x000000000000000000000000000000000000f333") {
@@ -98,10 +103,10 @@ async function replay(vm: VM, node: TestNode, json: BlockJson, seen: Map<string,
       continue;
     }
     const result = await run(vm, raw, block);
-    const receipt = receipts[place];
+    const receipt = receipts[index];
     expect(receipt && resultOf(receipt)).toEqual(result);
     const kind = `${wrapped ? "wrapped" : "paid"} type ${tx.type} status ${Number(result.status)}`;
-    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    kindCounts.set(kind, (kindCounts.get(kind) ?? 0) + 1);
     wrapped = false;
   }
   return bytesToHex(await vm.stateManager.getStateRoot());
@@ -114,24 +119,24 @@ it("the tuned interpreter gives the state roots, gas and logs of EthereumJS for 
   expect(bytesToHex(await vm.stateManager.getStateRoot())).toBe(genesis.stateRoot);
 
   const load = new MixedLoad(SEED);
-  const seen = new Map<string, number>();
+  const kindCounts = new Map<string, number>();
   const mineAndCompare = async (raws: readonly Hex[]) => {
     await node.sendAndMine(...raws);
     expect(node.devnet.drops()).toEqual([]);
     const block = await node.rpc<BlockJson>("eth_getBlockByNumber", "latest");
-    expect(await replay(vm, node, block, seen)).toBe(block.stateRoot);
+    expect(await replay(vm, node, block, kindCounts)).toBe(block.stateRoot);
   };
   await mineAndCompare(load.opening);
   for (let i = 0; i < BLOCKS; i++) await mineAndCompare(load.take(PER_BLOCK));
 
-  const total = [...seen.values()].reduce((sum, count) => sum + count, 0);
+  const total = [...kindCounts.values()].reduce((sum, count) => sum + count, 0);
   expect(total).toBe(load.opening.length + BLOCKS * PER_BLOCK);
   // The load must contain each kind, both successful and failing.
-  for (const type of [0, 1, 2, 4]) expect(seen.get(`paid type ${type} status 1`)).toBeGreaterThan(5);
+  for (const type of [0, 1, 2, 4]) expect(kindCounts.get(`paid type ${type} status 1`)).toBeGreaterThan(5);
   for (const type of [0, 1, 2]) {
-    expect(seen.get(`paid type ${type} status 0`)).toBeGreaterThan(5);
-    expect(seen.get(`wrapped type ${type} status 0`)).toBeGreaterThan(5);
-    expect(seen.get(`wrapped type ${type} status 1`)).toBeGreaterThan(5);
+    expect(kindCounts.get(`paid type ${type} status 0`)).toBeGreaterThan(5);
+    expect(kindCounts.get(`wrapped type ${type} status 0`)).toBeGreaterThan(5);
+    expect(kindCounts.get(`wrapped type ${type} status 1`)).toBeGreaterThan(5);
   }
   await node.devnet.close();
 }, 120_000);

@@ -110,13 +110,13 @@ async function run(interpreter: Interpreter, code: Uint8Array): Promise<RunResul
 
 function analyseJumps(interpreter: Interpreter): void {
   const { _runState: state } = interpreter;
-  let found = jumpsOf.get(state.code);
-  if (found === undefined) {
+  let analysis = jumpsOf.get(state.code);
+  if (analysis === undefined) {
     const { jumps, pushes } = interpreter._getValidJumpDestinations(state.code);
-    found = { jumps, pushes };
-    jumpsOf.set(state.code, found);
+    analysis = { jumps, pushes };
+    jumpsOf.set(state.code, analysis);
   }
-  state.validJumps = found.jumps;
-  state.cachedPushes = found.pushes;
+  state.validJumps = analysis.jumps;
+  state.cachedPushes = analysis.pushes;
   state.shouldDoJumpAnalysis = false;
 }

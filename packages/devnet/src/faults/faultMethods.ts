@@ -70,9 +70,9 @@ export async function setFaults(
   governance: Governance,
 ): Promise<void> {
   const { revoke = [], register = [] } = settings;
-  const late = [...revoke, ...register].filter(({ block }) => block <= governance.head);
-  if (late.length > 0) {
-    const blocks = late.map(({ block }) => block).join(", ");
+  const tooLate = [...revoke, ...register].filter(({ block }) => block <= governance.head);
+  if (tooLate.length > 0) {
+    const blocks = tooLate.map(({ block }) => block).join(", ");
     throw new InvalidChangeError(
       `block ${blocks} cannot be changed any more: the latest is ${governance.head}`,
     );
@@ -131,26 +131,26 @@ async function change(action: Action, governance: Governance, params: Params): P
 }
 
 function readChange(action: Action, given: unknown) {
-  const wanted = `{"waiver": "0x…", "block"?: number${action === "register" ? ', "targets"?: [{"address", "selectors"?}]' : ""}}`;
+  const expectedForm = `{"waiver": "0x…", "block"?: number${action === "register" ? ', "targets"?: [{"address", "selectors"?}]' : ""}}`;
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw invalidParams(`the change is ${shortJson(given)}, not ${wanted}`);
+    throw invalidParams(`the change is ${shortJson(given)}, not ${expectedForm}`);
   }
   const { waiver, block, targets, ...rest } = given as Record<string, unknown>;
-  const problems = Object.keys(rest).map((name) => `${name} is no part of ${wanted}`);
+  const problems = Object.keys(rest).map((name) => `${name} is not part of ${expectedForm}`);
   if (!isAddress(waiver)) problems.push(`waiver is ${shortJson(waiver)}, not an address`);
   if (block !== undefined && !Number.isSafeInteger(block)) {
     problems.push(`block is ${shortJson(block)}, not a whole number`);
   }
-  let read: AllowedTarget[] | undefined;
+  let allowedTargets: AllowedTarget[] | undefined;
   if (targets !== undefined && action === "revoke") problems.push("targets are for a registration");
   else if (targets !== undefined) {
     try {
-      read = parseAllowedTargets(targets);
+      allowedTargets = parseAllowedTargets(targets);
     } catch (error) {
       if (!(error instanceof InvalidAllowedTargetError)) throw error;
       problems.push(`targets are wrong: ${error.message}`);
     }
   }
   if (problems.length > 0 || !isAddress(waiver)) throw invalidParams(problems.join("; "));
-  return { waiver, block: block === undefined ? undefined : Number(block), targets: read };
+  return { waiver, block: block === undefined ? undefined : Number(block), targets: allowedTargets };
 }

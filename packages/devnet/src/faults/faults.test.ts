@@ -39,7 +39,7 @@ const post = (body: unknown, signal?: AbortSignal) =>
 const send = (nonce = 0n) => request("eth_sendRawTransaction", wrap(signInner(0, { nonce }), { nonce }));
 
 /** Describes the outcome of an exchange. */
-async function ending(body: unknown, signal?: AbortSignal): Promise<string> {
+async function outcomeOf(body: unknown, signal?: AbortSignal): Promise<string> {
   try {
     const response = await post(body, signal);
     const text = await response.text();
@@ -56,14 +56,14 @@ async function ending(body: unknown, signal?: AbortSignal): Promise<string> {
 }
 
 /** The time that a test waits for a response that must not come, after the fault struck. */
-const PATIENCE_MS = 200;
+const GIVE_UP_AFTER_MS = 200;
 
 /** Describes the outcome of a send that this fault strikes. The client gives up if no response comes. */
-async function endingBy(fault: string): Promise<string> {
-  const patience = new AbortController();
-  const ended = ending(send(), patience.signal);
+async function outcomeOfSendStruckBy(fault: string): Promise<string> {
+  const giveUp = new AbortController();
+  const ended = outcomeOf(send(), giveUp.signal);
   while ((await status()).faults.struck[fault] === undefined) await new Promise(setImmediate);
-  setTimeout(() => patience.abort(), PATIENCE_MS);
+  setTimeout(() => giveUp.abort(), GIVE_UP_AFTER_MS);
   return ended;
 }
 
@@ -79,10 +79,10 @@ describe("an exchange that fails", () => {
 
   it.each(Object.entries(endings))("%s: the node does not execute the request", async (name, expected) => {
     await set({ [name]: 1 });
-    expect(await endingBy(name)).toEqual(expected);
+    expect(await outcomeOfSendStruckBy(name)).toEqual(expected);
     expect(await waiting()).toBe(0);
     await node.rpc("devnet_clearFaults");
-    expect(await ending(send())).toBe("answer");
+    expect(await outcomeOf(send())).toBe("answer");
   });
 
   it.each([
@@ -93,21 +93,21 @@ describe("an exchange that fails", () => {
     ["afterEmpty", endings.empty],
   ])("%s: the node executes the request", async (name, expected) => {
     await set({ [name]: 1 });
-    expect(await endingBy(name)).toEqual(expected);
+    expect(await outcomeOfSendStruckBy(name)).toEqual(expected);
     expect(await waiting()).toBe(1);
     await set({});
-    expect(await ending(send())).toMatch(/^error -32000: already known/);
+    expect(await outcomeOf(send())).toMatch(/^error -32000: already known/);
   });
 
   it("partReset: the node executes the first requests of a batch", async () => {
     await set({ partReset: 1, seed: 3 });
     const batch = Array.from({ length: 20 }, (_, i) => send(BigInt(i)));
-    expect(await ending(batch)).toBe("ECONNRESET");
-    const taken = await waiting();
-    expect(taken).toBeGreaterThan(0);
-    expect(taken).toBeLessThan(20);
+    expect(await outcomeOf(batch)).toBe("ECONNRESET");
+    const executed = await waiting();
+    expect(executed).toBeGreaterThan(0);
+    expect(executed).toBeLessThan(20);
     await node.devnet.mine();
-    expect(await node.nonce(10)).toBe(BigInt(taken));
+    expect(await node.nonce(10)).toBe(BigInt(executed));
   });
 
   it("drop: a waiting client does not keep the node from closing", async () => {
@@ -131,11 +131,11 @@ describe("an exchange that fails", () => {
 
   it("affects the named methods, and never the controls", async () => {
     await set({ reset: 1, methods: ["eth_blockNumber"] });
-    expect(await ending(send())).toBe("answer");
-    expect(await ending(request("eth_blockNumber"))).toBe("ECONNRESET");
+    expect(await outcomeOf(send())).toBe("answer");
+    expect(await outcomeOf(request("eth_blockNumber"))).toBe("ECONNRESET");
     await set({ reset: 1, error: 1, methods: ["*"] });
     for (const control of ["devnet_status", "evm_mine", "anvil_mine"]) {
-      expect(await ending(request(control))).toBe("answer");
+      expect(await outcomeOf(request(control))).toBe("answer");
     }
     const mixed = await (await post([request("eth_blockNumber"), request("devnet_status")])).json();
     expect(mixed).toMatchObject([{ error: { code: -32603 } }, { result: { chainId: 2201 } }]);
@@ -145,10 +145,10 @@ describe("an exchange that fails", () => {
 describe("a call that fails", () => {
   it("error: the node does not take the transaction; afterError: it does", async () => {
     await set({ error: 1 });
-    expect(await ending(send())).toBe("error -32603: internal error");
+    expect(await outcomeOf(send())).toBe("error -32603: internal error");
     expect(await waiting()).toBe(0);
     await set({ afterError: 1 });
-    expect(await ending(send())).toBe("error -32603: internal error");
+    expect(await outcomeOf(send())).toBe("error -32603: internal error");
     expect(await waiting()).toBe(1);
   });
 
@@ -171,32 +171,34 @@ describe("a call that fails", () => {
     ["underpriced", /^error -32000: replacement transaction underpriced: /],
   ] as const)(
     "%s: the next sends get this error, whether the node takes the transaction or not",
-    async (name, words) => {
+    async (name, wording) => {
       await set({ [name]: 2 });
-      for (let i = 0; i < 2; i++) expect(await ending(send(7n))).toMatch(words);
+      for (let i = 0; i < 2; i++) expect(await outcomeOf(send(7n))).toMatch(wording);
       expect(await waiting()).toBe(0);
       expect((await status()).faults).toMatchObject({ active: true, struck: { [name]: 2 } });
-      expect(await ending(send(6n))).toBe("answer");
+      expect(await outcomeOf(send(6n))).toBe("answer");
 
       await set({ [`after${name.slice(0, 1).toUpperCase()}${name.slice(1)}`]: 1 });
-      expect(await ending(send(7n))).toMatch(words);
+      expect(await outcomeOf(send(7n))).toMatch(wording);
       expect(await waiting()).toBe(2);
-      expect(await ending(send(8n))).toBe("answer");
+      expect(await outcomeOf(send(8n))).toBe("answer");
     },
   );
 
   it("words nonce errors as the kind of pool does", async () => {
     const strict = await createTestNode({ pool: "strict", faults: { nonceTooLow: 1 } });
     ({ url } = await strict.devnet.listen({ port: 0 }));
-    expect(await ending(send(0n))).toBe("error -32000: invalid nonce; got 0, expected 1: invalid sequence");
-    expect(await ending(send(0n))).toBe("answer");
+    expect(await outcomeOf(send(0n))).toBe(
+      "error -32000: invalid nonce; got 0, expected 1: invalid sequence",
+    );
+    expect(await outcomeOf(send(0n))).toBe("answer");
     await strict.devnet.close();
   });
 
   it("does not replace the node's own refusals", async () => {
     await set({ afterAlreadyKnown: 1 });
     const refused = request("eth_sendRawTransaction", wrap(signInner(0), { waiver: 12 }));
-    expect(await ending(refused)).toMatch(/is not a registered waiver$/);
+    expect(await outcomeOf(refused)).toMatch(/is not a registered waiver$/);
   });
 });
 
@@ -205,7 +207,7 @@ describe("the seed", () => {
     await node.rpc("devnet_evictPool");
     await set({ seed, reset: 0.2, http429: 0.1, error: 0.2, forget: 0.1, afterError: 0.1 });
     const endings: string[] = [];
-    for (let nonce = 0n; nonce < 30n; nonce++) endings.push(await ending(send(nonce)));
+    for (let nonce = 0n; nonce < 30n; nonce++) endings.push(await outcomeOf(send(nonce)));
     return [...endings, JSON.stringify((await status()).faults.struck)];
   }
 
@@ -218,7 +220,7 @@ describe("the seed", () => {
 
   it("strikes in the given share of exchanges", async () => {
     await set({ seed: 1, empty: 0.25, methods: ["eth_chainId"] });
-    for (let i = 0; i < 400; i++) await ending(request("eth_chainId"));
+    for (let i = 0; i < 400; i++) await outcomeOf(request("eth_chainId"));
     const { exchanges, struck } = (await status()).faults;
     expect(exchanges).toBe(400);
     expect(struck.empty).toBeGreaterThan(75);
@@ -284,7 +286,7 @@ describe("the controls", () => {
 
   it("show the whole status in devnet_status", async () => {
     await set({ drop: 0.5, seed: 9, nonceTooLow: 3 });
-    await endingBy("drop");
+    await outcomeOfSendStruckBy("drop");
     expect(await status()).toEqual({
       chainId: 2201,
       genesis: expect.stringMatching(/^0x/),

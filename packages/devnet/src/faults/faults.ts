@@ -42,7 +42,7 @@ export class Faults {
   #active = false;
   #methods: ReadonlySet<string> = new Set([SEND_METHOD]);
   #random = randoms(DEFAULT_SEED);
-  #left = new Map<SendAnswer, number>();
+  #forcedErrorsLeft = new Map<SendAnswer, number>();
   #struck: Record<string, number> = {};
   #exchanges = 0;
   #calls = 0;
@@ -58,7 +58,7 @@ export class Faults {
 
   /** The settings, with the remaining counts of forced errors. */
   get settings(): FaultSettings {
-    return { ...this.#settings, ...Object.fromEntries(this.#left) };
+    return { ...this.#settings, ...Object.fromEntries(this.#forcedErrorsLeft) };
   }
 
   get counts(): FaultCounts {
@@ -70,18 +70,20 @@ export class Faults {
     this.#settings = settings;
     this.#methods = new Set(settings.methods ?? [SEND_METHOD]);
     this.#random = randoms(settings.seed ?? DEFAULT_SEED);
-    this.#left = new Map(SEND_ANSWERS.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
+    this.#forcedErrorsLeft = new Map(
+      SEND_ANSWERS.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])),
+    );
     this.#struck = {};
     this.#exchanges = 0;
     this.#calls = 0;
     const shares = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
-    this.#active = this.#left.size > 0 || shares.some((name) => (settings[name] ?? 0) > 0);
+    this.#active = this.#forcedErrorsLeft.size > 0 || shares.some((name) => (settings[name] ?? 0) > 0);
   }
 
   /** Draws the delay in ms, and the fault if one strikes, for an exchange with calls of these methods. */
   drawExchange(methods: readonly string[]): { delayMs: number; fault: ExchangeFault | undefined } {
-    const spared = methods.some(isControl) || !methods.some((name) => this.#affects(name));
-    if (spared) return { delayMs: 0, fault: undefined };
+    const isExempt = methods.some(isControl) || !methods.some((name) => this.#affects(name));
+    if (isExempt) return { delayMs: 0, fault: undefined };
     this.#exchanges++;
     const fault = pick(EXCHANGE_FAULTS, this.#settings, this.#random.exchange.next());
     if (fault !== undefined) this.#strike(fault);
@@ -102,11 +104,11 @@ export class Faults {
   }
 
   /** Draws up to `count` items of a list. */
-  drawSome<T>(from: readonly T[], count: number): T[] {
-    const left = [...from];
+  drawSome<T>(items: readonly T[], count: number): T[] {
+    const remaining = [...items];
     const drawn: T[] = [];
-    while (drawn.length < count && left.length > 0) {
-      drawn.push(...left.splice(this.#random.evict.below(left.length), 1));
+    while (drawn.length < count && remaining.length > 0) {
+      drawn.push(...remaining.splice(this.#random.evict.below(remaining.length), 1));
     }
     return drawn;
   }
@@ -146,9 +148,9 @@ export class Faults {
   }
 
   #nextForcedError(): SendAnswer | undefined {
-    for (const [name, count] of this.#left) {
-      if (count > 1) this.#left.set(name, count - 1);
-      else this.#left.delete(name);
+    for (const [name, count] of this.#forcedErrorsLeft) {
+      if (count > 1) this.#forcedErrorsLeft.set(name, count - 1);
+      else this.#forcedErrorsLeft.delete(name);
       return name;
     }
     return undefined;

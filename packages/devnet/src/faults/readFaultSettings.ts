@@ -27,9 +27,9 @@ type Check = (value: unknown) => string | undefined;
 const share: Check = (value) =>
   typeof value === "number" && value >= 0 && value <= 1 ? undefined : "a share from 0 to 1";
 const integer =
-  (most: number): Check =>
+  (max: number): Check =>
   (value) =>
-    isInteger(value, most) ? undefined : `a whole number from 0 to ${most}`;
+    isInteger(value, max) ? undefined : `a whole number from 0 to ${max}`;
 const planned: Check = (value) =>
   Array.isArray(value) && value.every(isPlanned)
     ? undefined
@@ -48,7 +48,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   delayMs: (value) =>
     isRange(value)
       ? undefined
-      : `two whole numbers of milliseconds, the smaller first, at most ${MAX_DELAY_MS}`,
+      : `two whole numbers of milliseconds, the smaller first, at max ${MAX_DELAY_MS}`,
   revoke: planned,
   register: planned,
 };
@@ -65,10 +65,10 @@ export function readFaultSettings(given: unknown, methods: readonly string[]): F
   const problems: string[] = [];
   for (const [name, value] of Object.entries(given)) {
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
-    const wanted = check?.(value);
+    const validValues = check?.(value);
     if (check === undefined) {
       problems.push(`${name} is not a fault; the faults are ${Object.keys(CHECKS).join(", ")}`);
-    } else if (wanted !== undefined) problems.push(`${name} is ${shortJson(value)}, not ${wanted}`);
+    } else if (validValues !== undefined) problems.push(`${name} is ${shortJson(value)}, not ${validValues}`);
   }
   const settings = given as FaultSettings;
   if (problems.length === 0) {
@@ -141,8 +141,8 @@ function numberOf(text: string): number | string {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-function isInteger(value: unknown, most: number): value is number {
-  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most;
+function isInteger(value: unknown, max: number): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
 }
 
 function isRange(value: unknown): boolean {

@@ -16,8 +16,8 @@ export class SeededRandom {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 to `below`, excluding `below`. */
-  below(below: number): number {
-    return Math.floor(this.next() * below);
+  /** An integer from 0 to `limit`, excluding `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
   }
 }

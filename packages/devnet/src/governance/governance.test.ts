@@ -123,7 +123,7 @@ describe("a waiver that is revoked on command", () => {
     );
     await expect(revoke(WAIVER)).rejects.toThrow(/^the change is "0x.*, not {"waiver": "0x…", "block"\?/);
     await expect(revoke({ waiver: "0x12", block: "soon", when: 1, targets: [] })).rejects.toThrow(
-      /^when is no part of .*; waiver is "0x12", not an address; block is "soon", .*; targets are for/,
+      /^when is not part of .*; waiver is "0x12", not an address; block is "soon", .*; targets are for/,
     );
     await revoke({ waiver: addressOf(12), block: 3 });
     await mine(1);

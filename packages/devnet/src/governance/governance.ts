@@ -50,7 +50,7 @@ const VOTE = "vote(uint256,bool)";
 const GAS = { propose: 10_000_000n, vote: 1_000_000n };
 /** A change is tried again if another proposal in the same block takes the number that its votes name. */
 const ATTEMPTS = 3;
-const REMEMBERED = 100;
+const MAX_REMEMBERED_CHANGES = 100;
 
 /** Thrown for a change that cannot be requested. */
 export class InvalidChangeError extends Error {
@@ -83,13 +83,13 @@ export class Governance {
 
   /** Cancels the changes that are scheduled and not yet sent. */
   cancel(): void {
-    const kept = this.#planned.filter(({ state }) => state !== "scheduled");
-    this.#planned.splice(0, this.#planned.length, ...kept);
+    const remaining = this.#planned.filter(({ state }) => state !== "scheduled");
+    this.#planned.splice(0, this.#planned.length, ...remaining);
   }
 
   /**
    * Requests a change.
-   * @param at the block in which to make the change; undefined for the next block.
+   * @param block the block in which to make the change; undefined for the next block.
    * @param targets the targets of a registration; undefined for those that the waiver had when it was revoked here, or
    *   else those of the waivers in genesis.
    * @throws {@link InvalidChangeError} for a block that exists, or a change without effect.
@@ -97,25 +97,25 @@ export class Governance {
   async plan(
     action: Action,
     waiver: Hex,
-    at?: number,
+    block?: number,
     targets?: readonly AllowedTarget[],
   ): Promise<RegistryChange> {
     const head = this.#chain.head.number;
-    if (at !== undefined && at <= head) {
-      throw new InvalidChangeError(`block ${at} cannot be changed any more: the latest is ${head}`);
+    if (block !== undefined && block <= head) {
+      throw new InvalidChangeError(`block ${block} cannot be changed any more: the latest is ${head}`);
     }
     const planned: Planned = {
       action,
       waiver: waiver.toLowerCase() as Hex,
-      block: at ?? null,
+      block: block ?? null,
       state: "scheduled",
       transactions: [],
       targets,
       attempts: 0,
     };
-    if (at === undefined) await this.#send(planned);
+    if (block === undefined) await this.#send(planned);
     this.#planned.push(planned);
-    if (this.#planned.length > REMEMBERED) this.#planned.shift();
+    if (this.#planned.length > MAX_REMEMBERED_CHANGES) this.#planned.shift();
     const { targets: _, attempts: __, ...change } = planned;
     return change;
   }
@@ -141,7 +141,7 @@ export class Governance {
       else if (!planned.transactions.some((hash) => pool.find(hash) !== undefined)) {
         const included = planned.transactions.filter((hash) => ledger.transaction(hash) !== undefined);
         planned.state = planned.attempts < ATTEMPTS ? "scheduled" : "failed";
-        planned.problem = `block ${block.number} has ${included.length} of its ${planned.transactions.length} transactions, and they did not bring it about`;
+        planned.problem = `block ${block.number} has ${included.length} of its ${planned.transactions.length} transactions, and the registry did not change`;
       }
     }
   }

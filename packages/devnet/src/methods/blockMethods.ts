@@ -11,8 +11,8 @@ export function blockMethods(chain: Chain): Methods {
   const byHash = (blockHash: unknown) => chain.ledger.byHash(hash(blockHash));
   return {
     eth_blockNumber: () => toQuantity(chain.head.number),
-    eth_getBlockByNumber: ([tag, full]) => shown(findBlock(chain, tag), full),
-    eth_getBlockByHash: ([blockHash, full]) => shown(byHash(blockHash), full),
+    eth_getBlockByNumber: ([tag, full]) => blockJson(findBlock(chain, tag), full),
+    eth_getBlockByHash: ([blockHash, full]) => blockJson(byHash(blockHash), full),
     eth_getBlockTransactionCountByNumber: ([tag]) => count(findBlock(chain, tag)),
     eth_getBlockTransactionCountByHash: ([blockHash]) => count(byHash(blockHash)),
     eth_getUncleCountByBlockNumber: ([tag]) => (findBlock(chain, tag) === undefined ? null : "0x0"),
@@ -28,7 +28,7 @@ export function blockMethods(chain: Chain): Methods {
   };
 }
 
-function shown(block: SealedBlock | undefined, full: unknown) {
+function blockJson(block: SealedBlock | undefined, full: unknown) {
   const whole = optional(full, false, (value) => boolean(value, "the second parameter"));
   return block === undefined ? null : formatBlock(block, whole);
 }

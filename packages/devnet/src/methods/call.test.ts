@@ -17,8 +17,9 @@ const node = useTestNode();
 const user = addressOf(0);
 const stranger: Hex = `0x${"77".repeat(20)}`;
 const word = (value: bigint | Hex) => bytesToHex(wordOf(value));
-const balanceOf = (who: Hex) => `0x70a08231${who.slice(2).padStart(64, "0")}`;
-const call = (request: object, ...more: unknown[]) => node.rpc<Hex>("eth_call", request, ...more);
+const balanceOf = (account: Hex) => `0x70a08231${account.slice(2).padStart(64, "0")}`;
+const call = (request: object, ...otherParams: unknown[]) =>
+  node.rpc<Hex>("eth_call", request, ...otherParams);
 /** Returns slot 0; SELFBALANCE; NUMBER, TIMESTAMP, COINBASE, PREVRANDAO. */
 const READS = { slot: "0x5f545f5260205ff3", balance: "0x475f5260205ff3" };
 const ENVIRONMENT = "0x435f52426020524160405244606052608060005ff3".replace("60005f", "5f");
@@ -82,13 +83,15 @@ describe("eth_call", () => {
   });
 
   it("applies block overrides", async () => {
-    const seen = await call(
+    const environment = await call(
       { to: stranger },
       "latest",
       { [stranger]: { code: ENVIRONMENT } },
       { number: "0x10", time: "0x20", feeRecipient: user, prevRandao: word(3n) },
     );
-    expect(seen).toBe(`0x${[16n, 32n, BigInt(user), 3n].map((value) => word(value).slice(2)).join("")}`);
+    expect(environment).toBe(
+      `0x${[16n, 32n, BigInt(user), 3n].map((value) => word(value).slice(2)).join("")}`,
+    );
   });
 
   it("counts the intrinsic gas against the gas limit, as a transaction does", async () => {

@@ -55,12 +55,12 @@ function rewards(block: SealedBlock, points: readonly number[], floor: Hex): Hex
     .sort((a, b) => (a.price < b.price ? -1 : Number(a.price > b.price)));
   const total = paid.reduce((sum, { gas }) => sum + gas, 0);
   return points.map((point) => {
-    let seen = 0;
-    const found = paid.find(({ gas }) => {
-      seen += gas;
-      return seen >= (total * point) / 100;
+    let cumulativeGas = 0;
+    const atPercentile = paid.find(({ gas }) => {
+      cumulativeGas += gas;
+      return cumulativeGas >= (total * point) / 100;
     });
-    return found === undefined ? floor : toQuantity(found.price);
+    return atPercentile === undefined ? floor : toQuantity(atPercentile.price);
   });
 }
 

@@ -1,6 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
-import { wordOf } from "../../test/support/bytecode.js";
 import { hashOf, signInner, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
@@ -13,7 +12,6 @@ beforeEach(() => {
 const node = useTestNode(() => ({ now: () => now }));
 
 type Log = { readonly blockNumber: Hex; readonly topics: Hex[]; readonly data: Hex; readonly address: Hex };
-const _topic = (value: bigint) => bytesToHex(wordOf(value));
 
 describe("filters", () => {
   it("of blocks return the hashes since the last poll", async () => {

@@ -75,17 +75,17 @@ const node = useTestNode();
 
 /** Fetches a block and computes its hash, roots, blooms and gas again from its parts. */
 async function rehash(number: number): Promise<Json & { readonly transactions: Json[] }> {
-  const at = `0x${number.toString(16)}`;
-  const block = await node.rpc<Json & { transactions: Json[] }>("eth_getBlockByNumber", at, true);
+  const tag = `0x${number.toString(16)}`;
+  const block = await node.rpc<Json & { transactions: Json[] }>("eth_getBlockByNumber", tag, true);
   expect(headerHash(block)).toBe(block.hash);
   const raws = await Promise.all(
     block.transactions.map((tx) => node.rpc<Hex>("eth_getRawTransactionByHash", tx.hash)),
   );
   expect(await rootOf(raws)).toBe(block.transactionsRoot);
-  for (const [place, tx] of block.transactions.entries()) {
-    expect(rebuilt(tx)).toMatchObject({ hash: tx.hash, serialized: raws[place] });
+  for (const [index, tx] of block.transactions.entries()) {
+    expect(rebuilt(tx)).toMatchObject({ hash: tx.hash, serialized: raws[index] });
   }
-  const receipts = await node.rpc<ReceiptJson[]>("eth_getBlockReceipts", at);
+  const receipts = await node.rpc<ReceiptJson[]>("eth_getBlockReceipts", tag);
   expect(await rootOf(receipts.map(encodeReceipt))).toBe(block.receiptsRoot);
   let cumulative = 0n;
   for (const { gasUsed, cumulativeGasUsed, logs, logsBloom } of receipts) {

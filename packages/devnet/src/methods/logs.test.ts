@@ -21,7 +21,7 @@ describe("eth_getLogs", () => {
     );
     await node.sendAndMine(...raws);
   }
-  const found = async (filter: object) =>
+  const logsFor = async (filter: object) =>
     (await node.rpc<Log[]>("eth_getLogs", filter)).map(({ blockNumber, data, address }) => [
       Number(blockNumber),
       Number(BigInt(data)),
@@ -37,42 +37,48 @@ describe("eth_getLogs", () => {
   });
 
   it("reads ranges, open ones and ones beyond the latest block included", async () => {
-    const only = { topics: [topic(2n)], address: loggers[0] };
-    expect(await found({ ...only, fromBlock: "0x0" })).toEqual([
+    const secondTopicOfFirstLogger = { topics: [topic(2n)], address: loggers[0] };
+    expect(await logsFor({ ...secondTopicOfFirstLogger, fromBlock: "0x0" })).toEqual([
       [1, 2, 0],
       [3, 2, 0],
     ]);
-    expect(await found({ ...only, fromBlock: "earliest", toBlock: "0x2" })).toEqual([[1, 2, 0]]);
-    expect(await found({ ...only, fromBlock: "0x2", toBlock: "0xffff" })).toEqual([[3, 2, 0]]);
-    expect(await found({ ...only })).toEqual([[3, 2, 0]]);
-    expect(await found({ ...only, fromBlock: "0x9" })).toEqual([]);
-    await expect(found({ fromBlock: "0x2", toBlock: "0x1" })).rejects.toMatchObject({ code: -32602 });
+    expect(await logsFor({ ...secondTopicOfFirstLogger, fromBlock: "earliest", toBlock: "0x2" })).toEqual([
+      [1, 2, 0],
+    ]);
+    expect(await logsFor({ ...secondTopicOfFirstLogger, fromBlock: "0x2", toBlock: "0xffff" })).toEqual([
+      [3, 2, 0],
+    ]);
+    expect(await logsFor({ ...secondTopicOfFirstLogger })).toEqual([[3, 2, 0]]);
+    expect(await logsFor({ ...secondTopicOfFirstLogger, fromBlock: "0x9" })).toEqual([]);
+    await expect(logsFor({ fromBlock: "0x2", toBlock: "0x1" })).rejects.toMatchObject({ code: -32602 });
   });
 
   it("reads one block by its hash", async () => {
     const { hash } = await node.rpc<{ hash: Hex }>("eth_getBlockByNumber", "0x1");
-    expect(await found({ blockHash: hash, topics: [topic(1n)] })).toEqual([
+    expect(await logsFor({ blockHash: hash, topics: [topic(1n)] })).toEqual([
       [1, 1, 0],
       [1, 1, 1],
     ]);
-    await expect(found({ blockHash: topic(5n) })).rejects.toThrow("header not found");
+    await expect(logsFor({ blockHash: topic(5n) })).rejects.toThrow("header not logsFor");
   });
 
   it("matches alternatives of addresses and of topics", async () => {
-    expect(await found({ fromBlock: "0x0", topics: [[topic(1n), topic(3n)]], address: loggers[1] })).toEqual([
+    expect(
+      await logsFor({ fromBlock: "0x0", topics: [[topic(1n), topic(3n)]], address: loggers[1] }),
+    ).toEqual([
       [1, 1, 1],
       [3, 3, 1],
     ]);
-    expect(await found({ fromBlock: "0x0", address: loggers })).toHaveLength(8);
-    expect(await found({ fromBlock: "0x0", address: [], topics: [null] })).toHaveLength(8);
-    expect(await found({ fromBlock: "0x0", topics: [null, null] })).toEqual([]);
-    expect(await found({ fromBlock: "0x0", address: addressOf(1) })).toEqual([]);
+    expect(await logsFor({ fromBlock: "0x0", address: loggers })).toHaveLength(8);
+    expect(await logsFor({ fromBlock: "0x0", address: [], topics: [null] })).toHaveLength(8);
+    expect(await logsFor({ fromBlock: "0x0", topics: [null, null] })).toEqual([]);
+    expect(await logsFor({ fromBlock: "0x0", address: addressOf(1) })).toEqual([]);
   });
 
   it("finds the few logs of a long range", async () => {
     await node.rpc("evm_mine", { blocks: 2_000 });
     await log(77n);
-    expect(await found({ fromBlock: "0x0", topics: [topic(77n)] })).toEqual([
+    expect(await logsFor({ fromBlock: "0x0", topics: [topic(77n)] })).toEqual([
       [2_004, 77, 0],
       [2_004, 77, 1],
     ]);

@@ -97,11 +97,11 @@ function rangeEnd(chain: Chain, tag: unknown): number {
  */
 export function logsIn(chain: Chain, query: LogQuery): FormattedLog[] {
   const found: FormattedLog[] = [];
-  const wanted = bloomAlternatives(query);
+  const alternatives = bloomAlternatives(query);
   const last = Math.min(query.last, chain.head.number);
   for (let number = query.first; number <= last; number++) {
     const block = chain.ledger.byNumber(number);
-    if (block === undefined || !mightHold(block, wanted)) continue;
+    if (block === undefined || !mightHold(block, alternatives)) continue;
     for (const log of matchingLogs(block, query)) found.push(log);
     if (found.length > MAX_LOGS) {
       throw new RpcError(
@@ -122,8 +122,8 @@ function bloomAlternatives({ addresses, topics }: LogFilter): BloomBits[][] {
     .map((restriction) => [...restriction].map((hex) => bloomBits(hexToBytes(hex))));
 }
 
-function mightHold({ logsBloom: bloom }: SealedBlock, wanted: readonly BloomBits[][]): boolean {
-  return bloom !== undefined && wanted.every((items) => items.some((bits) => mayHold(bloom, bits)));
+function mightHold({ logsBloom: bloom }: SealedBlock, alternatives: readonly BloomBits[][]): boolean {
+  return bloom !== undefined && alternatives.every((items) => items.some((bits) => mayHold(bloom, bits)));
 }
 
 export function matchingLogs(block: SealedBlock, filter: LogFilter): FormattedLog[] {

@@ -10,7 +10,7 @@ import { toRpcError } from "../rpc/errors.js";
 const node = useTestNode();
 
 /** Methods that set faults, that take long, or whose effect outlives the test. */
-const LEFT_OUT = /^devnet_|mine$|IntervalMining$/i;
+const EXCLUDED = /^devnet_|mine$|IntervalMining$/i;
 
 const atom = fc.oneof(
   fc.constantFrom(
@@ -70,7 +70,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 
 it("a method answers any parameters with a result or an error that names the problem", async () => {
-  const names = methodNames().filter((name) => !LEFT_OUT.test(name));
+  const names = methodNames().filter((name) => !EXCLUDED.test(name));
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...names), fc.array(value, { maxLength: 4 }), async (method, params) => {
       const error = await node.rpc(method, ...params).then(() => undefined, toRpcError);

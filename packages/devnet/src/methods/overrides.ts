@@ -25,8 +25,8 @@ export function applyOverrides(base: StateReader, param: unknown): StateReader {
   if (param === undefined || param === null) return base;
   const state = new Overlay(base);
   for (const [account, value] of Object.entries(object(param, "the state overrides"))) {
-    const where = bytesToHex(address(account, "an address of the state overrides"));
-    override(state, where, object(value, `the override of ${account}`));
+    const accountHex = bytesToHex(address(account, "an address of the state overrides"));
+    override(state, accountHex, object(value, `the override of ${account}`));
   }
   return state;
 }

@@ -17,23 +17,23 @@ type ByAccount = Record<Hex, Record<string, PoolEntry>>;
 export function poolMethods(chain: Chain): Methods {
   return {
     txpool_status: () => {
-      const { pending, queued } = sorted(chain);
+      const { pending, queued } = splitPool(chain);
       return { pending: toQuantity(countOf(pending)), queued: toQuantity(countOf(queued)) };
     },
     txpool_content: () => {
-      const { pending, queued } = sorted(chain);
-      return { pending: mapEntries(pending, shown), queued: mapEntries(queued, shown) };
+      const { pending, queued } = splitPool(chain);
+      return { pending: mapEntries(pending, transactionJson), queued: mapEntries(queued, transactionJson) };
     },
     txpool_contentFrom: ([account]) => {
-      const wanted = bytesToHex(address(account));
-      const { pending, queued } = sorted(chain, wanted);
+      const signer = bytesToHex(address(account));
+      const { pending, queued } = splitPool(chain, signer);
       return {
-        pending: mapEntries(pending, shown)[wanted] ?? {},
-        queued: mapEntries(queued, shown)[wanted] ?? {},
+        pending: mapEntries(pending, transactionJson)[signer] ?? {},
+        queued: mapEntries(queued, transactionJson)[signer] ?? {},
       };
     },
     txpool_inspect: () => {
-      const { pending, queued } = sorted(chain);
+      const { pending, queued } = splitPool(chain);
       return { pending: mapEntries(pending, summary), queued: mapEntries(queued, summary) };
     },
     devnet_setPool: ([kind]) => {
@@ -46,12 +46,12 @@ export function poolMethods(chain: Chain): Methods {
   };
 }
 
-function sorted(chain: Chain, only?: Hex): { pending: ByAccount; queued: ByAccount } {
+function splitPool(chain: Chain, onlySigner?: Hex): { pending: ByAccount; queued: ByAccount } {
   const pending: ByAccount = {};
   const queued: ByAccount = {};
   for (const entry of chain.pool.entries()) {
     const { signer, nonce } = entry;
-    if (only !== undefined && signer !== only) continue;
+    if (onlySigner !== undefined && signer !== onlySigner) continue;
     const free = chain.pool.nextNonce(signer, chain.state.account(signer)?.nonce ?? 0n);
     const part = nonce < free ? pending : queued;
     part[signer] ??= {};
@@ -73,11 +73,11 @@ function countOf(part: ByAccount): number {
   return Object.values(part).reduce((sum, byNonce) => sum + Object.keys(byNonce).length, 0);
 }
 
-function shown({ tx }: PoolEntry) {
+function transactionJson({ tx }: PoolEntry) {
   return formatTransaction(tx, undefined);
 }
 
 function summary(entry: PoolEntry): string {
-  const { to, value, gas, gasPrice } = shown(entry);
+  const { to, value, gas, gasPrice } = transactionJson(entry);
   return `${to ?? "contract creation"}: ${BigInt(value)} wei + ${BigInt(gas)} gas × ${BigInt(gasPrice)} wei`;
 }

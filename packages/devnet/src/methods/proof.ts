@@ -10,7 +10,7 @@ const MAX_SLOTS = 1_024;
 
 /** Serves eth_getProof (EIP-1186) for the latest block. Past tries are not kept. */
 export function getProof(chain: Chain, account: unknown, keys: unknown, tag: unknown) {
-  const who = bytesToHex(address(account));
+  const holder = bytesToHex(address(account));
   if (!Array.isArray(keys) || keys.length > MAX_SLOTS) {
     throw invalidParams(`the slots are ${shortJson(keys)}, not a list of up to ${MAX_SLOTS}`);
   }
@@ -20,13 +20,13 @@ export function getProof(chain: Chain, account: unknown, keys: unknown, tag: unk
   if (requireBlock(chain, tag).number !== chain.head.number) {
     throw new RpcError(RPC_CODES.refused, `proofs are of the latest block, ${chain.head.number}, only`);
   }
-  const proof = chain.prove(who, slots);
+  const proof = chain.prove(holder, slots);
   if (proof === undefined) {
     throw new RpcError(RPC_CODES.refused, "the state was changed since the latest block: make a block first");
   }
-  const record = chain.state.account(who);
+  const record = chain.state.account(holder);
   return {
-    address: who,
+    address: holder,
     accountProof: proof.account.map((node) => bytesToHex(node)),
     balance: toQuantity(record?.balance ?? 0n),
     codeHash: record?.codeHash ?? EMPTY_CODE_HASH,
@@ -34,7 +34,7 @@ export function getProof(chain: Chain, account: unknown, keys: unknown, tag: unk
     storageHash: proof.storageRoot,
     storageProof: slots.map((slot, i) => ({
       key: slot,
-      value: toQuantity(BigInt(`0x0${bytesToHex(chain.state.slot(who, slot)).slice(2)}`)),
+      value: toQuantity(BigInt(`0x0${bytesToHex(chain.state.slot(holder, slot)).slice(2)}`)),
       proof: (proof.slots[i] ?? []).map((node) => bytesToHex(node)),
     })),
   };

@@ -9,22 +9,22 @@ import { address, bytes, quantity, uint64 } from "../rpc/params.js";
  */
 export function statePatchMethods(chain: Chain): Methods {
   const account = (value: unknown) => bytesToHex(address(value));
-  const setBalance: Method = async ([who, wei]) => {
-    await chain.patch({ kind: "setBalance", address: account(who), balance: quantity(wei, "balance") });
+  const setBalance: Method = async ([target, wei]) => {
+    await chain.patch({ kind: "setBalance", address: account(target), balance: quantity(wei, "balance") });
     return null;
   };
-  const setNonce: Method = async ([who, nonce]) => {
-    await chain.patch({ kind: "setNonce", address: account(who), nonce: uint64(nonce, "nonce") });
+  const setNonce: Method = async ([target, nonce]) => {
+    await chain.patch({ kind: "setNonce", address: account(target), nonce: uint64(nonce, "nonce") });
     return null;
   };
-  const setCode: Method = async ([who, code]) => {
-    await chain.patch({ kind: "setCode", address: account(who), code: bytes(code, "code") });
+  const setCode: Method = async ([target, code]) => {
+    await chain.patch({ kind: "setCode", address: account(target), code: bytes(code, "code") });
     return null;
   };
-  const setStorageAt: Method = async ([who, slot, value]) => {
+  const setStorageAt: Method = async ([target, slot, value]) => {
     const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
     const word = bytes(value, "value", 32);
-    await chain.patch({ kind: "setSlot", address: account(who), slot: key, value: word });
+    await chain.patch({ kind: "setSlot", address: account(target), slot: key, value: word });
     return true;
   };
   return {

@@ -17,7 +17,7 @@ const node = useTestNode();
 const trace = (hash: Hex, tracerConfig: object = {}) =>
   node.rpc<Record<string, unknown>>("debug_traceTransaction", hash, { tracer: "callTracer", tracerConfig });
 
-async function paid(to: Hex, data: Uint8Array, changes: object = {}): Promise<Hex> {
+async function sendPaid(to: Hex, data: Uint8Array, changes: object = {}): Promise<Hex> {
   const nonce = await node.nonce(13);
   const raw = signOrdinary(13, { nonce, to: hexToBytes(to), data, gasLimit: 300_000n, ...changes });
   await node.sendAndMine(raw);
@@ -71,18 +71,19 @@ describe("a trace by the callTracer", () => {
         place(node, i, BYTECODE[name]),
       ),
     );
-    if (!asker || !recorder || !creator || !forwarder || !destroyer) throw new Error("five contracts");
-    expect(await trace(await paid(asker, wordOf(recorder)))).toMatchObject({
+    if (!asker || !recorder || !creator || !forwarder || !destroyer)
+      throw new Error("a contract was not placed");
+    expect(await trace(await sendPaid(asker, wordOf(recorder)))).toMatchObject({
       calls: [
         // A STATICCALL cannot write a slot.
         { type: "STATICCALL", from: asker, to: recorder, error: "static state change" },
         { type: "DELEGATECALL", from: asker, to: recorder },
       ],
     });
-    expect(await trace(await paid(creator, new Uint8Array()))).toMatchObject({
+    expect(await trace(await sendPaid(creator, new Uint8Array()))).toMatchObject({
       calls: [{ type: "CREATE", from: creator, to: expect.stringMatching(/^0x/), output: "0x00" }],
     });
-    expect(await trace(await paid(forwarder, wordOf(destroyer), { value: 5n }))).toMatchObject({
+    expect(await trace(await sendPaid(forwarder, wordOf(destroyer), { value: 5n }))).toMatchObject({
       value: "0x5",
       calls: [
         {
@@ -107,7 +108,7 @@ describe("a trace by the callTracer", () => {
       await place(node, 1, BYTECODE.forwarder),
       await place(node, 2, BYTECODE.reverter),
     ];
-    const hash = await paid(forwarder, wordOf(reverter));
+    const hash = await sendPaid(forwarder, wordOf(reverter));
     const { calls, ...top } = await trace(hash, { withLog: true });
     expect(calls).toMatchObject([{ error: "execution reverted", output: "0xdeadbeef" }]);
     expect(await trace(hash, { onlyTopCall: true })).toEqual(top);
@@ -154,7 +155,7 @@ describe("a trace by the callTracer", () => {
   });
 
   it("refuses other tracers, unknown transactions, and states that are not kept", async () => {
-    const hash = await paid(addressOf(1), new Uint8Array());
+    const hash = await sendPaid(addressOf(1), new Uint8Array());
     await expect(node.rpc("debug_traceTransaction", hash)).rejects.toMatchObject({ code: -32602 });
     await expect(
       node.rpc("debug_traceTransaction", bytesToHex(wordOf(1n)), { tracer: "callTracer" }),

@@ -23,10 +23,11 @@ interface TraceOptions {
 export function traceMethods(chain: Chain): Methods {
   return {
     debug_traceTransaction: async ([txHash, options]) => {
-      const wanted = hash(txHash);
+      const requestedHash = hash(txHash);
       const settings = readOptions(options);
-      const located = chain.ledger.transaction(wanted);
-      if (located === undefined) throw new RpcError(RPC_CODES.refused, `transaction not found: ${wanted}`);
+      const located = chain.ledger.transaction(requestedHash);
+      if (located === undefined)
+        throw new RpcError(RPC_CODES.refused, `transaction not found: ${requestedHash}`);
       const [trace] = await traces(chain, located.block, [located.index], settings);
       return trace?.result;
     },
@@ -40,11 +41,11 @@ export function traceMethods(chain: Chain): Methods {
       );
       const { block, state } = requireState(chain, tag);
       const request = readCallRequest(call);
-      const changed = applyOverrides(state, stateOverrides);
-      assertValueCovered(request, changed);
+      const overridden = applyOverrides(state, stateOverrides);
+      assertValueCovered(request, overridden);
       const tracer = new CallTracer();
       const environment = readBlockOverrides(blockOverrides);
-      await chain.call(toCall(request, callGas(chain, request)), block, changed, { environment, tracer });
+      await chain.call(toCall(request, callGas(chain, request)), block, overridden, { environment, tracer });
       return tracer.root && formatFrame(tracer.root, settings);
     },
   };
@@ -69,7 +70,7 @@ function readOptions(param: unknown): TraceOptions {
 async function traces(
   chain: Chain,
   block: SealedBlock,
-  places: readonly number[],
+  indices: readonly number[],
   options: TraceOptions,
 ): Promise<{ readonly txHash: Hex; readonly result: FormattedFrame }[]> {
   const before = chain.stateBefore(block.number);
@@ -77,11 +78,11 @@ async function traces(
     const message = `missing state: block ${block.number} is too old or genesis, states are kept from block ${chain.oldestState}`;
     throw new RpcError(RPC_CODES.refused, message, { oldest: chain.oldestState, latest: chain.head.number });
   }
-  const frames = await traceBlock(chain, block, before, new Set(places));
-  return places.flatMap((place) => {
-    const included = block.transactions[place];
+  const frames = await traceBlock(chain, block, before, new Set(indices));
+  return indices.flatMap((index) => {
+    const included = block.transactions[index];
     if (included === undefined) return [];
-    return [{ txHash: included.tx.hash, result: topFrame(included, frames.get(place), options) }];
+    return [{ txHash: included.tx.hash, result: topFrame(included, frames.get(index), options) }];
   });
 }
 
@@ -92,7 +93,7 @@ function topFrame(
   options: TraceOptions,
 ): FormattedFrame {
   const evm = decodeForEvm(tx.raw, tx.sender);
-  const own: CallFrame = frame ?? {
+  const outermost: CallFrame = frame ?? {
     type: "CALL",
     from: tx.sender,
     to: evm.to && bytesToHex(evm.to.bytes),
@@ -105,7 +106,7 @@ function topFrame(
     calls: [],
     logs: [],
   };
-  return formatFrame({ ...own, gas: evm.gasLimit, gasUsed: receipt.gasUsed }, options);
+  return formatFrame({ ...outermost, gas: evm.gasLimit, gasUsed: receipt.gasUsed }, options);
 }
 
 export interface FormattedFrame {

@@ -14,22 +14,26 @@ export function transactionMethods(chain: Chain): Methods {
   return {
     eth_sendRawTransaction: ([raw]) => chain.send(bytes(raw, "the transaction")),
     eth_getTransactionByHash: ([txHash]) => {
-      const wanted = hash(txHash);
-      const located = chain.ledger.transaction(wanted);
-      if (located !== undefined) return shown(located);
-      const waiting = chain.pool.find(wanted);
+      const requestedHash = hash(txHash);
+      const located = chain.ledger.transaction(requestedHash);
+      if (located !== undefined) return transactionJson(located);
+      const waiting = chain.pool.find(requestedHash);
       return waiting === undefined ? null : formatTransaction(waiting.tx, undefined);
     },
-    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) => shown(at(findBlock(chain, tag), index)),
-    eth_getTransactionByBlockHashAndIndex: ([blockHash, index]) => shown(at(byHash(blockHash), index)),
+    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) =>
+      transactionJson(transactionAt(findBlock(chain, tag), index)),
+    eth_getTransactionByBlockHashAndIndex: ([blockHash, index]) =>
+      transactionJson(transactionAt(byHash(blockHash), index)),
     eth_getRawTransactionByHash: ([txHash]) => {
-      const wanted = hash(txHash);
-      return rawOf(chain.ledger.transaction(wanted)?.included.tx ?? chain.pool.find(wanted)?.tx);
+      const requestedHash = hash(txHash);
+      return rawOf(
+        chain.ledger.transaction(requestedHash)?.included.tx ?? chain.pool.find(requestedHash)?.tx,
+      );
     },
     eth_getRawTransactionByBlockNumberAndIndex: ([tag, index]) =>
-      rawOf(at(findBlock(chain, tag), index)?.included.tx),
+      rawOf(transactionAt(findBlock(chain, tag), index)?.included.tx),
     eth_getRawTransactionByBlockHashAndIndex: ([blockHash, index]) =>
-      rawOf(at(byHash(blockHash), index)?.included.tx),
+      rawOf(transactionAt(byHash(blockHash), index)?.included.tx),
     eth_getTransactionReceipt: ([txHash]) => {
       const located = chain.ledger.transaction(hash(txHash));
       return located === undefined ? null : formatReceipt(located);
@@ -37,13 +41,13 @@ export function transactionMethods(chain: Chain): Methods {
   };
 }
 
-function at(block: SealedBlock | undefined, index: unknown): LocatedTransaction | undefined {
-  const place = Number(quantity(index, "index", 2n ** 53n));
-  const included = block?.transactions[place];
-  return block && included && { block, index: place, included };
+function transactionAt(block: SealedBlock | undefined, index: unknown): LocatedTransaction | undefined {
+  const position = Number(quantity(index, "index", 2n ** 53n));
+  const included = block?.transactions[position];
+  return block && included && { block, index: position, included };
 }
 
-function shown(located: LocatedTransaction | undefined) {
+function transactionJson(located: LocatedTransaction | undefined) {
   return located === undefined ? null : formatTransaction(located.included.tx, located);
 }
 

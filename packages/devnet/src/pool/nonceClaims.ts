@@ -1,7 +1,7 @@
 import type { Hex } from "@gas-waiver/protocol";
 import type { PoolEntry } from "./admission.js";
 
-interface Run {
+interface ClaimedRange {
   readonly from: bigint;
   readonly to: bigint;
 }
@@ -10,12 +10,12 @@ interface Run {
 export class NonceClaims {
   readonly #byAccount = new Map<Hex, Map<bigint, number>>();
   /** A range of nonces that are all claimed, `to` excluded. It spares {@link nextFree} a search from the start. */
-  readonly #runs = new Map<Hex, Run>();
+  readonly #runs = new Map<Hex, ClaimedRange>();
 
-  /** @param by 1 for an entry that is added, -1 for one that is removed. */
-  add(entry: PoolEntry, by: 1 | -1): void {
-    this.#count(entry.signer, entry.nonce, by);
-    if (entry.kind === "wrapper") this.#count(entry.inner.sender, entry.innerNonce, by);
+  /** @param change 1 for an entry that is added, -1 for one that is removed. */
+  add(entry: PoolEntry, change: 1 | -1): void {
+    this.#count(entry.signer, entry.nonce, change);
+    if (entry.kind === "wrapper") this.#count(entry.inner.sender, entry.innerNonce, change);
   }
 
   /** The lowest unclaimed nonce that is at least `next`. */
@@ -30,9 +30,9 @@ export class NonceClaims {
     return nonce;
   }
 
-  #count(account: Hex, nonce: bigint, by: 1 | -1): void {
+  #count(account: Hex, nonce: bigint, change: 1 | -1): void {
     const claims = this.#byAccount.get(account) ?? new Map<bigint, number>();
-    const count = (claims.get(nonce) ?? 0) + by;
+    const count = (claims.get(nonce) ?? 0) + change;
     if (count > 0) claims.set(nonce, count);
     else this.#free(account, claims, nonce);
     if (claims.size > 0) this.#byAccount.set(account, claims);

@@ -13,7 +13,7 @@ export interface DroppedTransaction {
   readonly message: string;
 }
 
-const DROPS_REMEMBERED = 1_000;
+const MAX_REMEMBERED_DROPS = 1_000;
 
 export interface PoolLimits {
   /** The most transactions in all. */
@@ -120,7 +120,7 @@ export class Pool {
     this.remove(entry);
     const innerHash = entry.kind === "wrapper" ? entry.inner.hash : undefined;
     this.#drops.push({ hash: entry.tx.hash, innerHash, reason, message });
-    if (this.#drops.length > DROPS_REMEMBERED) this.#drops.shift();
+    if (this.#drops.length > MAX_REMEMBERED_DROPS) this.#drops.shift();
   }
 
   /** Records that a block passes an entry over. @returns the number of blocks since the first that did. */
@@ -185,7 +185,7 @@ export class Pool {
       const inner =
         entry.kind === "wrapper" ? { sender: entry.inner.sender, nonce: entry.innerNonce } : undefined;
       // If a waiver wraps its own transaction, the wrapper raises its nonce before the inner runs.
-      const own = inner?.sender === signer ? 1n : 0n;
+      const wrapperNonces = inner?.sender === signer ? 1n : 0n;
       if (nonce !== expectedOf(signer)) {
         const prefix = inner ? "WRAPPER_" : "";
         this.drop(
@@ -193,8 +193,8 @@ export class Pool {
           `${prefix}NONCE_GAP`,
           `nonce ${expectedOf(signer)} of ${signer} is gone from the pool`,
         );
-      } else if (inner && inner.nonce !== expectedOf(inner.sender) + own) {
-        const missing = expectedOf(inner.sender) + own;
+      } else if (inner && inner.nonce !== expectedOf(inner.sender) + wrapperNonces) {
+        const missing = expectedOf(inner.sender) + wrapperNonces;
         this.drop(entry, "NONCE_GAP", `nonce ${missing} of ${inner.sender} is gone from the pool`);
       } else {
         expected.set(signer, nonce + 1n);

@@ -17,7 +17,7 @@ afterEach(() => node.devnet.close());
 /** The JSON-RPC error of a refused transaction. */
 async function refusal(raw: Hex): Promise<{ code: number; message: string; data: unknown }> {
   const error = await node.send(raw).then(() => undefined, toRpcError);
-  if (error === undefined) throw new Error("it was taken");
+  if (error === undefined) throw new Error("the node accepted the transaction");
   return { code: error.code, message: error.message, data: error.data };
 }
 const to = hexToBytes(addressOf(0));

@@ -179,17 +179,17 @@ describe("every request gets a JSON-RPC response", () => {
   });
 
   it("which is null for blocks and transactions that do not exist", async () => {
-    const nothing = `0x${"12".repeat(32)}`;
+    const unknownHash = `0x${"12".repeat(32)}`;
     for (const [method, params] of [
       ["eth_getBlockByNumber", ["0xffff", false]],
-      ["eth_getBlockByHash", [nothing, false]],
-      ["eth_getTransactionByHash", [nothing]],
-      ["eth_getTransactionReceipt", [nothing]],
+      ["eth_getBlockByHash", [unknownHash, false]],
+      ["eth_getTransactionByHash", [unknownHash]],
+      ["eth_getTransactionReceipt", [unknownHash]],
       ["eth_getBlockReceipts", ["0xffff"]],
       ["eth_getUncleCountByBlockNumber", ["0xffff"]],
       ["eth_getUncleByBlockNumberAndIndex", ["latest", "0x0"]],
       ["eth_getTransactionByBlockNumberAndIndex", ["latest", "0x0"]],
-      ["eth_getRawTransactionByHash", [nothing]],
+      ["eth_getRawTransactionByHash", [unknownHash]],
     ] as const) {
       expect(await ask(method, params)).toEqual({ jsonrpc: "2.0", id: 7, result: null });
     }

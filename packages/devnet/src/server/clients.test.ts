@@ -163,7 +163,7 @@ describe("over HTTP", () => {
     ["a page of another machine", { origin: "https://evil.example" }, 403],
     ["a page without an origin of its own", { origin: "null" }, 403],
     ["a page whose name begins like this machine's", { origin: "http://localhost.evil.example" }, 403],
-    ["no JSON", { "content-type": "text/plain" }, 415],
+    ["text that is not JSON", { "content-type": "text/plain" }, 415],
     ["no content type", { "content-type": "" }, 415],
     ["JSON with a character set", { "content-type": "application/json; charset=utf-8" }, 200],
   ])("%s gets %j → %i", async (_, headers, status) => {
@@ -189,7 +189,7 @@ describe("over HTTP", () => {
     expect((await send(node.url, handshake, "GET")).status).toBe(status === 200 ? 101 : 403);
   });
 
-  it("hosts and origins of the options are good as well", async () => {
+  it("hosts and origins of the options are allowed as well", async () => {
     const open = await createDevnet({ allowedHosts: ["devnet"], allowedOrigins: ["https://app.example"] });
     const { url } = await open.listen({ port: 0 });
     const sent = await send(url, { ...JSON_TYPE, host: "devnet:8545", origin: "https://app.example" });

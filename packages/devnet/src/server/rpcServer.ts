@@ -18,7 +18,7 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:-rpc)?\s*(?:;|$)/i;
 /** JSON-RPC over HTTP and WebSocket, on one port. */
 export interface RpcServer {
   /** Starts listening; port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
-  listen(at: { readonly host: string; readonly port: number }): Promise<ListeningAt>;
+  listen(address: { readonly host: string; readonly port: number }): Promise<ListeningAt>;
   /** Breaks every WebSocket without a close frame. @returns how many there were. */
   cutSockets(): number;
   close(): Promise<void>;

@@ -156,7 +156,7 @@ describe("subscriptions", () => {
       code: TRY_AGAIN_LATER,
       reason: `more than ${MAX_UNREAD_BYTES} bytes wait to be read`,
     });
-    const fine = await TestSocket.open(node.url);
-    expect(await fine.rpc("eth_chainId")).toBe("0x899");
+    const next = await TestSocket.open(node.url);
+    expect(await next.rpc("eth_chainId")).toBe("0x899");
   });
 });

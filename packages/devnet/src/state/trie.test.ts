@@ -20,10 +20,10 @@ describe("the trie", () => {
       fc.asyncProperty(fc.array(fc.tuple(key, value), { maxLength: 60 }), async (writes) => {
         const ours = new Trie();
         const theirs = await createMPT();
-        for (const [at, what] of writes) {
-          ours.put(at, what);
-          if (what.length === 0) await theirs.del(at);
-          else await theirs.put(at, what);
+        for (const [entryKey, entryValue] of writes) {
+          ours.put(entryKey, entryValue);
+          if (entryValue.length === 0) await theirs.del(entryKey);
+          else await theirs.put(entryKey, entryValue);
         }
         expect(ours.root()).toBe(bytesToHex(theirs.root()));
       }),

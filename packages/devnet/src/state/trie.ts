@@ -133,15 +133,15 @@ function removeFromBranch(node: Branch, path: Nibbles): Node | undefined {
 
 /** Replaces a branch that has only one child or only a value left. */
 function collapse(node: Branch): Node | undefined {
-  let only = -1;
+  let lastChild = -1;
   for (let i = 0; i < 16; i++) {
     if (node.children[i] === undefined) continue;
-    if (only >= 0 || node.value !== undefined) return node;
-    only = i;
+    if (lastChild >= 0 || node.value !== undefined) return node;
+    lastChild = i;
   }
-  if (only < 0) return node.value === undefined ? undefined : leaf(EMPTY, node.value);
-  const child = node.children[only];
-  return child === undefined ? undefined : prefix(Uint8Array.of(only), child);
+  if (lastChild < 0) return node.value === undefined ? undefined : leaf(EMPTY, node.value);
+  const child = node.children[lastChild];
+  return child === undefined ? undefined : prefix(Uint8Array.of(lastChild), child);
 }
 
 /** Prepends nibbles to a node, and merges them with the path of a leaf or extension. */

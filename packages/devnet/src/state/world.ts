@@ -186,9 +186,9 @@ export class WorldState implements StateReader {
   }
 
   #forgetOld(): void {
-    let kept = this.#head - this.#historyBlocks;
-    for (const { block } of this.#pins) kept = Math.min(kept, block);
-    while (this.#oldest < kept) {
+    let oldestKept = this.#head - this.#historyBlocks;
+    for (const { block } of this.#pins) oldestKept = Math.min(oldestKept, block);
+    while (this.#oldest < oldestKept) {
       this.#ends.shift();
       this.#oldest++;
       const start = this.#ends[0] ?? this.#position;
@@ -232,13 +232,13 @@ export class WorldState implements StateReader {
   #writeSlot(diff: Diff, address: Hex, slot: Hex, value: Uint8Array): void {
     let slots = this.#slots.get(address);
     const before = slots?.get(slot) ?? NO_BYTES;
-    let old = diff.slots.get(address);
-    if (old === undefined) {
-      old = new Map();
-      diff.slots.set(address, old);
+    let overwritten = diff.slots.get(address);
+    if (overwritten === undefined) {
+      overwritten = new Map();
+      diff.slots.set(address, overwritten);
     }
     // A slot that one block wipes and writes again comes here twice. The first value is the one before the block.
-    if (!old.has(slot)) old.set(slot, before);
+    if (!overwritten.has(slot)) overwritten.set(slot, before);
     if (slots === undefined) {
       slots = new Map();
       this.#slots.set(address, slots);

@@ -6,7 +6,7 @@ import { StateFolderError } from "./stateFolderError.js";
 const LOCK_FILE = "lock";
 
 /** The folders that this process holds. The lock file does not tell, because an earlier process may have had our id. */
-const held = new Set<string>();
+const heldFolders = new Set<string>();
 
 /**
  * Locks the folder for this process. A lock whose process has ended is taken over. The lock has the start time of its
@@ -15,19 +15,19 @@ const held = new Set<string>();
  * @throws {@link StateFolderError} if another process holds the lock.
  */
 export function lockFolder(folder: string): () => void {
-  if (held.has(folder)) throw inUse(folder, process.pid);
+  if (heldFolders.has(folder)) throw inUse(folder, process.pid);
   const path = join(folder, LOCK_FILE);
-  const mine = `${process.pid} ${startOf(process.pid)}\n`;
+  const content = `${process.pid} ${startOf(process.pid)}\n`;
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, mine);
+  writeFileSync(draft, content);
   try {
     takeOver(folder, path, draft);
   } finally {
     rmSync(draft, { force: true });
   }
-  held.add(folder);
+  heldFolders.add(folder);
   return () => {
-    if (held.delete(folder) && contentOf(path) === mine) rmSync(path, { force: true });
+    if (heldFolders.delete(folder) && contentOf(path) === content) rmSync(path, { force: true });
   };
 }
 

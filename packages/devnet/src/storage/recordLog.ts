@@ -16,7 +16,7 @@ export interface RecordPlace {
   readonly length: number;
 }
 
-/** Thrown for bytes that are no record but have more bytes behind them, which an interrupted write cannot cause. */
+/** Thrown for bytes that are not a record but have more bytes behind them, which an interrupted write cannot cause. */
 export class DamagedLogError extends Error {
   override readonly name = "DamagedLogError";
 
@@ -51,7 +51,7 @@ export class RecordLog {
    * Reads all records. It cuts off an unfinished record at the end, whose block was never announced.
    * @returns the number of bytes cut off.
    */
-  scan(found: (place: RecordPlace, payload: Uint8Array) => void): number {
+  scan(onRecord: (place: RecordPlace, payload: Uint8Array) => void): number {
     const fileSize = fstatSync(this.#fd).size;
     while (this.#end < fileSize) {
       const payload = this.#readRecord(fileSize);
@@ -62,7 +62,7 @@ export class RecordLog {
       }
       const place = { offset: this.#end + HEADER_BYTES, length: payload.length };
       this.#end = place.offset + place.length;
-      found(place, payload);
+      onRecord(place, payload);
     }
     return 0;
   }
@@ -95,20 +95,20 @@ export class RecordLog {
 
   /** Reads the next record; undefined if it is unfinished. */
   #readRecord(fileSize: number): Uint8Array | undefined {
-    const left = fileSize - this.#end;
-    if (left < HEADER_BYTES) return undefined;
+    const remaining = fileSize - this.#end;
+    if (remaining < HEADER_BYTES) return undefined;
     const header = Buffer.allocUnsafe(HEADER_BYTES);
     readFully(this.#fd, header, this.#end);
     const length = header.readUInt32BE(0);
     if (crc32(header.subarray(0, 4)) !== header.readUInt32BE(4)) {
       // After a crash, a file system may leave zeros where the file was extended but not written.
       if (this.#isZero(this.#end, fileSize)) return undefined;
-      throw new DamagedLogError(this.#end, left);
+      throw new DamagedLogError(this.#end, remaining);
     }
-    if (left < HEADER_BYTES + length) return undefined;
+    if (remaining < HEADER_BYTES + length) return undefined;
     const payload = this.read({ offset: this.#end + HEADER_BYTES, length });
     if (crc32(payload) === header.readUInt32BE(8)) return payload;
-    const following = left - HEADER_BYTES - length;
+    const following = remaining - HEADER_BYTES - length;
     if (following > 0) throw new DamagedLogError(this.#end, following);
     return undefined;
   }
@@ -134,11 +134,11 @@ export function frame(payload: Uint8Array): Buffer {
   return record;
 }
 
-function readFully(fd: number, into: Uint8Array, position: number): void {
-  for (let done = 0; done < into.length; ) {
-    const read = readSync(fd, into, done, into.length - done, position + done);
+function readFully(fd: number, target: Uint8Array, position: number): void {
+  for (let done = 0; done < target.length; ) {
+    const read = readSync(fd, target, done, target.length - done, position + done);
     if (read === 0)
-      throw new Error(`the file ends ${into.length - done} bytes early: somebody else changes it`);
+      throw new Error(`the file ends ${target.length - done} bytes early: another program changes it`);
     done += read;
   }
 }

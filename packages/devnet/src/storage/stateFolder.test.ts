@@ -206,7 +206,7 @@ describe("a state folder is refused in one sentence", () => {
     expect(await problemOf(stateDir)).toMatch(/ has a chain\.log that is not a chain log$/);
   });
 
-  it("when its genesis is another one", async () => {
+  it("when its genesis differs", async () => {
     const stateDir = freshFolder();
     await (await createDevnet({ stateDir })).close();
     const title = "gas-waiver chain log 1\n";
@@ -269,7 +269,7 @@ describe("a state folder is refused in one sentence", () => {
 describe("a block that cannot be kept", () => {
   it("is not announced, changes nothing, and leaves its transactions to the next block", async () => {
     let full = true;
-    const kept: number[] = [];
+    const keptBlocks: number[] = [];
     const journal: Journal = {
       open: (genesis) => genesis,
       entries: () => [],
@@ -279,7 +279,7 @@ describe("a block that cannot be kept", () => {
       rollBack: () => {},
       block: ({ number }) => {
         if (full) throw new Error("no room");
-        kept.push(number);
+        keptBlocks.push(number);
       },
     };
     const chain = new Chain(resolveOptions({}), ethereumJsExecutor, journal);
@@ -297,7 +297,7 @@ describe("a block that cannot be kept", () => {
     full = false;
     const { transactions } = await chain.mine();
     expect(transactions).toHaveLength(4);
-    expect([kept, announced, chain.pool.size]).toEqual([[1], [1], 0]);
+    expect([keptBlocks, announced, chain.pool.size]).toEqual([[1], [1], 0]);
     expect(chain.state.account(addressOf(0))?.nonce).toBe(2n);
   });
 });

@@ -128,12 +128,12 @@ export class StateFolder implements Journal {
     if (!existsSync(path)) createLog(this.folder, path, genesis);
     assertFormat(this.folder, path);
     this.#log = new RecordLog(path, TITLE.length);
-    let kept: SealedBlock | undefined;
+    let storedGenesis: SealedBlock | undefined;
     let blocks = 0;
     const isBlock: boolean[] = [];
     const cutBytes = this.#log.scan((place, payload) => {
       const kind = payload[0];
-      if (kept === undefined) kept = this.#genesisOf(payload, genesis);
+      if (storedGenesis === undefined) storedGenesis = this.#genesisOf(payload, genesis);
       else if (kind === KIND.rollBack) {
         const position = decodeRollBack(payload);
         blocks -= isBlock.splice(position).filter(Boolean).length;
@@ -144,9 +144,10 @@ export class StateFolder implements Journal {
         if (kind === KIND.block) blocks += 1;
       }
     });
-    if (kept === undefined) throw new StateFolderError(this.folder, `holds no genesis in ${LOG_FILE}`);
+    if (storedGenesis === undefined)
+      throw new StateFolderError(this.folder, `holds no genesis in ${LOG_FILE}`);
     this.#restored = { blocks, cutBytes };
-    return kept;
+    return storedGenesis;
   }
 
   /** The genesis in the log. Its state must be this version's; its time and gas limit may differ. */
@@ -155,11 +156,11 @@ export class StateFolder implements Journal {
     if (chainId !== DEVNET_CHAIN_ID) {
       throw new StateFolderError(this.folder, `holds chain ${chainId}, and this is chain ${DEVNET_CHAIN_ID}`);
     }
-    const [kept, wanted] = [genesis, own].map(({ header }) => bytesToHex(header.stateRoot));
-    if (kept === wanted) return genesis;
+    const [storedRoot, expectedRoot] = [genesis, own].map(({ header }) => bytesToHex(header.stateRoot));
+    if (storedRoot === expectedRoot) return genesis;
     throw new StateFolderError(
       this.folder,
-      `holds a chain with another genesis (state root ${kept}, this version's is ${wanted}); name another folder, or go on with the version that made it`,
+      `holds a chain with another genesis (state root ${storedRoot}, this version's is ${expectedRoot}); name another folder, or go on with the version that made it`,
     );
   }
 }

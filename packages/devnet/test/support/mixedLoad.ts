@@ -51,41 +51,48 @@ export class MixedLoad {
   readonly #random: SeededRandom;
   readonly #nonces = new Map<string, bigint>();
   readonly #contracts = Object.keys(RUNTIME).map((_, i) => createdBy(DEPLOYER, BigInt(i)));
-  readonly #strangers = Array.from({ length: 40 }, (_, i) => word(BigInt(0x5_0000 + i)).subarray(12));
+  readonly #unusedAddresses = Array.from({ length: 40 }, (_, i) => word(BigInt(0x5_0000 + i)).subarray(12));
 
   constructor(seed: number) {
     this.#random = new SeededRandom(seed, 0);
     const deployments = Object.values(RUNTIME).map((code) => ({ to: undefined, data: initCode(code) }));
-    const gifts = Array.from({ length: USERS }, (_, user) => ({ to: of(user), value: 10n ** 18n }));
+    const funding = Array.from({ length: USERS }, (_, user) => ({
+      to: addressBytes(user),
+      value: 10n ** 18n,
+    }));
     this.opening = [
       ...deployments.map((fields) => this.#paid(DEPLOYER, fields)),
-      ...gifts.map((fields) => this.#paid(20, fields)),
+      ...funding.map((fields) => this.#paid(20, fields)),
     ];
   }
 
   /** The next transactions, in nonce order. */
   take(count: number): Hex[] {
-    return Array.from({ length: count }, () => this.#one());
+    return Array.from({ length: count }, () => this.#nextTransaction());
   }
 
-  #one(): Hex {
+  #nextTransaction(): Hex {
     const payer = this.#pick(PAYERS);
     const create = () => ({ to: undefined, data: hexToBytes(this.#pick(INIT_CODE)), value: this.#amount(2) });
     const precompile = () => ({ to: word(1n + this.#amount(9)).subarray(12), data: this.#bytes(200) });
     switch (this.#below(14)) {
       case 0:
-        return this.#paid(payer, { to: this.#anyone(), value: this.#amount(1_000), gasLimit: 100_000n });
+        return this.#paid(payer, {
+          to: this.#anyRecipient(),
+          value: this.#amount(1_000),
+          gasLimit: 100_000n,
+        });
       case 1:
         return this.#paid(payer, create());
       case 2:
         return this.#paid(payer, precompile());
       case 3:
-        return this.#paid(this.#below(USERS), { to: this.#anyone(), value: 1n, gasLimit: 100_000n });
+        return this.#paid(this.#below(USERS), { to: this.#anyRecipient(), value: 1n, gasLimit: 100_000n });
       case 4:
       case 5:
         return this.#paid(payer, this.#call());
       case 6:
-        return this.#announced(payer, this.#call());
+        return this.#withAccessList(payer, this.#call());
       case 7:
         return this.#delegating(payer);
       default:
@@ -97,7 +104,7 @@ export class MixedLoad {
     return raw({ ...BASE, type: "legacy", gasPrice: GWEI, ...fields, nonce: this.#next(from) }, from);
   }
 
-  #announced(from: number, fields: Fields): Hex {
+  #withAccessList(from: number, fields: Fields): Hex {
     const accessList = [{ address: this.#pick(this.#contracts), storageKeys: [word(this.#amount(4))] }];
     const tx = { ...BASE, accessList, ...fields, nonce: this.#next(from) };
     if (this.#below(2) === 0) return raw({ ...tx, type: "eip2930", gasPrice: GWEI }, from);
@@ -106,7 +113,7 @@ export class MixedLoad {
 
   #wrapped(): Hex {
     const user = this.#below(USERS);
-    const to = this.#pick([addressOf(this.#below(USERS)), bytesToHex(this.#pick(this.#strangers))]);
+    const to = this.#pick([addressOf(this.#below(USERS)), bytesToHex(this.#pick(this.#unusedAddresses))]);
     const data = transferData(to, this.#pick([0n, 1n, 10n ** 18n, 10n ** 30n]));
     data.set(this.#pick(SELECTORS), 0);
     const fields = {
@@ -124,16 +131,16 @@ export class MixedLoad {
     const authority = word(1_000n + this.#amount(5));
     const name = bytesToHex(authority);
     // Some authorizations have a wrong nonce and are skipped, and some end a delegation.
-    const wrong = this.#below(4) === 0;
-    const nonce = wrong ? (this.#nonces.get(name) ?? 0n) + 5n : this.#next(name);
+    const hasWrongNonce = this.#below(4) === 0;
+    const nonce = hasWrongNonce ? (this.#nonces.get(name) ?? 0n) + 5n : this.#next(name);
     const target = this.#below(4) === 0 ? new Uint8Array(20) : this.#pick(this.#contracts);
     const to = this.#below(2) === 0 ? privateKeyToAddress(authority) : this.#pick(this.#contracts);
     return setCode(from, this.#next(from), to, [authorization(authority, target, nonce)]);
   }
 
   #call(): Fields {
-    const someone = concatBytes(new Uint8Array(12), this.#anyone());
-    const first = this.#below(3) === 0 ? someone : word(this.#amount(8));
+    const recipientWord = concatBytes(new Uint8Array(12), this.#anyRecipient());
+    const first = this.#below(3) === 0 ? recipientWord : word(this.#amount(8));
     return {
       to: this.#pick(this.#contracts),
       data: concatBytes(first, word(this.#amount(3))),
@@ -142,15 +149,15 @@ export class MixedLoad {
     };
   }
 
-  #anyone(): Uint8Array {
-    const users = Array.from({ length: USERS }, (_, user) => of(user));
-    return this.#pick([...this.#strangers, ...this.#contracts, ...users]);
+  #anyRecipient(): Uint8Array {
+    const users = Array.from({ length: USERS }, (_, user) => addressBytes(user));
+    return this.#pick([...this.#unusedAddresses, ...this.#contracts, ...users]);
   }
 
   /** The next nonce of an account, by its index or its key. */
-  #next(who: number | Hex): bigint {
-    const nonce = this.#nonces.get(String(who)) ?? 0n;
-    this.#nonces.set(String(who), nonce + 1n);
+  #next(account: number | Hex): bigint {
+    const nonce = this.#nonces.get(String(account)) ?? 0n;
+    this.#nonces.set(String(account), nonce + 1n);
     return nonce;
   }
 
@@ -166,8 +173,8 @@ export class MixedLoad {
     return items[this.#below(items.length)] as T;
   }
 
-  #bytes(most: number): Uint8Array {
-    return Uint8Array.from({ length: this.#below(most) }, () => Math.max(0, this.#below(512) - 256));
+  #bytes(limit: number): Uint8Array {
+    return Uint8Array.from({ length: this.#below(limit) }, () => Math.max(0, this.#below(512) - 256));
   }
 }
 
@@ -199,7 +206,7 @@ function initCode(runtime: string): Uint8Array {
 }
 
 function createdBy(account: number, nonce: bigint): Uint8Array {
-  return crypto.keccak256(encodeRlp([of(account), nonce])).subarray(12);
+  return crypto.keccak256(encodeRlp([addressBytes(account), nonce])).subarray(12);
 }
 
 /** A transaction with authorizations (EIP-7702). */
@@ -222,7 +229,7 @@ function signatureOver(bytes: Uint8Array, privateKey: Uint8Array): RlpItem[] {
   return [BigInt(yParity), half(0), half(32)];
 }
 
-function of(account: number): Uint8Array {
+function addressBytes(account: number): Uint8Array {
   return hexToBytes(addressOf(account));
 }
 

@@ -15,11 +15,11 @@ const asyncApi = asyncApiOf({ version: "1.2.3" });
 const resolve = createRequire(import.meta.url).resolve;
 
 /** Expects every reference in a description to resolve. */
-function expectReferencesToLead(document: unknown): void {
+function expectReferencesToResolve(document: unknown): void {
   for (const [, path = ""] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-    let at: unknown = document;
-    for (const part of path.split("/")) at = (at as Record<string, unknown> | undefined)?.[part];
-    expect(at, path).toBeDefined();
+    let value: unknown = document;
+    for (const part of path.split("/")) value = (value as Record<string, unknown> | undefined)?.[part];
+    expect(value, path).toBeDefined();
   }
 }
 
@@ -32,7 +32,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("would not be valid with another word for the responses of an operation", async () => {
+  it("is refused by the same validator if an operation calls its responses `answers`", async () => {
     const paths = { "/v1/health": { get: { answers: {} } } };
     expect(await validate({ ...openApi, paths } as never)).toMatchObject({ valid: false });
   });
@@ -63,8 +63,8 @@ describe("the AsyncAPI document", () => {
   });
 
   it("has all frames and all close codes, and references that resolve", () => {
-    expectReferencesToLead(asyncApi);
-    expectReferencesToLead(openApi);
+    expectReferencesToResolve(asyncApi);
+    expectReferencesToResolve(openApi);
     expect(Object.keys(FRAMES)).toHaveLength(5);
     const text = JSON.stringify(asyncApi);
     for (const code of Object.values(CLOSE_CODES)) expect(text).toContain(`{"code":${code},`);

@@ -27,7 +27,7 @@ Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the op
 
 To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
 
-const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
+const PLACE_LABELS: Readonly<Record<Exclude<Place, "http">, string>> = {
   submit: "submit",
   check: "check",
   watch: "watch",
@@ -37,11 +37,11 @@ const WHERE: Readonly<Record<Exclude<Place, "http">, string>> = {
   admin: "admin API",
 };
 
-function whereOf(reason: Reason): string {
+function placesOf(reason: Reason): string {
   const places = REASON_NOTES[reason].where;
   const textOf = (place: Place) => {
     if (place === "http") return String(statusOf(reason));
-    return place === "admin" ? `${WHERE.admin}, ${statusOf(reason)}` : WHERE[place];
+    return place === "admin" ? `${PLACE_LABELS.admin}, ${statusOf(reason)}` : PLACE_LABELS[place];
   };
   return places.map(textOf).join(", ");
 }
@@ -57,7 +57,7 @@ function renderDocument(): string {
     const rows = reasons.map((reason) => {
       const { cause, remedy, retry } = REASON_NOTES[reason];
       return [
-        `<a id="${reason.toLowerCase()}"></a>\`${reason}\`<br>\`${codeOf(reason)}\`<br>${whereOf(reason)}`,
+        `<a id="${reason.toLowerCase()}"></a>\`${reason}\`<br>\`${codeOf(reason)}\`<br>${placesOf(reason)}`,
         cause,
         remedy,
         RETRY_LABELS[retry],

@@ -90,13 +90,16 @@ function describeResponses(
   responses: Readonly<Record<number, ResponseDescription>>,
   reasons: readonly Reason[],
 ): Record<string, unknown> {
-  const good = Object.entries(responses).map(([status, one]) => [status, describeResponse(one)]);
-  const refused = [...refusalsByStatus(reasons)].map(([status, those]) => [
+  const described = Object.entries(responses).map(([status, response]) => [
+    status,
+    describeResponse(response),
+  ]);
+  const refused = [...refusalsByStatus(reasons)].map(([status, reasonsOfStatus]) => [
     String(status),
-    describeRefusal(those),
+    describeRefusal(reasonsOfStatus),
   ]);
   // Readiness has a 503 of both kinds. Its own body takes the place of the error's.
-  return { ...Object.fromEntries(refused), ...Object.fromEntries(good) };
+  return { ...Object.fromEntries(refused), ...Object.fromEntries(described) };
 }
 
 function describeResponse({ description, contentType, schema, examples, headers }: ResponseDescription) {

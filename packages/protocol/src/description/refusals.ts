@@ -38,5 +38,5 @@ export function refusalsOf(name: RouteName): readonly Reason[] {
  */
 export function refusalsByStatus(reasons: readonly Reason[]): ReadonlyMap<number, readonly Reason[]> {
   const statuses = [...new Set(reasons.map(statusOf))].sort((a, b) => a - b);
-  return new Map(statuses.map((status) => [status, reasons.filter((one) => statusOf(one) === status)]));
+  return new Map(statuses.map((status) => [status, reasons.filter((reason) => statusOf(reason) === status)]));
 }

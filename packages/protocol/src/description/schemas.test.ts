@@ -24,8 +24,8 @@ type IsSame<A, B> =
 type Same<A, B> = [A, B] extends [infer X, infer Y] ? IsSame<X, Y> : never;
 type FrameOf<Kind, Rest> = Rest extends { readonly kind: Kind } ? Omit<Rest, "kind"> : never;
 
-/** The types of the schemas whose reader returns another type. */
-interface OtherTypes {
+/** The types of the schemas whose reader does not return the type that they describe. */
+interface TypesOfOtherReaders {
   Simulate: wire.Simulate;
   SubmitFrame: wire.SubmitFrame;
   WatchFrame: wire.WatchFrame;
@@ -34,8 +34,8 @@ interface OtherTypes {
   ErrorFrame: FrameOf<"error", wire.ServerFrame>;
 }
 
-type TypeOf<Name extends SchemaName> = Name extends keyof OtherTypes
-  ? OtherTypes[Name]
+type TypeOf<Name extends SchemaName> = Name extends keyof TypesOfOtherReaders
+  ? TypesOfOtherReaders[Name]
   : ReturnType<(typeof NAMED_SCHEMAS)[Name]["read"]>;
 
 /** The names of the schemas that do not describe their types. */
@@ -64,20 +64,20 @@ const WRAPPED = [
 ];
 
 /** The readers and writers of parameters and headers, which the definitions describe as parameters of their routes. */
-const NO_JSON = ["parseSubmissionsQuery", "encodeSubmissionsQuery", "parseIdempotencyKey"];
+const NOT_JSON = ["parseSubmissionsQuery", "encodeSubmissionsQuery", "parseIdempotencyKey"];
 
-const STRANGE = [null, true, 7.5, "\u0000", [], {}];
+const WRONG_VALUES = [null, true, 7.5, "\u0000", [], {}];
 
 /** Yields the value without each of its members, and with values of another type in their place; at every depth. */
-function* spoilt(value: unknown): Generator<unknown> {
+function* invalidVariantsOf(value: unknown): Generator<unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return;
   for (const [name, member] of Object.entries(value)) {
-    const { [name]: _, ...others } = value as Record<string, unknown>;
-    yield others;
-    for (const strange of STRANGE) {
-      if (kindOf(strange) !== kindOf(member)) yield { ...value, [name]: strange };
+    const { [name]: _, ...remaining } = value as Record<string, unknown>;
+    yield remaining;
+    for (const wrongValue of WRONG_VALUES) {
+      if (kindOf(wrongValue) !== kindOf(member)) yield { ...value, [name]: wrongValue };
     }
-    for (const changed of spoilt(member)) yield { ...value, [name]: changed };
+    for (const changed of invalidVariantsOf(member)) yield { ...value, [name]: changed };
   }
 }
 
@@ -111,17 +111,17 @@ describe("the schemas", () => {
   it("cover every reader and writer of the wire", () => {
     const functions = Object.entries(wire).filter(([name]) => /^(?:parse|read|encode)[A-Z]/.test(name));
     const codecs = new Set<unknown>(SCHEMA_NAMES.flatMap((name) => [named(name).read, named(name).write]));
-    const others = functions.filter(([, codec]) => !codecs.has(codec)).map(([name]) => name);
-    expect(others.sort()).toEqual([...WRAPPED, ...NO_JSON].sort());
+    const uncovered = functions.filter(([, codec]) => !codecs.has(codec)).map(([name]) => name);
+    expect(uncovered.sort()).toEqual([...WRAPPED, ...NOT_JSON].sort());
   });
 
   it.each(READERS)("of %s agree with their reader on valid and invalid values", (names, read) => {
     for (const name of names) {
       for (const example of EXAMPLES[name]) {
         expect(isRead(read, example)).toBe(true);
-        for (const changed of spoilt(example)) {
-          const wanted = names.some((one) => accepts(one, changed));
-          expect(isRead(read, changed), `${name}: ${JSON.stringify(changed)}`).toBe(wanted);
+        for (const changed of invalidVariantsOf(example)) {
+          const expected = names.some((one) => accepts(one, changed));
+          expect(isRead(read, changed), `${name}: ${JSON.stringify(changed)}`).toBe(expected);
         }
       }
     }

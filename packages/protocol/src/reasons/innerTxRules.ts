@@ -1,7 +1,7 @@
 import { define } from "../define.js";
 import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
 
-/** The reasons for which a signed transaction is no valid InnerTx (D1 to D4). */
+/** The reasons for which a signed transaction is not a valid InnerTx (D1 to D4). */
 export const INNER_TX_RULES = {
   UNSUPPORTED_TYPE: "VALIDATION_FAILED",
   UNPROTECTED_SIGNATURE: "VALIDATION_FAILED",

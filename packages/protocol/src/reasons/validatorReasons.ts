@@ -5,7 +5,7 @@ import { UNREADABLE } from "./unreadable.js";
 /** The reasons that validators give for a wrapper that fails a check of D7, in `data.reason` of their error. */
 const VALIDATOR_REASONS: ReadonlySet<string> = new Set<Reason>([
   ...(Object.keys(UNREADABLE) as Reason[]).filter((reason) => reason !== "INVALID_HEX"),
-  // Both are limits of the service.
+  // GAS_LIMIT_TOO_HIGH and DATA_TOO_LONG are limits of the service, not rules of the chain.
   ...(Object.keys(INNER_TX_RULES) as Reason[]).filter(
     (reason) => reason !== "GAS_LIMIT_TOO_HIGH" && reason !== "DATA_TOO_LONG",
   ),

@@ -47,7 +47,7 @@ export const HEADERS = /* @__PURE__ */ defineHeaders(() => ({
     example: "13",
   },
   "Cache-Control": {
-    description: "The response is for this request only. Nobody compresses a stream of lines on its way.",
+    description: "The response is for this request only. No proxy may compress a stream of lines.",
     schema: { type: "string", enum: ["no-store", "no-store, no-transform"] },
     example: "no-store",
   },

@@ -263,7 +263,7 @@ describe("gas-waiver governance without a working registry", () => {
       '{"jsonrpc":"2.0","id":1,"result":"0x"}',
       "this chain has no WaiverRegistry",
     ],
-    ["no JSON", "hello", "is not a JSON-RPC node"],
+    ["text that is not JSON", "hello", "is not a JSON-RPC node"],
     ["other JSON", "[]", "is not a JSON-RPC node"],
     [
       "an error",

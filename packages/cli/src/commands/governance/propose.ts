@@ -48,7 +48,9 @@ export const propose = defineCommand({
     const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
     const registry = bytesToHex(REGISTRY_ADDRESS);
     const created = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
-    const log = receipt.logs.find(({ address: at, topics: [first] }) => at === registry && first === created);
+    const log = receipt.logs.find(
+      ({ address: emitter, topics: [topic] }) => emitter === registry && topic === created,
+    );
     const id = log?.topics[1];
     if (id === undefined) {
       throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
@@ -64,9 +66,9 @@ function problemsOfTargets({ targets, ...values }: Partial<ProposeValues>): stri
   const { register, update, revoke, addValidator, removeValidator } = values;
   if (targets === undefined) return [];
   const empty = targets.findIndex(({ selectors }) => selectors?.length === 0);
-  const other = revoke ?? addValidator ?? removeValidator;
+  const otherKind = revoke ?? addValidator ?? removeValidator;
   return [
-    ...(other && !register && !update ? ["--targets belongs to --register and --update alone"] : []),
+    ...(otherKind && !register && !update ? ["--targets belongs to --register and --update alone"] : []),
     ...(empty < 0
       ? []
       : [

@@ -28,16 +28,16 @@ export const doctor = defineCommand({
   },
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, context) {
-    const found = await withLanes(values, (admin) =>
+    const laneFindings = await withLanes(values, (admin) =>
       admin.examine(values.rpcUrl, { repair: values.repair === true }),
     );
-    if (values.json) context.print(findingsJson(found));
-    else printFindings(found, context);
+    if (values.json) context.print(findingsJson(laneFindings));
+    else printFindings(laneFindings, context);
   },
 });
 
-function printFindings(found: readonly LaneFindings[], { print }: Context): void {
-  for (const { lane, chainNonce, taken, findings, repaired } of found) {
+function printFindings(laneFindings: readonly LaneFindings[], { print }: Context): void {
+  for (const { lane, chainNonce, taken, findings, repaired } of laneFindings) {
     for (const line of laneLines(lane)) print(line);
     print(`  the chain's next nonce is ${chainNonce}; ${nonceText(taken)}`);
     for (const { candidate, outcome } of findings)

@@ -30,15 +30,15 @@ export const check = defineCommand({
   },
   rules: { alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }] },
   async run(values, { print, signal }) {
-    const { waivers: accounts, others } = splitWaivers(values);
-    const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, json } = others;
+    const { waivers: accounts, otherValues } = splitWaivers(values);
+    const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, json } = otherValues;
     const findings = await checkNodes({
       rpcUrls: rpcUrl,
       chainId,
       reorgDepth,
-      waivers: others.waivers ?? accounts.map(({ address }) => address),
+      waivers: otherValues.waivers ?? accounts.map(({ address }) => address),
       readsRegistry: policySource !== "config",
-      maxWrapperBytes: others.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
+      maxWrapperBytes: otherValues.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
       rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,
       signal,
     });
