@@ -30,14 +30,14 @@ import { countSubmissions } from "./store/chains.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";
 import { type OpenStore, openStore } from "./store/store.js";
 
-/** The time for the last lines of a service that ends to reach their clients. */
+/** The time that the last result lines have to reach their clients when the service closes, in ms. */
 const LAST_LINES_MS = 500;
 
 /** The running service. */
 export interface Server {
   /** The number of submissions that the store already held at the start. */
   readonly earlierSubmissions: number;
-  /** @throws {@link StartError} if the port cannot be had. */
+  /** @throws {@link StartError} if the port is not available. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
   /** Opens `GET /metrics` for Prometheus on a port of its own. */
   listenMetrics(address: {
@@ -109,7 +109,7 @@ export async function createServer(
   }
 }
 
-/** The parts that exist before the node was asked for anything. */
+/** The parts that are built before the first call to a node. */
 interface Foundations {
   readonly options: ResolvedOptions;
   readonly store: OpenStore;
@@ -213,11 +213,11 @@ function createApps(
     nodeTrouble: () => troubleOf(nodeStatuses(options.rpcUrls, heads)),
     isShuttingDown,
   });
-  const reading = store.of("reading");
+  const reading = store.forRole("reading");
   const checker = createChecker({ store: reading, chain, options, policies, chainRef, isShuttingDown });
   const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
   const health = { status: "ok", version, chainId: options.chainId } as const;
-  const tokenStore = createTokenStore(store.of("accepting"));
+  const tokenStore = createTokenStore(store.forRole("accepting"));
   const shared = {
     store: reading,
     tokenStore,
@@ -251,7 +251,7 @@ async function shutDown(
   clearTimeout(limit);
   ending.abort();
   relay.intake.endLines();
-  // The last lines need a moment, and a client that sends its request slowly would hold the end up for a minute.
+  // The last lines need a moment, and a client that sends its request slowly would delay the end for a minute.
   const cut = setTimeout(() => apps.api.server.closeAllConnections(), LAST_LINES_MS);
   await Promise.all([apps.api.close(), apps.metrics.close(), apps.admin.close()]);
   clearTimeout(cut);

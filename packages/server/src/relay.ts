@@ -32,7 +32,7 @@ export interface RelayParts {
   readonly store: OpenStore;
   readonly log: Logger;
   readonly chain: NodeClient;
-  /** Undefined if the configuration alone says what the waivers may send. */
+  /** Undefined if the configuration alone sets the policies. */
   readonly registry: Registry | undefined;
   readonly chainRef: number;
   readonly keys: KeyDirectory;
@@ -51,7 +51,7 @@ interface RelayBase extends RelayParts {
 export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
 /**
- * Builds everything between HTTP and the chain, in this order: news (results and notifications between replicas),
+ * Builds everything between HTTP and the chain, in this order: messaging (results and notifications between replicas),
  * coordination (policies and the directory of all lanes), the lanes of this replica, and the intake. Each stage knows
  * only those before it. A stage that finds work announces it on the work signal, which the lanes listen to.
  */
@@ -59,16 +59,16 @@ export async function startRelay(parts: RelayParts) {
   const { options, store, chainRef } = parts;
   for (const { address } of options.waivers) await registerLane(store, { chain: chainRef, waiver: address });
   const base: RelayBase = { ...parts, replica: randomUUID(), since: await databaseNow(store) };
-  const news = createNews(base);
-  const coordination = openCoordination(base, news);
-  const laneParts = createLanes(base, news, coordination);
-  const intake = createRelayIntake(base, news, coordination, laneParts);
-  const maintenance = startMaintenance({ ...base, results: news.results });
+  const messaging = createMessaging(base);
+  const coordination = openCoordination(base, messaging);
+  const laneParts = createLanes(base, messaging, coordination);
+  const intake = createRelayIntake(base, messaging, coordination, laneParts);
+  const maintenance = startMaintenance({ ...base, results: messaging.results });
   const heads = followNewBlocks(base, coordination.policies, laneParts.lanes);
-  news.notifications.listen({
-    onResult: news.results.notifyHere,
+  messaging.notifications.listen({
+    onResult: messaging.results.notifyHere,
     onWork: () => coordination.work.announce(),
-    onKeysChanged: (anew) => void base.keys.refresh(anew).catch(() => {}),
+    onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
   });
   return {
     intake,
@@ -84,20 +84,20 @@ export async function startRelay(parts: RelayParts) {
       await maintenance.close();
       await coordination.policies.close();
       await coordination.directory.close();
-      news.results.close();
+      messaging.results.close();
       await laneParts.signer.close();
-      await news.notifications.close();
+      await messaging.notifications.close();
     },
   };
 }
 
-type News = ReturnType<typeof createNews>;
+type Messaging = ReturnType<typeof createMessaging>;
 
-/** The ways of news to the waiting result lines, on this replica and on others. */
-function createNews({ store, log, replica }: RelayBase) {
-  const notifications = openReplicaNotifications({ store: store.of("lanes"), log, replica });
+/** Carries results to the waiting result lines, on this replica and on others. */
+function createMessaging({ store, log, replica }: RelayBase) {
+  const notifications = openReplicaNotifications({ store: store.forRole("lanes"), log, replica });
   const results = createResults({
-    store: store.of("reading"),
+    store: store.forRole("reading"),
     log,
     replica,
     notifyReplicas: notifications.notifyResults,
@@ -108,10 +108,13 @@ function createNews({ store, log, replica }: RelayBase) {
 type Coordination = ReturnType<typeof openCoordination>;
 
 /** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
-function openCoordination({ options, store, log, registry, chainRef }: RelayBase, { notifications }: News) {
+function openCoordination(
+  { options, store, log, registry, chainRef }: RelayBase,
+  { notifications }: Messaging,
+) {
   const work = createWorkSignal();
   const ownWaivers = createOwnWaivers(options.waivers.map(({ address }) => address));
-  const ofLanes = store.of("lanes");
+  const ofLanes = store.forRole("lanes");
   const statuses = createLaneStatusCache(ofLanes, chainRef);
   const policies = createPolicySource({
     registry,
@@ -199,9 +202,9 @@ function whyStopped({ state, waiver, reason }: LaneStatus): string[] {
 type LaneParts = ReturnType<typeof createLanes>;
 
 /** The lanes of this replica, none of which has started yet, and what they share. */
-function createLanes(base: RelayBase, { results }: News, coordination: Coordination) {
+function createLanes(base: RelayBase, { results }: Messaging, coordination: Coordination) {
   const { options, log, signal } = base;
-  const store = base.store.of("lanes");
+  const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics } = coordination;
   const expectedSenders = createExpectedSenders();
   const signer = createSigner({ options, log, signal });
@@ -215,15 +218,15 @@ function createLanes(base: RelayBase, { results }: News, coordination: Coordinat
 
 function createRelayIntake(
   base: RelayBase,
-  { results }: News,
+  { results }: Messaging,
   { metrics, policies, directory, announceWork }: Coordination,
   { expectedSenders }: LaneParts,
 ) {
   return createIntake({
     ...base,
-    store: base.store.of("accepting"),
-    reading: base.store.of("reading"),
-    assertKeeping: () => base.store.monitor.assertKeeping(),
+    store: base.store.forRole("accepting"),
+    reading: base.store.forRole("reading"),
+    assertStoreWritable: () => base.store.monitor.assertWritable(),
     results,
     metrics,
     policies,
@@ -244,7 +247,7 @@ function followNewBlocks({ options, log }: RelayBase, policies: PolicySource, la
 
 /** Returns the waivers whose lanes may take work, by address: this replica's own, and all whose lane is not retired. */
 function activeWaivers(own: readonly Uint8Array[], lanes: readonly LaneStatus[]): Uint8Array[] {
-  const others = lanes.filter(({ state }) => state !== "retired").map(({ waiver }) => waiver);
-  const byName = new Map([...own, ...others].map((waiver) => [bytesToHex(waiver), waiver]));
-  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
+  const known = lanes.filter(({ state }) => state !== "retired").map(({ waiver }) => waiver);
+  const byAddress = new Map([...own, ...known].map((waiver) => [bytesToHex(waiver), waiver]));
+  return [...byAddress].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, waiver]) => waiver);
 }

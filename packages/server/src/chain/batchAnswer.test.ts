@@ -69,7 +69,7 @@ describe("a batch whose calls may have been made", () => {
   });
 
   it.each([
-    ["an answer that is no JSON", "<html>", 200],
+    ["an answer that is not JSON", "<html>", 200],
     ["an answer that was cut", '[{"id":10,"result":"0x1"},{"id":', 200],
     ["a gateway's time-out", "504 Gateway Time-out", 504],
     ["answers to other calls", [result(1), result(2)], 200],

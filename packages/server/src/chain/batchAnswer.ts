@@ -54,8 +54,8 @@ export function readBatchAnswer(response: HttpAnswer, firstId: number, count: nu
   if (refusal) return failed(httpError(response, "no"), count, refusal);
   const outcomes: (RpcOutcome | undefined)[] = Array.from({ length: count });
   // An error of the whole batch is one object without an id.
-  const whole = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
-  if (whole !== undefined) outcomes.fill(outcomeOf(whole));
+  const batchError = answers.length === 1 && answers[0]?.id === null ? answers[0] : undefined;
+  if (batchError !== undefined) outcomes.fill(outcomeOf(batchError));
   for (const answer of answers) {
     const place = typeof answer.id === "number" ? answer.id - firstId : -1;
     if (place in outcomes) outcomes[place] = outcomeOf(answer);
@@ -66,7 +66,7 @@ export function readBatchAnswer(response: HttpAnswer, firstId: number, count: nu
     unusable ??= { error: httpError(response, "unknown") };
     return unusable;
   });
-  if (whole !== undefined) return { outcomes: complete, fit: "nothing" };
+  if (batchError !== undefined) return { outcomes: complete, fit: "nothing" };
   if (complete.every(isUnanswered)) return { outcomes: complete, fit: "unclear" };
   return { outcomes: complete, fit: count > 1 && complete.some(isCutShort) ? "cut short" : "fits" };
 }

@@ -22,7 +22,7 @@ function run(
 }
 const seconds = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 const live = (second: number) => second;
-const away = () => undefined;
+const noAnswer = () => undefined;
 
 describe("of two nodes", () => {
   it("both may be asked before any was polled", () => {
@@ -43,7 +43,7 @@ describe("of two nodes", () => {
       [true, false],
     ]);
     expect(heads.lagOf(1)).toBe(9_909);
-    run(heads, seconds(10_010, 10_200), away, behind);
+    run(heads, seconds(10_010, 10_200), noAnswer, behind);
     expect([states(heads), usable(heads)]).toEqual([
       ["unknown", "behind"],
       [true, false],
@@ -67,7 +67,7 @@ describe("of two nodes", () => {
   it("one that gives no answer is not asked while the other does, and comes back with its first fresh head", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(0, 5), live, live);
-    run(heads, seconds(5, 60), away, live);
+    run(heads, seconds(5, 60), noAnswer, live);
     expect(usable(heads)).toEqual([false, true]);
     run(heads, seconds(60, 61), () => 5, live);
     expect(usable(heads)).toEqual([false, true]);
@@ -92,14 +92,14 @@ describe("of two nodes", () => {
     expect(states(heads)).toEqual(["well", "well"]);
   });
 
-  it("both away: each may have come back, so each is asked", () => {
+  it("both are asked while neither answers: each may have come back", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(0, 5), live, live);
-    run(heads, seconds(5, 8), away, away);
+    run(heads, seconds(5, 8), noAnswer, noAnswer);
     expect(usable(heads)).toEqual([true, true]);
   });
 
-  it("neither is asked while both are behind what one has shown, for a minute: then the chain went back", () => {
+  it("neither is asked while both are behind an earlier head, until after a minute the chain counts as gone back", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(10_000, 10_010), live, live);
     const restored = () => 2_000;

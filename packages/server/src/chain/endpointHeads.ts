@@ -1,8 +1,8 @@
-/** A node that is further behind the newest head is not asked, in seconds of the chain's own time. */
+/** A node whose head is more seconds behind the newest head, by the blocks' timestamps, is not asked. */
 export const MAX_LAG_SECONDS = 10;
-/** A node may be seen just before a block comes that another already has. */
+/** A node may be behind for this long, because it was polled just before it got a block that another already has. */
 const GRACE_MS = 2_000;
-/** If all nodes answer and are behind the newest head for so long, the chain itself went back, as a restored one does. */
+/** If all nodes answer and are behind the newest head for this long, the chain itself went back, as after a restore. */
 const WENT_BACK_MS = 60_000;
 
 /** The end of the chain by one node. */
@@ -29,11 +29,11 @@ interface Observation {
 }
 
 /** One node, as its polls have shown it. */
-interface Watched {
+interface WatchedNode {
   last: Observation | undefined;
   answers: boolean;
   isOtherChain: boolean;
-  /** It was not too far behind since it answers. */
+  /** It was not too far behind in at least one poll since it answers again. */
   wasWell: boolean;
   /** The time since which it is too far behind, in ms. */
   behindSince: number | undefined;
@@ -45,7 +45,7 @@ interface Watched {
  * goes away, one that is hours behind does not take its place.
  */
 export class EndpointHeads {
-  readonly #nodes: readonly Watched[];
+  readonly #nodes: readonly WatchedNode[];
   readonly #graceMs: number;
   #newest: ChainHead | undefined;
   /** The time since which all nodes have answered and been behind, in ms. */
@@ -69,7 +69,7 @@ export class EndpointHeads {
     node.answers = true;
     node.isOtherChain = false;
     if (this.#newest === undefined || head.timestamp > this.#newest.timestamp) this.#newest = head;
-    this.#judge(now);
+    this.#updateBehindSince(now);
     if (node.behindSince === undefined) node.wasWell = true;
     this.#forgetIfAllBehind(now);
   }
@@ -115,13 +115,13 @@ export class EndpointHeads {
     return state === "unknown" && this.#nodes.every((_, other) => this.stateOf(other) !== "well");
   }
 
-  #at(place: number): Watched {
+  #at(place: number): WatchedNode {
     const node = this.#nodes[place];
     if (node === undefined) throw new Error(`there is no node ${place}`);
     return node;
   }
 
-  #judge(now: number): void {
+  #updateBehindSince(now: number): void {
     this.#nodes.forEach((node, place) => {
       const isLate = (this.lagOf(place) ?? 0) > MAX_LAG_SECONDS;
       node.behindSince = isLate ? (node.behindSince ?? now) : undefined;
@@ -135,6 +135,6 @@ export class EndpointHeads {
     const heads = this.#nodes.flatMap(({ last }) => (last ? [last.head] : []));
     this.#newest = heads.reduce((a, b) => (b.timestamp > a.timestamp ? b : a));
     this.#allBehindSince = undefined;
-    this.#judge(now);
+    this.#updateBehindSince(now);
   }
 }

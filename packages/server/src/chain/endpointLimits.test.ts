@@ -7,9 +7,14 @@ const SMALL = Array<number>(100).fill(100);
 const LARGE = Array<number>(10).fill(200_000);
 
 /** Sends the first part of a list; returns its number of calls. */
-function sendPart(limits: EndpointLimits, sizes: readonly number[], fit: BatchFit, wasWell = true): number {
+function sendPart(
+  limits: EndpointLimits,
+  sizes: readonly number[],
+  fit: BatchFit,
+  wasHealthy = true,
+): number {
   const part = limits.partFrom(sizes, 0);
-  limits.learn(part, fit, wasWell);
+  limits.learn(part, fit, wasHealthy);
   return part.end;
 }
 const callsOf = (limits: EndpointLimits, sizes = SMALL) => limits.partFrom(sizes, 0).end;
@@ -56,7 +61,7 @@ describe("the limits of an endpoint", () => {
     expect(refusedAt).toEqual([0, 1, 2, 3, 20, 53, 118, 247]);
   });
 
-  it("come back to where they began when the endpoint takes more again", () => {
+  it("return to their first values when the endpoint takes more again", () => {
     const limits = new EndpointLimits();
     while (sendPart(limits, SMALL, "too many calls") > 1);
     for (let i = 0; i < 7 * 16 + 1; i++) sendPart(limits, SMALL, "fits");

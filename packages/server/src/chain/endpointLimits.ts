@@ -3,18 +3,18 @@ import { MAX_BATCH_CALLS } from "./rpcOutcome.js";
 
 /** The bytes of a request's body, unless one call alone has more. Proxies and nodes refuse 1 to 5 MiB. */
 export const MAX_REQUEST_BYTES = 524_288;
-/** The fit requests at a lowered limit after which a higher one is tried. Each try that fails doubles it. */
-const FIRST_TRIAL = 16;
-const LAST_TRIAL = 65_536;
-/** Unclear failures in a row that lower a limit that held so far. One alone is often an accident. */
-const MAX_DOUBTS = 2;
+/** After this many answered requests at a lowered limit, a higher limit is tried. Each trial that fails doubles it. */
+const MIN_TRIAL_AFTER = 16;
+const MAX_TRIAL_AFTER = 65_536;
+/** This many unclear answers in a row lower a limit that held so far. A single one is often an accident. */
+const MAX_UNCLEAR = 2;
 
 /** A limit that is halved when it is too high, and doubled again after a while. */
 class LearntLimit {
   readonly #max: number;
   #value: number;
   #fits = 0;
-  #trial = FIRST_TRIAL;
+  #trialAfter = MIN_TRIAL_AFTER;
   #isTrying = false;
 
   constructor(max: number) {
@@ -33,7 +33,7 @@ class LearntLimit {
 
   /** A request of this size was too large. */
   lower(size: number): void {
-    if (this.#isTrying) this.#trial = Math.min(LAST_TRIAL, 2 * this.#trial);
+    if (this.#isTrying) this.#trialAfter = Math.min(MAX_TRIAL_AFTER, 2 * this.#trialAfter);
     this.#isTrying = false;
     this.#fits = 0;
     this.#value = Math.max(1, Math.min(this.#value, Math.floor(size / 2)));
@@ -43,8 +43,8 @@ class LearntLimit {
   fit(): void {
     if (this.#value === this.#max && !this.#isTrying) return;
     this.#fits++;
-    if (this.#fits < this.#trial) return;
-    if (this.#isTrying) this.#trial = FIRST_TRIAL;
+    if (this.#fits < this.#trialAfter) return;
+    if (this.#isTrying) this.#trialAfter = MIN_TRIAL_AFTER;
     this.#isTrying = this.#value < this.#max;
     this.#fits = 0;
     this.#value = Math.min(this.#max, 2 * this.#value);
@@ -64,7 +64,7 @@ export interface BatchPart {
 export class EndpointLimits {
   readonly #calls = new LearntLimit(MAX_BATCH_CALLS);
   readonly #bytes = new LearntLimit(MAX_REQUEST_BYTES);
-  #doubts = 0;
+  #unclearInARow = 0;
 
   /** The longest part from `first` on that fits one request: at least one call. `sizes` has the bytes of each call. */
   partFrom(sizes: readonly number[], first: number): BatchPart {
@@ -83,23 +83,23 @@ export class EndpointLimits {
    * Learns from an answer.
    * @param wasWell the endpoint had answered the request before. The limits learn nothing from an outage.
    */
-  learn({ first, end, bytes, boundBy }: BatchPart, fit: BatchFit, wasWell: boolean): void {
+  learn({ first, end, bytes, boundBy }: BatchPart, fit: BatchFit, wasHealthy: boolean): void {
     const calls = end - first;
     if (fit === "fits") {
-      if (calls > 1) this.#doubts = 0;
+      if (calls > 1) this.#unclearInARow = 0;
       if (boundBy === "calls") this.#calls.fit();
       if (boundBy === "bytes") this.#bytes.fit();
     }
     if (calls === 1) return;
     if (fit === "too many bytes") this.#bytes.lower(bytes);
     if (fit === "too many calls" || fit === "cut short") this.#calls.lower(calls);
-    if (fit === "unclear" && wasWell) this.#doubt(calls);
+    if (fit === "unclear" && wasHealthy) this.#countUnclear(calls);
   }
 
-  #doubt(calls: number): void {
-    this.#doubts++;
-    if (this.#doubts < MAX_DOUBTS && !this.#calls.isFalling) return;
-    this.#doubts = 0;
+  #countUnclear(calls: number): void {
+    this.#unclearInARow++;
+    if (this.#unclearInARow < MAX_UNCLEAR && !this.#calls.isFalling) return;
+    this.#unclearInARow = 0;
     this.#calls.lower(calls);
   }
 }

@@ -49,11 +49,11 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
   const { Agent, request } = url.startsWith("https:") ? https : http;
   // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
   // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
-  const agents = { kept: new Agent({ keepAlive: true }), fresh: new Agent() };
+  const agents = { keepAlive: new Agent({ keepAlive: true }), fresh: new Agent() };
   const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");
   signal.addEventListener("abort", () => {
-    agents.kept.destroy();
+    agents.keepAlive.destroy();
     agents.fresh.destroy();
   });
   const postOnce = (body: string, agent: http.Agent) =>
@@ -61,33 +61,33 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
       if (signal.aborted) return reject(closing);
       const fail = (error: Error) => reject(signal.aborted ? closing : error);
       const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      const sent = request({ ...target, headers, agent });
-      const late = () => sent.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
-      const timer = setTimeout(late, rpcTimeoutMs);
-      let whole = false;
-      sent.once("close", () => {
+      const clientRequest = request({ ...target, headers, agent });
+      const onTimeout = () => clientRequest.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
+      const timer = setTimeout(onTimeout, rpcTimeoutMs);
+      let isComplete = false;
+      clientRequest.once("close", () => {
         clearTimeout(timer);
-        if (!whole) fail(new Error("the connection was closed before the answer was whole"));
+        if (!isComplete) fail(new Error("the connection was closed before the answer was complete"));
       });
       let answered = false;
-      sent.on("error", (error) =>
-        fail(!answered && isStale(sent, error) ? new StaleConnectionError() : error),
+      clientRequest.on("error", (error) =>
+        fail(!answered && isStale(clientRequest, error) ? new StaleConnectionError() : error),
       );
-      sent.once("response", (response) => {
+      clientRequest.once("response", (response) => {
         answered = true;
         const tooLarge = () => {
           fail(new ResponseTooLargeError());
-          sent.destroy();
+          clientRequest.destroy();
         };
         readAnswer(response, fail, tooLarge, (answer) => {
-          whole = true;
+          isComplete = true;
           resolve(answer);
         });
       });
-      sent.end(body);
+      clientRequest.end(body);
     });
   const post: Poster["post"] = (body) =>
-    postOnce(body, agents.kept).catch((error) => {
+    postOnce(body, agents.keepAlive).catch((error) => {
       if (error instanceof StaleConnectionError) return postOnce(body, agents.fresh);
       throw error;
     });
@@ -99,7 +99,7 @@ function readAnswer(
   response: IncomingMessage,
   fail: (error: Error) => void,
   tooLarge: () => void,
-  done: (answer: HttpAnswer) => void,
+  onAnswer: (answer: HttpAnswer) => void,
 ): void {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -110,7 +110,7 @@ function readAnswer(
   });
   response.once("end", () => {
     const { statusCode: status = 0, headers } = response;
-    done({ status, text: Buffer.concat(parts).toString(), date: headers.date });
+    onAnswer({ status, text: Buffer.concat(parts).toString(), date: headers.date });
   });
   response.once("error", fail);
 }

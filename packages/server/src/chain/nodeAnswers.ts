@@ -21,7 +21,7 @@ export interface BlockTransaction {
 /** The latest block of a node. */
 export interface ChainHead {
   readonly number: bigint;
-  /** In seconds since 1970; undefined where the node does not say. */
+  /** The block's time in seconds since 1970; undefined if the node's answer has none. */
   readonly timestamp: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface BlockWithTransactions {
   readonly transactions: readonly BlockTransaction[];
 }
 
-/** @throws RpcUnavailableError if it is neither a receipt nor null. */
+/** @throws RpcUnavailableError if the answer is neither a receipt nor null. */
 export function receiptOf(value: unknown): InclusionReceipt | undefined {
   if (value === null) return undefined;
   if (!isObject(value)) throw malformed("a receipt", value);
@@ -42,14 +42,14 @@ export function receiptOf(value: unknown): InclusionReceipt | undefined {
   };
 }
 
-/** @throws RpcUnavailableError if it is neither a block with its transactions nor null. */
+/** @throws RpcUnavailableError if the answer is neither a block with its transactions nor null. */
 export function blockOf(value: unknown): BlockWithTransactions | undefined {
   if (value === null) return undefined;
   if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
   return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
 }
 
-/** @throws RpcUnavailableError if it is no block. */
+/** @throws RpcUnavailableError if the answer is not a block. */
 export function headOf(value: unknown): ChainHead {
   if (!isObject(value)) throw malformed("a block", value);
   const { number, timestamp } = value;
@@ -70,13 +70,13 @@ function blockTransactionOf(value: unknown): BlockTransaction {
   };
 }
 
-/** @throws RpcUnavailableError if it is no quantity. */
+/** @throws RpcUnavailableError if the answer is not a quantity. */
 export function quantity(value: unknown): bigint {
   if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
   return BigInt(value);
 }
 
-/** @throws RpcUnavailableError if it is no hash. */
+/** @throws RpcUnavailableError if the answer is not a hash of 32 bytes. */
 export function hash32(value: unknown): Uint8Array {
   if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
   return hexToBytes(value as Hex);

@@ -77,14 +77,14 @@ describe("a send", () => {
   const refused: RpcOutcome = { error: new RpcError(-32_000, "no") };
   const unclear: RpcOutcome = { error: new RpcUnavailableError("reset", "unknown") };
 
-  it("goes out a hundred at once, in order, whatever the node says of single transactions", async () => {
+  it("goes out in requests of a hundred, in order, whatever the node answers to single transactions", async () => {
     const { chain, sizes } = recorded((call) => (lastFour(call) === 99n ? refused : echo(call)));
     const outcomes = await chain.sendRawTransactions(all);
     expect(outcomes).toEqual(all.map((_, i) => (i === 99 ? refused : { result: `0x${i.toString(16)}` })));
     expect(sizes()).toEqual([100, 100, 50]);
   });
 
-  it("ends at a hundred that may not have arrived, so that later ones do not arrive first", async () => {
+  it("ends with a request that may not have arrived, so that later ones do not arrive first", async () => {
     const { chain, sizes } = recorded((call, batch) => (batch === 2 ? unclear : echo(call)));
     const outcomes = await chain.sendRawTransactions(all);
     expect(sizes()).toEqual([100, 100]);

@@ -80,10 +80,11 @@ export interface NodeClient {
   /** Reads the receipts, in the order of the hashes; undefined for a transaction that is in no block. */
   receipts(hashes: readonly Uint8Array[]): Promise<(InclusionReceipt | undefined)[]>;
   /**
-   * Reads from one node the nonces, then the receipts, then the first address's nonce again. A receipt that is missing
-   * although the nonce before it had moved on is not just late. A receipt that is there although the nonce after it has
-   * not moved on came by another wrapper. The addresses after the first belong to the hashes at their places. Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together,
-   * because two requests are answered at two moments.
+   * Reads from one node the nonces, then the receipts, then the first address's nonce again. If the nonce read first was
+   * already used and the receipt is missing, the receipt is not just late. If the nonce read last is still unused and
+   * the receipt exists, another wrapper carried the InnerTx. The second address belongs to the first hash, and so on.
+   * Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together, because two requests are answered at two
+   * moments.
    */
   snapshot(
     addresses: readonly [Uint8Array, ...Uint8Array[]],
@@ -92,7 +93,7 @@ export interface NodeClient {
   /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
-   * Sends signed bytes in order, at most a hundred in one request, and returns the outcome of each. Nothing is sent after
+   * Sends signed bytes in order, at most {@link MAX_BATCH_CALLS} in one request, and returns the outcome of each. Nothing is sent after
    * a request that may not have arrived. Never rejects, and repeats only what the node refused unseen, for its size.
    */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
@@ -164,7 +165,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
         numbers.map((number) => ({ method, params: [bytesToHex(address), toQuantity(number)] })),
       );
       return outcomes.map((outcome) => {
-        // The node says so in many words: pruned, missing trie node, header not found.
+        // Nodes word this differently: pruned, missing trie node, header not found.
         if ("error" in outcome && outcome.error instanceof RpcError) return undefined;
         return quantity(resultOf(outcome));
       });
@@ -194,11 +195,11 @@ export function createNodeClient(rpc: Rpc): NodeClient {
 async function readHighestNonces(rpc: Rpc, addresses: readonly Uint8Array[]): Promise<bigint[]> {
   if (addresses.length === 0) return [];
   const answers = await rpc.readEach(addresses.map(nonceCall));
-  const whole = answers.filter((outcomes) => !outcomes.some(isUnanswered));
-  const [first = answers[0] ?? [], ...others] = whole;
+  const complete = answers.filter((outcomes) => !outcomes.some(isUnanswered));
+  const [first = answers[0] ?? [], ...further] = complete;
   if (first.length === 0) throw new RpcUnavailableError("no node may be asked for nonces", "no");
   const nonces = first.map((outcome) => quantity(resultOf(outcome)));
-  return others.reduce((highest, outcomes) => {
+  return further.reduce((highest, outcomes) => {
     const further = outcomes.map((outcome) => quantity(resultOf(outcome)));
     return highest.map((nonce, i) => ((further[i] ?? 0n) > nonce ? (further[i] ?? 0n) : nonce));
   }, nonces);

@@ -9,7 +9,7 @@ import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
 const account = userAddress(1);
 
 /** The nonce proofs over a model chain, and every call that the node got. */
-function over(model: ModelChain, reorgDepth = 0) {
+function proofsOver(model: ModelChain, reorgDepth = 0) {
   const calls: RpcCall[] = [];
   const answer = (call: RpcCall): RpcOutcome => {
     calls.push(call);
@@ -40,47 +40,47 @@ function chainOf(blocks: number, uses: readonly number[]): ModelChain {
   return model;
 }
 
-const question = (nonce: bigint) => ({ account: hexToBytes(account), nonce });
+const accountNonce = (nonce: bigint) => ({ account: hexToBytes(account), nonce });
 
 describe("the proof of who used a nonce", () => {
   it("names transaction and block", async () => {
-    const { proofs } = over(chainOf(40, [3, 21, 22, 40]));
-    const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => proofs.find(question(nonce))));
+    const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]));
+    const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => proofs.find(accountNonce(nonce))));
     expect(found.map((use) => use?.blockNumber)).toEqual([3n, 21n, 22n, 40n]);
     expect(found.map((use) => use?.transaction.nonce)).toEqual([0n, 1n, 2n, 3n]);
     expect(found.map((use) => use && bytesToHex(use.transaction.from))).toEqual(Array(4).fill(account));
   });
 
-  it("is none while the nonce is free", async () => {
-    const { proofs } = over(chainOf(10, [4]));
-    expect(await proofs.find(question(1n))).toBeUndefined();
+  it("is undefined while the nonce is free", async () => {
+    const { proofs } = proofsOver(chainOf(10, [4]));
+    expect(await proofs.find(accountNonce(1n))).toBeUndefined();
   });
 
-  it("is none before the block is final", async () => {
+  it("is undefined before the block is final", async () => {
     const model = chainOf(10, [9]);
-    const { proofs } = over(model, 3);
-    expect(await proofs.find(question(0n))).toBeUndefined();
+    const { proofs } = proofsOver(model, 3);
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
     model.mine();
-    expect(await proofs.find(question(0n))).toBeUndefined();
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
     model.mine();
-    expect((await proofs.find(question(0n)))?.blockNumber).toBe(9n);
+    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(9n);
   });
 
-  it("is none on a chain that is shorter than the depth of a final block", async () => {
-    const { proofs } = over(chainOf(2, [1]), 3);
-    expect(await proofs.find(question(0n))).toBeUndefined();
+  it("is undefined on a chain that is shorter than the depth of a final block", async () => {
+    const { proofs } = proofsOver(chainOf(2, [1]), 3);
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
   });
 
-  it("sees what the genesis holds", async () => {
+  it("finds a nonce that the genesis block used", async () => {
     const model = new ModelChain("strict");
     model.setNonce(account, 2n);
     model.mine();
-    expect((await over(model).proofs.find(question(1n)))?.blockNumber).toBe(0n);
+    expect((await proofsOver(model).proofs.find(accountNonce(1n)))?.blockNumber).toBe(0n);
   });
 
   it("asks for few states, and for one block", async () => {
-    const { proofs, calls } = over(chainOf(1_000, [777]));
-    await proofs.find(question(0n));
+    const { proofs, calls } = proofsOver(chainOf(1_000, [777]));
+    await proofs.find(accountNonce(0n));
     const methods = calls.map(({ method }) => method);
     expect(methods.filter((method) => method === "eth_getBlockByNumber")).toHaveLength(1);
     expect(methods.length).toBeLessThan(24);
@@ -89,33 +89,33 @@ describe("the proof of who used a nonce", () => {
   it("reads block after block where the node has no old states, in several calls", async () => {
     const model = chainOf(300, [40]);
     model.statesFrom = 1_000_000;
-    const { proofs } = over(model);
-    expect(await proofs.find(question(0n))).toBeUndefined();
-    expect(await proofs.find(question(0n))).toBeUndefined();
-    expect((await proofs.find(question(0n)))?.blockNumber).toBe(40n);
+    const { proofs } = proofsOver(model);
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(40n);
   });
 
   it("reads the blocks that came since, where the node has no old states", async () => {
     const model = chainOf(30, []);
     model.statesFrom = 1_000_000;
-    const { proofs } = over(model);
-    expect(await proofs.find(question(0n))).toBeUndefined();
+    const { proofs } = proofsOver(model);
+    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
     model.mine();
     model.setNonce(account, 1n);
     model.mine();
-    expect((await proofs.find(question(0n)))?.blockNumber).toBe(31n);
+    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(31n);
   });
 
-  it("is none where a node's states and blocks contradict each other", async () => {
+  it("is undefined where a node's states and blocks contradict each other", async () => {
     const model = chainOf(20, [5]);
-    const { calls } = over(model);
+    const { calls } = proofsOver(model);
     const chain = {
       blockNumber: async () => 20n,
       noncesAt: async () => [1n],
       blocks: async (numbers: readonly bigint[]) =>
         numbers.map(() => ({ hash: new Uint8Array(32), transactions: [] })),
     };
-    expect(await createNonceProofs({ chain, reorgDepth: 0 }).find(question(0n))).toBeUndefined();
+    expect(await createNonceProofs({ chain, reorgDepth: 0 }).find(accountNonce(0n))).toBeUndefined();
     expect(calls).toEqual([]);
   });
 });

@@ -10,8 +10,8 @@ export interface NonceUse {
   readonly blockTransactions: readonly BlockTransaction[];
 }
 
-/** Which nonce of which account is asked for. */
-export interface NonceQuestion {
+/** A nonce of an account. */
+export interface AccountNonce {
   /** 20 bytes. */
   readonly account: Uint8Array;
   readonly nonce: bigint;
@@ -26,7 +26,7 @@ export interface NonceProofs {
    * @returns the use, or undefined while no final block shows it: the nonce is free, its block is not final or not
    * known to this node, or the search goes on with the next call.
    */
-  find(question: NonceQuestion): Promise<NonceUse | undefined>;
+  find(accountNonce: AccountNonce): Promise<NonceUse | undefined>;
 }
 
 export interface NonceProofOptions {
@@ -35,25 +35,25 @@ export interface NonceProofOptions {
   readonly reorgDepth: number;
 }
 
-/** A search without account states goes back so many blocks from where it began. */
+/** A search without account states goes back at most this many blocks from where it began. */
 const MAX_SCANNED_BLOCKS = 10_000n;
 /** Blocks that such a search reads in one call of {@link NonceProofs.find}. */
 const SCANNED_BLOCKS = 100n;
 /** Blocks in one request: their transactions come whole. */
-const BLOCKS_A_REQUEST = 10n;
-/** Searches whose progress is remembered; the oldest is forgotten and begins anew. */
-const REMEMBERED_SCANS = 10_000;
+const BLOCKS_PER_REQUEST = 10n;
+/** The maximum number of searches whose progress is kept. The oldest is dropped and begins anew. */
+const MAX_SCANS = 10_000;
 
 export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): NonceProofs {
   const scans = new Map<string, Scan>();
   return {
-    async find(question) {
+    async find(accountNonce) {
       const final = (await chain.blockNumber()) - BigInt(reorgDepth);
       if (final < 0n) return undefined;
-      const height = await bisect(chain, question, final);
+      const height = await bisect(chain, accountNonce, final);
       if (height === "unused") return undefined;
-      if (height === "no state") return scan(chain, question, final, scans);
-      const [use] = await usesIn(chain, question, [height]);
+      if (height === "no state") return scan(chain, accountNonce, final, scans);
+      const [use] = await usesIn(chain, accountNonce, [height]);
       return use === "not used here" ? undefined : use;
     },
   };
@@ -65,7 +65,7 @@ export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): Non
  */
 async function bisect(
   chain: NonceProofOptions["chain"],
-  { account, nonce }: NonceQuestion,
+  { account, nonce }: AccountNonce,
   final: bigint,
 ): Promise<bigint | "unused" | "no state"> {
   const [last] = await chain.noncesAt(account, [final]);
@@ -101,18 +101,18 @@ interface Scan {
 /** Reads block after block, the new ones first and then from the newest down, some in each call. */
 async function scan(
   chain: NonceProofOptions["chain"],
-  question: NonceQuestion,
+  accountNonce: AccountNonce,
   final: bigint,
   scans: Map<string, Scan>,
 ): Promise<NonceUse | undefined> {
-  const name = `${bytesToHex(question.account)} ${question.nonce}`;
+  const name = `${bytesToHex(accountNonce.account)} ${accountNonce.nonce}`;
   let read: Scan = scans.get(name) ?? { origin: final + 1n, top: final + 1n, bottom: final + 1n };
-  for (let left = SCANNED_BLOCKS; left > 0n; left -= BLOCKS_A_REQUEST) {
+  for (let left = SCANNED_BLOCKS; left > 0n; left -= BLOCKS_PER_REQUEST) {
     const isNew = read.top <= final;
-    const end = isNew ? min(read.top + BLOCKS_A_REQUEST, final + 1n) : read.bottom;
-    const start = isNew ? read.top : max(end - BLOCKS_A_REQUEST, read.origin - MAX_SCANNED_BLOCKS, 0n);
+    const end = isNew ? min(read.top + BLOCKS_PER_REQUEST, final + 1n) : read.bottom;
+    const start = isNew ? read.top : max(end - BLOCKS_PER_REQUEST, read.origin - MAX_SCANNED_BLOCKS, 0n);
     if (start >= end) break;
-    const uses = await usesIn(chain, question, range(start, end));
+    const uses = await usesIn(chain, accountNonce, range(start, end));
     if (uses.includes(undefined)) break;
     const found = uses.find((use) => use !== "not used here");
     if (found !== undefined) {
@@ -129,13 +129,13 @@ function remember(scans: Map<string, Scan>, name: string, read: Scan): void {
   scans.delete(name);
   scans.set(name, read);
   const [oldest] = scans.keys();
-  if (scans.size > REMEMBERED_SCANS && oldest !== undefined) scans.delete(oldest);
+  if (scans.size > MAX_SCANS && oldest !== undefined) scans.delete(oldest);
 }
 
 /** Reads the use of the nonce from each block; undefined for a block that the node does not have. */
 async function usesIn(
   chain: NonceProofOptions["chain"],
-  { account, nonce }: NonceQuestion,
+  { account, nonce }: AccountNonce,
   heights: readonly bigint[],
 ): Promise<(NonceUse | "not used here" | undefined)[]> {
   const blocks = await chain.blocks(heights);

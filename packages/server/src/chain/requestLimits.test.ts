@@ -60,7 +60,7 @@ describe("sends", () => {
     expect(node.requests).toEqual({ all: 13, refused: 3 });
   });
 
-  it("with one call that a proxy takes by no means: only that call has the error", async () => {
+  it("with one call that is too large for the proxy even alone: only that call has the error", async () => {
     const { node, client } = await start({ bytes: 60_000 });
     answerAll(node);
     const sent = raws(20).map((raw, i) => (i === 9 ? rawOf(9, 40_000) : raw));
@@ -148,7 +148,7 @@ describe("reads", () => {
   const hashes = upTo(20).map((i) => rawOf(i, 32));
   const SNAPSHOT = { nonces: [0n], receipts: Array(20).fill(undefined), nonceAfter: 0n };
 
-  it("of one moment go in one request for each part, with the nonces around it", async () => {
+  it("of a snapshot go in one request for each part, with the nonces around it", async () => {
     const { node, client } = await start({ calls: 12 });
     // The limit is learnt to be 7 by another read.
     await client.nonces(addresses);
@@ -163,7 +163,7 @@ describe("reads", () => {
     expect(methods).toEqual(Array(4).fill("nonce receipt receipt receipt receipt receipt nonce"));
   });
 
-  it("of one moment give the lowest nonce before the receipts, and the highest after them", async () => {
+  it("of a snapshot give the lowest nonce before the receipts, and the highest after them", async () => {
     const { node, client } = await start({ calls: 12 });
     await client.nonces(addresses);
     const hex = (address: Uint8Array) => `0x${Buffer.from(address).toString("hex")}` as const;
@@ -177,7 +177,7 @@ describe("reads", () => {
     expect(nonceAfter).toBe(next - 1n);
   });
 
-  it("of one moment are made one by one, in order, where a node takes no batches", async () => {
+  it("of a snapshot are made one by one, in order, where a node takes no batches", async () => {
     const { node, client } = await start({ calls: 1 });
     const methods: string[] = [];
     node.script = ({ methods: [method = ""] }) => {
@@ -189,8 +189,8 @@ describe("reads", () => {
   });
 });
 
-describe("a node that is away", () => {
-  it("is not taken for one with small limits", async () => {
+describe("a node that cannot be reached", () => {
+  it("does not lower its limits", async () => {
     const { node, client } = await start();
     await node.close();
     for (let i = 0; i < 10; i++) await client.nonces([...addressesOf(60)]).catch(() => {});

@@ -47,13 +47,13 @@ function kindOf(outcome: RpcOutcome | undefined): string {
 
 const BAD: readonly (readonly [string, Misbehaviour])[] = [
   ["500", { kind: "answer", status: 500, body: "Internal Server Error" }],
-  ["no JSON", { kind: "answer", status: 200, body: "<html>" }],
-  ["an answer to nothing", { kind: "answer", status: 200, body: '{"id":7,"result":"0x1"}' }],
+  ["an answer that is not JSON", { kind: "answer", status: 200, body: "<html>" }],
+  ["an answer with an unknown id", { kind: "answer", status: 200, body: '{"id":7,"result":"0x1"}' }],
   ["a reset", { kind: "reset", carriedOut: false }],
   ["silence", { kind: "silence", carriedOut: false }],
 ];
-/** Only silence needs a time-out. */
-const patienceWith = ({ kind }: Misbehaviour) => (kind === "silence" ? 500 : undefined);
+/** The client's time-out in ms. Only silence needs a short one. */
+const timeoutFor = ({ kind }: Misbehaviour) => (kind === "silence" ? 500 : undefined);
 const RATE_LIMITED: readonly (readonly [string, Misbehaviour])[] = [
   ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
   [
@@ -74,7 +74,7 @@ describe("a read", () => {
   });
 
   it.each([...BAD, ...RATE_LIMITED])("goes on to the next node after %s", async (_, bad) => {
-    const { rpc, scripts, counts, healthy } = await startNodes(2, patienceWith(bad));
+    const { rpc, scripts, counts, healthy } = await startNodes(2, timeoutFor(bad));
     scripts[0] = bad;
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 1]);
@@ -107,7 +107,7 @@ describe("a read", () => {
 
 describe("a send", () => {
   it.each(BAD)("is not repeated after %s, since the node may have it", async (_, bad) => {
-    const { rpc, scripts, counts } = await startNodes(2, patienceWith(bad));
+    const { rpc, scripts, counts } = await startNodes(2, timeoutFor(bad));
     scripts[0] = bad;
     expect((await rpc.send([SEND, SEND])).map(kindOf)).toEqual(Array(2).fill("unavailable, sent: unknown"));
     expect(counts()).toEqual([2, 0]);
@@ -208,7 +208,7 @@ describe("a node that is behind", () => {
     expect(counts()).toEqual([1, 1]);
   });
 
-  it("and all others too: nobody is asked, and the calls were surely not sent", async () => {
+  it("is not asked even if it is the only one, and the calls were surely not sent", async () => {
     const heads = new EndpointHeads(1);
     const { rpc, counts } = await startNodes(1, 20_000, heads);
     heads.refuse(0);

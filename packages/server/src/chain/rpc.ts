@@ -85,28 +85,28 @@ export function createRpc(options: RpcOptions): Rpc {
     failures: 0,
     restsUntil: 0,
   }));
-  const inOrder = () => {
+  const usableInOrder = () => {
     const now = performance.now();
     const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
     const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
     const resting = usable.filter(({ restsUntil }) => restsUntil > now);
     return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   };
-  const ask: Ask = async (calls, first, { mayGoOn, together = false }) => {
+  const ask: Ask = async (calls, first, { mayTryNext, together = false }) => {
     let answer: BatchAnswer | undefined;
-    for (const endpoint of inOrder()) {
+    for (const endpoint of usableInOrder()) {
       answer = await askEndpoint(endpoint, calls, first, together);
       const failure = answer.fit === "fits" ? undefined : failureOf(answer.outcomes);
       if (!failure || failure instanceof BatchTooLargeError) return answer;
-      if (!mayGoOn(failure) || options.signal.aborted) return answer;
+      if (!mayTryNext(failure) || options.signal.aborted) return answer;
     }
-    return answer ?? nobodyToAsk(calls);
+    return answer ?? noUsableNode(calls);
   };
   return {
     read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
     readEach: (calls) =>
       Promise.all(
-        inOrder().map((endpoint) => {
+        usableInOrder().map((endpoint) => {
           const askOne: Ask = (all, first) => askEndpoint(endpoint, all, first, false);
           return readAll(serialize(calls), askOne, false);
         }),
@@ -121,7 +121,7 @@ type Ask = (
   calls: SerializedCalls,
   first: number,
   options: {
-    readonly mayGoOn: (failure: RpcUnavailableError) => boolean;
+    readonly mayTryNext: (failure: RpcUnavailableError) => boolean;
     readonly together?: boolean;
   },
 ) => Promise<BatchAnswer>;
@@ -130,7 +130,10 @@ async function readAll(calls: SerializedCalls, ask: Ask, together: boolean): Pro
   const count = calls.texts.length;
   const outcomes: RpcOutcome[] = [];
   while (outcomes.length < count) {
-    const { outcomes: answered, fit } = await ask(calls, outcomes.length, { mayGoOn: () => true, together });
+    const { outcomes: answered, fit } = await ask(calls, outcomes.length, {
+      mayTryNext: () => true,
+      together,
+    });
     // The calls from the first one without an answer are sent again in a smaller request.
     const end = fit === "cut short" && answered.length > 1 ? answered.findIndex(isCutShort) : answered.length;
     outcomes.push(...answered.slice(0, end));
@@ -146,7 +149,7 @@ async function sendAll(calls: SerializedCalls, ask: Ask): Promise<RpcOutcome[]> 
   const outcomes: RpcOutcome[] = [];
   while (outcomes.length < count) {
     const { outcomes: answered, fit } = await ask(calls, outcomes.length, {
-      mayGoOn: ({ sent }) => sent === "no",
+      mayTryNext: ({ sent }) => sent === "no",
     });
     // No endpoint takes this call alone. That is an answer to it, and says nothing of the calls after it.
     outcomes.push(...(fit === "too many bytes" ? answered.map(refusedAlone) : answered));
@@ -183,7 +186,7 @@ async function askEndpoint(
   }
 }
 
-function nobodyToAsk({ texts }: SerializedCalls): BatchAnswer {
+function noUsableNode({ texts }: SerializedCalls): BatchAnswer {
   const error = new RpcUnavailableError("every node is behind, or on another chain", "no");
   return { outcomes: texts.map(() => ({ error })), fit: "nothing" };
 }

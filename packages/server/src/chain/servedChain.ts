@@ -44,7 +44,7 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
   if (last === undefined) return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
   if (isSameChain(last.identity, identity)) return { ...last, confirmed: true };
-  if (options.newChain === "refuse") throw new StartError(otherChain(last.identity, identity));
+  if (options.newChain === "refuse") throw new StartError(otherChainMessage(last.identity, identity));
   return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
 }
 
@@ -61,7 +61,7 @@ export async function confirmServedChain(
       const [identity, last] = [await chain.identity(), await lastChain(store)];
       if (last && isSameChain(last.identity, identity)) return true;
       log.fatal(
-        { err: last && otherChain(last.identity, identity) },
+        { err: last && otherChainMessage(last.identity, identity) },
         "no lane starts: the node is on another chain",
       );
       return false;
@@ -73,7 +73,7 @@ export async function confirmServedChain(
   return false;
 }
 
-function otherChain(known: ChainIdentity, found: ChainIdentity): string {
+function otherChainMessage(known: ChainIdentity, found: ChainIdentity): string {
   const shown = ({ chainId, genesisHash }: ChainIdentity) =>
     `id ${chainId}, genesis ${bytesToHex(genesisHash)}`;
   return `the node's chain (${shown(found)}) is not the one that the store belongs to (${shown(known)})`;

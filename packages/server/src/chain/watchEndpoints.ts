@@ -6,7 +6,7 @@ import { quantity } from "./nodeAnswers.js";
 import { createNodeClient } from "./nodeClient.js";
 import { createRpc, isObject, type Rpc } from "./rpc.js";
 
-/** The interval between two polls of a node, beside what the service asks it anyway. */
+/** The interval between two polls of a node, in ms. */
 const POLL_MS = 1_000;
 
 export interface EndpointWatchOptions {

@@ -14,8 +14,8 @@ export interface CapReservation {
 
 /**
  * Finds the transactions for which the key's daily caps have no room (D25), in the same order as the store decides it.
- * Of the transactions with one nonce of a sender, the first one asks for room. If it does not fit, the next one that
- * fits asks in its place, after all others.
+ * Of a sender's transactions with the same nonce, the first one takes room. If it does not fit, the next one that
+ * fits takes its place, after the first ones of all other nonces.
  * @param queues the transactions with one nonce of a sender each, in the order of the request; the queues are ordered by
  *   their first transactions.
  * @param use the key's use of today. Its senders are `senders`, in the same order.

@@ -34,12 +34,12 @@ export interface CheckDependencies extends FitDependencies {
   isShuttingDown(): boolean;
 }
 
-/** Requests that query the node at the same time. Checks must not delay the lanes. */
+/** The maximum number of requests that query the node at the same time. Checks must not delay the lanes. */
 export const MAX_CONCURRENT = 4;
-/** Requests that wait for that, of all keys and of one key. Checks of one key must not delay those of others. */
+/** The maximum number of waiting requests, of all keys and of one key. Checks of one key must not delay those of others. */
 export const MAX_WAITING = 64;
 export const MAX_WAITING_PER_KEY = 8;
-/** Transactions to validate before the event loop turns. */
+/** The number of transactions that are validated before other events get their turn. */
 const SLICE_TRANSACTIONS = 25;
 
 export function createChecker(dependencies: CheckDependencies): Checker {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createReadiness } from "./readiness.js";
 
 const never = () => new Promise<never>(() => {});
-const fine = {
+const healthy = {
   probeWaivers: async () => ({ usable: 2, unusable: [] }),
   probeChain: async () => 1n,
   isShuttingDown: () => false,
@@ -10,7 +10,7 @@ const fine = {
 
 describe("readiness", () => {
   it("names each part", async () => {
-    expect(await createReadiness(fine).probe()).toEqual({
+    expect(await createReadiness(healthy).probe()).toEqual({
       ready: true,
       parts: { store: { ok: true }, chain: { ok: true }, waivers: { ok: true, usable: 2 } },
     });
@@ -22,9 +22,9 @@ describe("readiness", () => {
     ["a waiver", { probeWaivers: async () => ({ usable: 0, unusable: [] }) }, ["waivers"]],
     ["the store's answer", { probeWaivers: never }, ["store", "waivers"]],
     ["the node's answer", { probeChain: never }, ["chain"]],
-    ["the time to work: it shuts down", { isShuttingDown: () => true }, ["service"]],
-  ])("lacks %s: the part says so, in bounded time and without naming hosts", async (_, broken, expected) => {
-    const answer = await createReadiness({ ...fine, ...broken, timeoutMs: 1 }).probe();
+    ["the service, which shuts down", { isShuttingDown: () => true }, ["service"]],
+  ])("reports the failure of %s, in bounded time and without naming hosts", async (_, broken, expected) => {
+    const answer = await createReadiness({ ...healthy, ...broken, timeoutMs: 1 }).probe();
     expect(answer.ready).toBe(false);
     const bad = Object.entries(answer.parts).filter(([, part]) => !part.ok);
     expect(bad.map(([name]) => name)).toEqual(expected);
@@ -34,9 +34,9 @@ describe("readiness", () => {
 
   it("names waivers that cannot be used, also beside others that can", async () => {
     const unusable = ["0xabc is not a registered waiver"];
-    const some = createReadiness({ ...fine, probeWaivers: async () => ({ usable: 1, unusable }) });
+    const some = createReadiness({ ...healthy, probeWaivers: async () => ({ usable: 1, unusable }) });
     expect((await some.probe()).parts.waivers).toEqual({ ok: true, usable: 1, message: unusable[0] });
-    const none = createReadiness({ ...fine, probeWaivers: async () => ({ usable: 0, unusable }) });
+    const none = createReadiness({ ...healthy, probeWaivers: async () => ({ usable: 0, unusable }) });
     expect((await none.probe()).parts.waivers).toEqual({
       ok: false,
       usable: 0,
@@ -54,12 +54,12 @@ describe("readiness", () => {
         answer = resolve;
       });
     };
-    const readiness = createReadiness({ ...fine, probeChain, now: () => now });
-    const crowd = Promise.all(Array.from({ length: 50 }, () => readiness.probe()));
+    const readiness = createReadiness({ ...healthy, probeChain, now: () => now });
+    const concurrent = Promise.all(Array.from({ length: 50 }, () => readiness.probe()));
     now = 1_500;
     const late = readiness.probe();
     answer(1n);
-    expect((await crowd).every(({ ready }) => ready)).toBe(true);
+    expect((await concurrent).every(({ ready }) => ready)).toBe(true);
     await late;
     now = 2_499;
     await readiness.probe();

@@ -1,7 +1,7 @@
 import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
 import { within } from "../util/within.js";
 
-/** Says whether the service can do its work (D24). */
+/** Tells whether the service can do its work (D24). */
 export interface ReadinessProbe {
   /**
    * Answers within {@link PROBE_TIMEOUT_MS}. Queries the store and the node once a second at most, however often it is
@@ -16,7 +16,7 @@ export interface ReadinessDependencies {
   /** Calls the node. */
   probeChain(): Promise<unknown>;
   isShuttingDown(): boolean;
-  /** Names the trouble for which the store keeps nothing now, also where it still answers. */
+  /** Returns the reason why the store can store nothing now, even if it still answers. */
   storeTrouble?(): string | undefined;
   /** Names the nodes that are not asked, because they are behind or on another chain. */
   nodeTrouble?(): string | undefined;

@@ -69,7 +69,7 @@ export interface DecidedSlice extends SliceOutcome {
 export interface IdempotencyDependencies {
   readonly store: Store;
   /** Requests can be repeated for this long. */
-  readonly keptMs: number;
+  readonly retentionMs: number;
   readonly place: { readonly chain: number; readonly origin: string };
 }
 
@@ -79,11 +79,11 @@ const MAX_TRANSACTIONS = 4;
 const MAX_ATTEMPTS = 3;
 
 export function createIdempotency(dependencies: IdempotencyDependencies): Idempotency {
-  const { store, keptMs } = dependencies;
+  const { store, retentionMs } = dependencies;
   const semaphore = createFairSemaphore(MAX_TRANSACTIONS, Number.POSITIVE_INFINITY);
   return {
     async replay(request) {
-      const known = await findIdempotentRequest(store.pool, request, keptMs);
+      const known = await findIdempotentRequest(store.pool, request, retentionMs);
       if (known === undefined) return undefined;
       assertSameBody(request, known);
       if (known.decided < known.ids.length) return undefined;
@@ -105,13 +105,13 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
 
 /** Decides a slice in one database transaction, which holds the request's row until it ends. */
 function decideOnce(
-  { store, keptMs, place }: IdempotencyDependencies,
+  { store, retentionMs, place }: IdempotencyDependencies,
   request: IdempotentRequest,
   { ids, from, to }: SliceRange,
   write: WriteSlice,
 ): Promise<DecidedSlice> {
   return inTransaction(store, async (db) => {
-    const known = await lockIdempotentRequest(db, request, ids, keptMs);
+    const known = await lockIdempotentRequest(db, request, ids, retentionMs);
     assertSameBody(request, known);
     // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
     const start = Math.min(Math.max(known.decided, from), to);

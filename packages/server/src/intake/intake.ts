@@ -64,7 +64,7 @@ export interface IntakeDependencies {
   /** The store with the connections for reading. */
   readonly reading: Store;
   /** @throws the store's error while it is known to keep nothing. */
-  readonly assertKeeping: () => void;
+  readonly assertStoreWritable: () => void;
   readonly results: Results;
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
@@ -100,7 +100,7 @@ class SubmissionIntake implements Intake {
     const { store, options, policies, log, chainRef, replica, chooseLane } = dependencies;
     const place = { chain: chainRef, origin: replica };
     this.#admission = createAdmission(dependencies);
-    this.#idempotency = createIdempotency({ store, keptMs: options.idempotencyMs, place });
+    this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
     this.#acceptor = createBatchAcceptor({
       acceptAll: createAcceptAll(store, place),
       idempotency: this.#idempotency,
@@ -151,7 +151,7 @@ class SubmissionIntake implements Intake {
   async #enter(caller: Caller, transactions: number, keyed: IdempotentRequest | undefined) {
     if (this.#isStopping) throw shuttingDown();
     return await mapStoreErrors(async () => {
-      this.#dependencies.assertKeeping();
+      this.#dependencies.assertStoreWritable();
       const earlier = keyed && (await this.#idempotency.replay(keyed));
       if (earlier) return { earlier };
       return { leaveQueue: await this.#admission.admit(caller, transactions) };

@@ -48,7 +48,7 @@ describe("a key of the store", () => {
     ["KEY_EXPIRED", { expiresAt: at(10) }, 10],
     ["accepted", { expiresAt: at(10) }, 9.999],
     ["KEY_DISABLED", { disabledAt: at(5) }, 6],
-    ["KEY_DISABLED", { notUnderstood: { terms: {}, why: "limits.new is nothing that can be set" } }, 6],
+    ["KEY_DISABLED", { notUnderstood: { terms: {}, why: "limits.new is not a known setting" } }, 6],
     ["KEY_REVOKED", { revokedAt: at(5), disabledAt: at(4), expiresAt: at(3) }, 6],
   ])("answers %s with %j", (expected, changes, seconds) => {
     expect(outcome(cached(changes), OLD, seconds)).toBe(expected);

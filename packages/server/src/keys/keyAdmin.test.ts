@@ -110,7 +110,7 @@ describe("a key that is created", () => {
     [{ label: "x", expiresAt: "2001-01-01T00:00:00Z" }, "not a time in the future"],
     [{ label: "x", expiresAt: 5 }, "expiresAt is the number 5"],
     [{ label: "x", caps: { gas: -1 } }, "caps.gas"],
-    [{ label: "x", secret: "mine" }, "secret is nothing that can be set"],
+    [{ label: "x", secret: "mine" }, "secret is not a known setting"],
   ])("is refused as %j", async (input, message) => {
     const error = await refusal(admin.create("tests", input));
     expect(error.reason).toBe("INVALID_KEY_TERMS");
@@ -280,7 +280,7 @@ describe("a key with terms that this version does not understand", () => {
     await keys.refresh(true);
     expect([odd, other].map(({ key }) => outcome(keys, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
     expect(errors.mock.calls).toEqual([
-      [{ keyId: odd.record.id, err: "limits.newLimit is nothing that can be set" }, expect.any(String)],
+      [{ keyId: odd.record.id, err: "limits.newLimit is not a known setting" }, expect.any(String)],
     ]);
     errors.mockRestore();
     const fresh = await directory();
@@ -293,7 +293,7 @@ describe("a key with terms that this version does not understand", () => {
     const [listed] = await admin.list({ limit: 1 });
     expect(listed).toMatchObject({
       state: "not-understood",
-      notUnderstood: "limits.newLimit is nothing that can be set",
+      notUnderstood: "limits.newLimit is not a known setting",
     });
     expect(listed).not.toHaveProperty("allowedTargets");
     expect((await refusal(admin.update("tests", odd.record.id, { caps: { gas: 5 } }))).reason).toBe(

@@ -1,5 +1,9 @@
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { LEAST_OF_SENDER, type QueuedSender, type QueuedSubmission } from "../store/lanes/laneSnapshot.js";
+import {
+  MIN_READ_PER_SENDER,
+  type QueuedSender,
+  type QueuedSubmission,
+} from "../store/lanes/laneSnapshot.js";
 import { parkQueued, unparkNext, type WaitingSender } from "../store/transitions/parkQueued.js";
 import { postponeQueued } from "../store/transitions/postponeQueued.js";
 import type { LaneContext } from "./context.js";
@@ -13,7 +17,7 @@ import type { SenderPlan } from "./plan.js";
 const EARLY_MS = 250;
 
 /** A snapshot may have left out higher nonces of this sender. */
-const mayHaveMore = ({ queued }: QueuedSender) => queued.length >= LEAST_OF_SENDER;
+const mayHaveMore = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
 
 /**
  * Puts aside what cannot go now.

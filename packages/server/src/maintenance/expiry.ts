@@ -35,7 +35,9 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
       limit: SUBMISSIONS_PER_ROUND,
     });
     const ids = await notExecuted(overdue, dependencies);
-    const expired = new Map((await expireQueued(store, ids, maxQueueMs)).map((e) => [e.id, e]));
+    const expired = new Map(
+      (await expireQueued(store, ids, maxQueueMs)).map((submission) => [submission.id, submission]),
+    );
     if (expired.size > 0) log.warn({ expired: expired.size }, "old submissions were given up");
     results.publish([...expired.values()], (id) => ({
       state: "failed",
@@ -66,6 +68,6 @@ async function notExecuted(
     log.debug({ err: error.message }, "the chain does not tell what became of overdue submissions");
     return undefined;
   });
-  const open = receipts === undefined ? [] : older.filter((_, i) => receipts[i] === undefined);
-  return [...recent, ...open].map(({ id }) => id);
+  const notIncluded = receipts === undefined ? [] : older.filter((_, i) => receipts[i] === undefined);
+  return [...recent, ...notIncluded].map(({ id }) => id);
 }

@@ -7,23 +7,23 @@ const INTERVAL_MS = 60_000;
 const REQUESTS_PER_DELETE = 500;
 
 /**
- * Deletes requests with an `Idempotency-Key`, `keptMs` after they came (D18). The store also compares that time when it
+ * Deletes requests with an `Idempotency-Key`, `retentionMs` after they came (D18). The store also compares that time when it
  * looks a key up, so a late deletion changes no answer.
  */
 export function startForgettingRequests({
   store,
-  keptMs,
+  retentionMs,
   log,
 }: {
   readonly store: Store;
-  readonly keptMs: number;
+  readonly retentionMs: number;
   readonly log: Logger;
 }): { close(): void } {
   let closed = false;
   const forget = async () => {
     while (
       !closed &&
-      (await forgetIdempotentRequests(store.pool, keptMs, REQUESTS_PER_DELETE)) === REQUESTS_PER_DELETE
+      (await forgetIdempotentRequests(store.pool, retentionMs, REQUESTS_PER_DELETE)) === REQUESTS_PER_DELETE
     );
   };
   const timer = setInterval(() => {

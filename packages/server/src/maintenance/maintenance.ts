@@ -6,7 +6,7 @@ import { startVacuum } from "./vacuum.js";
 /** Starts the periodic jobs that keep the store small and end what is too old. */
 export function startMaintenance(dependencies: ExpiryDependencies): { close(): Promise<void> } {
   const { store, log, options } = dependencies;
-  const requests = startForgettingRequests({ store, keptMs: options.idempotencyMs, log });
+  const requests = startForgettingRequests({ store, retentionMs: options.idempotencyMs, log });
   const caps = startForgettingCaps({ store, log });
   const vacuum = startVacuum({ store, log });
   const expiry = startExpiry(dependencies);

@@ -8,7 +8,7 @@ const INTERVAL_MS = 3_600_000;
 export function startForgettingCaps({ store, log }: { readonly store: Store; readonly log: Logger }) {
   const forget = () => {
     forgetOldCaps(store).catch((error: Error) =>
-      log.debug({ err: error.message }, "old days of caps could not be forgotten"),
+      log.debug({ err: error.message }, "the counts of old days could not be deleted"),
     );
   };
   forget();

@@ -13,7 +13,7 @@ export function adminTokenProblems(tokens: readonly AdminToken[]): string[] {
       : [`adminTokens[${i}] is not 32 to 256 printable characters without spaces`]),
   ]);
   if (new Set(tokens.map(({ name }) => name)).size < tokens.length) {
-    problems.push("adminTokens has the same name twice: the audit could not tell them apart");
+    problems.push("adminTokens has the same name twice: the audit could not tell the tokens apart");
   }
   return problems;
 }

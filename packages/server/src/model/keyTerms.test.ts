@@ -23,7 +23,7 @@ function refusal(run: () => unknown): ProtocolError {
   } catch (error) {
     if (error instanceof ProtocolError) return error;
   }
-  throw new Error("it was taken");
+  throw new Error("nothing was refused");
 }
 
 describe("the terms of a key", () => {
@@ -43,11 +43,11 @@ describe("the terms of a key", () => {
   });
 
   it.each([
-    [[], "the terms is an array"],
+    [[], "the set of terms is an array"],
     [{ limits: 5 }, "limits is the number 5, not an object"],
-    [{ rate: 5 }, "rate is nothing that can be set"],
-    [{ limits: { rate: 5 } }, "limits.rate is nothing that can be set"],
-    [{ limits: { constructor: 5 } }, "limits.constructor is nothing that can be set"],
+    [{ rate: 5 }, "rate is not a known setting"],
+    [{ limits: { rate: 5 } }, "limits.rate is not a known setting"],
+    [{ limits: { constructor: 5 } }, "limits.constructor is not a known setting"],
     [{ limits: { ratePerSecond: 0 } }, "limits.ratePerSecond is the number 0"],
     [{ limits: { ratePerSecond: 1.5 } }, "limits.ratePerSecond is the number 1.5"],
     [{ limits: { ratePerSecond: "5" } }, 'limits.ratePerSecond is "5"'],

@@ -53,8 +53,8 @@ const CAPS: { readonly [K in keyof KeyCaps]-?: Reader<NonNullable<KeyCaps[K]>> }
  */
 export function parseTerms(input: unknown): KeyTerms {
   const problems: string[] = [];
-  const { limits, allowedTargets, caps, ...others } = objectOf("the terms", input, problems);
-  for (const name of Object.keys(others)) problems.push(`${name} is nothing that can be set`);
+  const { limits, allowedTargets, caps, ...unknownMembers } = objectOf("the set of terms", input, problems);
+  for (const name of Object.keys(unknownMembers)) problems.push(`${name} is not a known setting`);
   const terms = {
     limits: readAll("limits", LIMITS, limits, problems) as Partial<KeyLimits>,
     allowedTargets: readTargets(allowedTargets, problems),
@@ -82,11 +82,11 @@ export function termsToJson({ limits, allowedTargets, caps }: KeyTerms): KeyTerm
  */
 export function changeTerms(before: KeyTerms, change: unknown): KeyTerms {
   const problems: string[] = [];
-  const { limits, allowedTargets, caps, ...others } = objectOf("the change", change, problems);
+  const { limits, allowedTargets, caps, ...unknownMembers } = objectOf("the change", change, problems);
   if (problems.length > 0) throw invalidTerms(problems);
   const old = termsToJson(before);
   return parseTerms({
-    ...others,
+    ...unknownMembers,
     limits: merged("limits", old.limits, limits),
     allowedTargets: allowedTargets === undefined ? old.allowedTargets : (allowedTargets ?? undefined),
     caps: merged("caps", old.caps, caps),
@@ -124,7 +124,7 @@ function readAll(
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;
     try {
-      if (reader === undefined) throw new UnfitError("is nothing that can be set");
+      if (reader === undefined) throw new UnfitError("is not a known setting");
       read[name] = reader(value);
     } catch (error) {
       if (!(error instanceof UnfitError)) throw error;
@@ -150,12 +150,12 @@ function withGasAsText(values: object): Record<string, number | string> {
   );
 }
 
-function wholeNumber(least: number, most: number): Reader<number> {
+function wholeNumber(minimum: number, maximum: number): Reader<number> {
   return (value) => {
-    if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
+    if (Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum) {
       return value as number;
     }
-    throw new UnfitError(`is ${describeValue(value)}, not a whole number from ${least} to ${most}`);
+    throw new UnfitError(`is ${describeValue(value)}, not a whole number from ${minimum} to ${maximum}`);
   };
 }
 
@@ -165,12 +165,14 @@ function share(value: unknown): number {
 }
 
 /** Gas, as a whole number or decimal text; the store keeps sums of it as bigint. */
-function gas(least: bigint): Reader<bigint> {
+function gas(minimum: bigint): Reader<bigint> {
   return (value) => {
     const isNumber = Number.isSafeInteger(value) || (typeof value === "string" && /^\d{1,18}$/.test(value));
     const amount = isNumber ? BigInt(value as number | string) : -1n;
-    if (amount >= least) return amount;
-    throw new UnfitError(`is ${describeValue(value)}, not a whole number of at least ${least} and 18 digits`);
+    if (amount >= minimum) return amount;
+    throw new UnfitError(
+      `is ${describeValue(value)}, not a whole number of at least ${minimum} and 18 digits`,
+    );
   };
 }
 

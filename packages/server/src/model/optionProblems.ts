@@ -167,7 +167,7 @@ export function numberProblems(options: ResolvedOptions): string[] {
   return problems;
 }
 
-/** The driver connects to one host. `libpq`'s form with several is no URL in all cases. */
+/** The driver connects to one host. The form of `libpq` with several hosts is not always a valid URL. */
 function namesSeveralHosts(url: string): boolean {
   return /^postgres(ql)?:\/\/(?:[^/@]*@)?[^/?]*,/.test(url);
 }

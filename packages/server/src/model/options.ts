@@ -47,13 +47,13 @@ export interface ServerOptions {
   /** The maximum number of connections to the database for API keys and maintenance. Default: 2. */
   readonly adminConnections?: number;
   /**
-   * Refuses to start on a database whose commits wait for no standby, and accepts nothing while it has become such a one.
+   * Refuses to start on a database whose commits wait for no standby, and accepts nothing while they wait for none.
    * Default: false.
    */
   readonly requireSynchronousStandby?: boolean;
   /**
    * The reaction to a node that serves another chain than the store has served: `refuse` to start, or `adopt` the
-   * new chain and fail the unfinished submissions of the old one, as devnets need it. Default: `refuse`.
+   * new chain and fail the unfinished submissions of the old one, which devnets need. Default: `refuse`.
    */
   readonly newChain?: "refuse" | "adopt";
   /**

@@ -22,7 +22,7 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
   const registers = [registry];
   new Gauge({
     name: "gas_waiver_store_up",
-    help: "1 if the database works, 0 while it keeps nothing or does not answer.",
+    help: "1 if the database works, 0 while it cannot store anything or does not answer.",
     registers,
     collect() {
       this.set(Number(read().works));

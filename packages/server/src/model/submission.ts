@@ -10,7 +10,7 @@ import { bytesToHex, type Certainty, type Reason } from "@gas-waiver/protocol";
  *
  * - `queued`: one durable write accepted it and gave it to a lane. It will reach a final state, whatever happens.
  * - `signed`: it has a waiver nonce, and its WrapperTx is stored. Only now may the lane send the bytes, and only these
- *   bytes, any number of times: a node that has them says so.
+ *   bytes, any number of times: a node that has them already answers that.
  * - `broadcast`: a node has taken the wrapper.
  * - `included`: the InnerTx is in a block, reverted or not. It is final once the block is deep enough. A queued
  *   submission gets here if the chain has its InnerTx already, from another relay or from before a backup was restored.

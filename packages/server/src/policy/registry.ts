@@ -33,7 +33,7 @@ export interface BlockRef {
 export interface RegistryReading {
   /** A block no later than any of the policies. Every later change has its event in a later block. */
   readonly block: BlockRef;
-  /** In the order of the request; undefined for an address that is not a registered waiver. */
+  /** The targets of each waiver, in the order of the call; undefined for an address that is not a registered waiver. */
   readonly targets: readonly (readonly AllowedTarget[] | undefined)[];
 }
 

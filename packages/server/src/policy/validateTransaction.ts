@@ -10,7 +10,7 @@ import {
 export type Validation = { readonly valid: ValidInnerTx } | { readonly error: ProtocolError };
 
 /**
- * Decodes a transaction and holds it against the rules: its form, its signature, and what the waivers and the key may
+ * Decodes a transaction and checks it against the rules: its form, its signature, and what the waivers and the key may
  * send (D3, D4). Pure: it knows nothing of the sender's account.
  * @param text the signed InnerTx in 0x hex.
  */

@@ -64,9 +64,9 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
 }
 
 async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
-  const got: ResultLine[] = [];
-  for await (const line of lines) got.push(line);
-  return got;
+  const received: ResultLine[] = [];
+  for await (const line of lines) received.push(line);
+  return received;
 }
 
 describe("the result lines of a request", () => {
@@ -87,25 +87,25 @@ describe("the result lines of a request", () => {
 
   it("include transactions that are added later, until the request is complete, even after the time-out", async () => {
     const { results, closing, lines, moved } = request();
-    const more = awaitLines({
+    const laterLines = awaitLines({
       store,
       results,
       metrics,
       ...{ options: { requestTimeoutMs: 60_000 }, wait: "broadcast" },
       closing: closing.signal,
     });
-    const got = all(more.stream());
+    const received = all(laterLines.stream());
     const refused = (index: number) => ({
       index,
       id: uuidv7(),
       error: new ProtocolError("NONCE_GAP", "gap"),
     });
-    more.add([refused(0)]);
+    laterLines.add([refused(0)]);
     closing.abort();
-    more.add([refused(1), { index: 2, id: uuidv7(), innerHash: new Uint8Array(32), earlier: true }]);
-    more.complete();
+    laterLines.add([refused(1), { index: 2, id: uuidv7(), innerHash: new Uint8Array(32), earlier: true }]);
+    laterLines.complete();
     const gap = "VALIDATION_FAILED/NONCE_GAP";
-    expect((await got).map(outcomeOf)).toEqual([gap, gap, "TIMEOUT/OUTCOME_UNKNOWN"]);
+    expect((await received).map(outcomeOf)).toEqual([gap, gap, "TIMEOUT/OUTCOME_UNKNOWN"]);
     results.publish(moved, () => ({ state: "broadcast" }));
     expect(await all(lines.stream())).toHaveLength(3);
     results.close();
@@ -113,11 +113,11 @@ describe("the result lines of a request", () => {
 
   it("wait for the inclusion if the request asks for it", async () => {
     const { results, lines, ids, moved } = request("included");
-    const got = all(lines.stream());
+    const received = all(lines.stream());
     results.publish(moved, () => ({ state: "broadcast" }));
     results.publish(moved.slice(0, 2), (id) => ({ state: "included", reverted: id === ids[1] }));
     results.publish(moved.slice(2), () => ({ state: "failed", reason: "NONCE_TOO_LOW", message: "used" }));
-    const outcomes = (await got).sort((a, b) => a.index - b.index).map(outcomeOf);
+    const outcomes = (await received).sort((a, b) => a.index - b.index).map(outcomeOf);
     expect(outcomes).toEqual(["success", "BROADCAST_FAILED/REVERTED", "VALIDATION_FAILED/NONCE_TOO_LOW"]);
     results.close();
   });
@@ -126,9 +126,9 @@ describe("the result lines of a request", () => {
     const late = request("broadcast", 1);
     expect((await all(late.lines.stream())).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
     const closed = request();
-    const got = all(closed.lines.stream());
+    const received = all(closed.lines.stream());
     closed.closing.abort();
-    expect((await got).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
+    expect((await received).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
     for (const { results } of [late, closed]) {
       expect(results.listening()).toBe(0);
       results.close();

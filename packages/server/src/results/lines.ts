@@ -32,7 +32,7 @@ export interface ResultLines {
   expect(ids: readonly string[]): void;
   /** Adds some of the request's transactions. Each gets one line. */
   add(entries: readonly LineSource[]): void;
-  /** Says that nothing more is added. */
+  /** Marks the request as complete: nothing more is added. */
   complete(): void;
   /**
    * Yields the lines of all transactions, those that are added later too. A consumer that leaves ends the listening, never
@@ -69,7 +69,7 @@ class RequestLines implements ResultLines {
   #complete = false;
   #wakeUp: () => void = () => {};
   /** The consumer has left the stream. */
-  #left = false;
+  #hasLeft = false;
   /** The request has timed out, or the service shuts down. */
   #deadlinePassed: boolean;
 
@@ -79,13 +79,13 @@ class RequestLines implements ResultLines {
   }
 
   expect(ids: readonly string[]): void {
-    if (ids.length === 0 || this.#left) return;
+    if (ids.length === 0 || this.#hasLeft) return;
     const onUpdate = (id: string, update: SubmissionUpdate) => this.#onUpdate(id, update);
     this.#unsubscribes.push(this.#request.results.subscribe(ids, onUpdate));
   }
 
   cancel(): void {
-    this.#left = true;
+    this.#hasLeft = true;
     this.#wakeUp();
     for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
   }
@@ -167,7 +167,7 @@ class RequestLines implements ResultLines {
   async *#generate(): AsyncGenerator<ResultLine> {
     const unwatch = this.#watchDeadline();
     try {
-      while (!this.#left) {
+      while (!this.#hasLeft) {
         const refused = this.#refused.splice(0);
         for (const entry of refused) yield this.#count(refusedLine(entry, entry.error));
         const known = this.#takeKnown();
@@ -200,7 +200,7 @@ class RequestLines implements ResultLines {
     });
   }
 
-  /** Yields the lines of the others at the time-out, by what their records know (D17). */
+  /** Yields the lines of the submissions without a result at the time-out, from their stored records (D17). */
   async *#timedOut(): AsyncGenerator<ResultLine> {
     const late = this.#waiting.splice(0);
     const records = await this.#lookUp(late.map(({ id }) => id)).catch(() => []);

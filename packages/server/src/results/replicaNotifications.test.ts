@@ -17,18 +17,18 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((notifications) => notifications.close()));
 });
 
-/** Emits a replica's name when it hears that API keys have changed. */
-const keyNews = new EventEmitter();
+/** Emits a replica's name when the replica is notified of changed API keys. */
+const keyChanges = new EventEmitter();
 
-type News = readonly [id: string, update: SubmissionUpdate] | "work";
+type Received = readonly [id: string, update: SubmissionUpdate] | "work";
 
 /** A replica that collects the notifications that it receives. */
 async function replica() {
   const name = randomUUID();
-  const received: News[] = [];
+  const received: Received[] = [];
   let onReceived: () => void = () => {};
-  const receive = (news: News) => {
-    received.push(news);
+  const receive = (notification: Received) => {
+    received.push(notification);
     onReceived();
   };
   const notifications = openReplicaNotifications({
@@ -40,7 +40,7 @@ async function replica() {
   notifications.listen({
     onResult: (id, update) => receive([id, update]),
     onWork: () => receive("work"),
-    onKeysChanged: () => keyNews.emit(name),
+    onKeysChanged: () => keyChanges.emit(name),
   });
   const until = async (count: number) => {
     while (received.length < count) await new Promise<void>((resolve) => (onReceived = resolve));
@@ -50,14 +50,14 @@ async function replica() {
   return { name, notifications, received, until };
 }
 
-/** Resolves when a connection, other than those given, listens for the replica: from then on no notification is lost. */
-async function listening(name: string, but: readonly number[] = []): Promise<number> {
+/** Resolves when a connection, other than those in `except`, listens for the replica: from then on no notification is lost. */
+async function listening(name: string, except: readonly number[] = []): Promise<number> {
   for (;;) {
     const { rows } = await store.pool.query<{ pid: number }>(
       "select pid from pg_stat_activity where query like 'listen %' || $1 and state = 'idle'",
       [name.replaceAll("-", "")],
     );
-    const pid = rows.map((row) => row.pid).find((found) => !but.includes(found));
+    const pid = rows.map((row) => row.pid).find((found) => !except.includes(found));
     if (pid !== undefined) return pid;
   }
 }
@@ -131,8 +131,8 @@ describe("notifications between replicas", () => {
   });
 
   it("of API keys reach every replica, whichever program sends them", async () => {
-    const both = [await replica(), await replica()];
-    const notified = both.map(({ name }) => once(keyNews, name));
+    const replicas = [await replica(), await replica()];
+    const notified = replicas.map(({ name }) => once(keyChanges, name));
     await store.pool.query("select pg_notify('gas_waiver_keys', '')");
     await Promise.all(notified);
   });

@@ -5,13 +5,13 @@ import type { Store } from "../store/store.js";
 import type { ResultNotification, SubmissionUpdate } from "./results.js";
 
 /**
- * News between replicas, by PostgreSQL's notifications. A lost notification costs time only: whoever waits for it also
- * polls the store.
+ * Notifications between replicas by PostgreSQL's LISTEN and NOTIFY. A lost notification costs time only: each receiver
+ * also polls the store.
  */
 export interface ReplicaNotifications {
-  /** Tells the replicas that accepted these submissions what became of them. */
+  /** Sends the results of these submissions to the replicas that accepted them. */
   notifyResults(results: readonly ResultNotification[]): void;
-  /** Tells the replicas that own lanes that these have work. */
+  /** Tells replicas that their lanes have work. */
   announceWork(owners: readonly string[]): void;
   /** Begins to listen for this replica. Call it once. */
   listen(handlers: NotificationHandlers): void;
@@ -21,8 +21,8 @@ export interface ReplicaNotifications {
 export interface NotificationHandlers {
   onResult(id: string, update: SubmissionUpdate): void;
   onWork(): void;
-  /** API keys have changed. With `anew`, any may have, because no notification could be heard until now. */
-  onKeysChanged(anew: boolean): void;
+  /** API keys have changed. With `afterGap`, notifications may have been missed, so any key may have changed. */
+  onKeysChanged(afterGap: boolean): void;
 }
 
 export interface ReplicaNotificationsOptions {
@@ -80,8 +80,8 @@ export function openReplicaNotifications({
 function listenForReplica(store: Store, log: Logger, channel: string, handlers: NotificationHandlers) {
   const events = {
     onListening: () => handlers.onKeysChanged(true),
-    onNotification(from: string, payload: string) {
-      if (from === KEYS_CHANNEL) handlers.onKeysChanged(false);
+    onNotification(notified: string, payload: string) {
+      if (notified === KEYS_CHANNEL) handlers.onKeysChanged(false);
       else receive(payload, handlers);
     },
   };

@@ -13,7 +13,7 @@ import type { ResolvedOptions } from "../model/options.js";
 import { certaintyOf, revertedMessage, type Submission } from "../model/submission.js";
 import { type SubmissionUpdate, updateOf } from "./results.js";
 
-// The result line of one transaction, from what is known of it (D13).
+// Makes the result line of one transaction (D13).
 
 /** One transaction of a request: refused already, or a submission whose result is awaited. */
 export type LineSource = { readonly index: number; readonly id: string } & (
@@ -39,19 +39,19 @@ export function resultLine(entry: AwaitedSource, update: SubmissionUpdate, wait:
   return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
 }
 
-/** The conditions of the waiting that has ended. */
-export interface WaitedFor {
+/** What ends the wait of a request for its results. */
+export interface WaitConditions {
   readonly wait: Wait;
   readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;
-  /** Is aborted if the service shuts down. */
+  /** Aborted when the service shuts down. */
   readonly closing: AbortSignal;
 }
 
-/** The waiting ends and the work goes on; the reason says what is known of the chain's side (D17). */
+/** Makes the line of a submission without a result in time. The reason says whether it reached the chain (D17). */
 export function timeoutLine(
   entry: AwaitedSource,
   record: Submission | undefined,
-  { wait, options, closing }: WaitedFor,
+  { wait, options, closing }: WaitConditions,
 ): ResultLine {
   const update = record && updateOf(record);
   if (update && isFinal(update, wait)) return resultLine(entry, update, wait);

@@ -62,7 +62,7 @@ export interface ResultsDependencies {
 
 /**
  * Updates by this replica's lanes reach its lines at once, those by other replicas' lanes by a notification. The store
- * is polled for what was lost on the way.
+ * is polled for updates whose notification was lost.
  */
 export function createResults({ store, log, replica, notifyReplicas }: ResultsDependencies): Results {
   const listeners = new Map<string, Set<UpdateListener>>();
@@ -85,21 +85,21 @@ export function createResults({ store, log, replica, notifyReplicas }: ResultsDe
   return {
     publish(changed, updateFor) {
       for (const { id } of changed) if (listeners.has(id)) notifyHere(id, updateFor(id));
-      const others = changed.filter(({ origin }) => origin !== replica);
-      if (others.length === 0) return;
-      notifyReplicas(others.map(({ id, origin }) => ({ id, origin, update: updateFor(id) })));
+      const remote = changed.filter(({ origin }) => origin !== replica);
+      if (remote.length === 0) return;
+      notifyReplicas(remote.map(({ id, origin }) => ({ id, origin, update: updateFor(id) })));
     },
     notifyHere,
     subscribe(ids, listener) {
       for (const id of ids) {
-        const known = listeners.get(id) ?? new Set();
-        listeners.set(id, known.add(listener));
+        const subscribed = listeners.get(id) ?? new Set();
+        listeners.set(id, subscribed.add(listener));
       }
       return () => {
         for (const id of ids) {
-          const known = listeners.get(id);
-          known?.delete(listener);
-          if (known?.size === 0) listeners.delete(id);
+          const subscribed = listeners.get(id);
+          subscribed?.delete(listener);
+          if (subscribed?.size === 0) listeners.delete(id);
         }
       };
     },

@@ -62,7 +62,7 @@ describe("the signing thread", () => {
     await expect(thread.sign(requests(1), SIGNING)).rejects.toThrow("the signing thread has ended");
   });
 
-  it("that ends with its first word does not start, however late the word is heard", async () => {
+  it("that ends right after its first message does not start, even if both events are handled late", async () => {
     const folder = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
     const program = join(folder, "program.cjs");
     await writeFile(
@@ -70,7 +70,7 @@ describe("the signing thread", () => {
       "require('node:worker_threads').parentPort.postMessage('ready'); setImmediate(() => process.exit(1));",
     );
     const starting = startSigningThread(() => {}, program);
-    // The test blocks its own thread meanwhile, so that both events wait when it looks.
+    // The test blocks its own thread meanwhile, so that both events are pending when it continues.
     const pass = new Int32Array(new SharedArrayBuffer(4));
     Atomics.wait(pass, 0, 0, 500);
     await expect(starting).rejects.toThrow("the signing thread has ended");
@@ -112,7 +112,7 @@ describe("the signer of private keys", () => {
     expect(starts).toHaveLength(0);
   });
 
-  it("starts a thread for a large batch, and signs here until the thread runs", async () => {
+  it("starts a thread for a large batch, and signs on the main thread until that runs", async () => {
     const { signer, starts, thread, batchSizes, settled } = controlled();
     const expected = texts(signWrappers(requests(10), SIGNING));
     expect(texts(await signer.sign(requests(10), WAIVER_KEY))).toEqual(expected);
@@ -123,7 +123,7 @@ describe("the signer of private keys", () => {
     expect([starts.length, batchSizes]).toEqual([1, [10]]);
   });
 
-  it("signs here where no thread can be started", async () => {
+  it("signs on the main thread where no other can be started", async () => {
     const { signer, starts, settled } = controlled();
     await signer.sign(requests(10), WAIVER_KEY);
     starts[0]?.fail();
@@ -133,7 +133,7 @@ describe("the signer of private keys", () => {
     await signer.close();
   });
 
-  it("signs here what its thread did not sign, and rejects what cannot be signed", async () => {
+  it("signs on the main thread what its thread did not sign, and rejects what cannot be signed", async () => {
     const { signer, starts, thread, settled } = controlled();
     await signer.sign(requests(10), WAIVER_KEY);
     starts[0]?.come({ ...thread, sign: () => Promise.reject(new Error("the signing thread has ended")) });

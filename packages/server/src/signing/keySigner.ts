@@ -17,12 +17,12 @@ export interface KeySignerDependencies {
   startThread?(onEnd: () => void): Promise<SigningThread>;
 }
 
-/** Batches from this size on go to the thread. Smaller ones are signed here before the thread has woken up. */
+/** Batches from this size on go to the thread. Smaller ones are signed on the main thread, before the other thread would wake up. */
 const MIN_THREAD_BATCH = 10;
 
 /**
  * Signs small batches at once and large ones in a thread, which leaves the event loop to requests. The first large
- * batch starts the thread. Until it runs, where it cannot be started, and when it fails, batches are signed here.
+ * batch starts the thread. Until it runs, and if it fails, batches are signed on the main thread.
  *
  * The signatures are not recovered to check them (D33): this process made them from the key that gave the address, and
  * a recovery takes as long as the signature itself, so it would halve the throughput.
@@ -43,7 +43,7 @@ export function createKeySigner({
     try {
       thread = await startThread(onEnd);
     } catch (error) {
-      warn(error, "the signing thread does not start: all is signed without it");
+      warn(error, "the signing thread does not start: everything is signed on the main thread");
     }
   };
   return {
@@ -55,7 +55,7 @@ export function createKeySigner({
         try {
           if (thread) return await thread.sign(requests, signing);
         } catch (error) {
-          // Signing the batch here gives the same bytes, or the same error.
+          // Signing the batch on the main thread gives the same bytes, or the same error.
           warn(error, "the signing thread did not sign");
         }
       }

@@ -1,6 +1,6 @@
 import { privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
 
-/** The keys of the accounts that were made here. Only the signing thread's way of signing reads them. */
+/** The keys of the accounts that were made here. Only `createSigner` reads them, to sign in a thread. */
 const keys = new WeakMap<WaiverAccount, Uint8Array>();
 
 /**

@@ -31,11 +31,11 @@ const expected = signWrappers(requests, { waiverKey: WAIVER_KEY, ...options });
 
 /** Counts the calls that are open at once. */
 function counted(account: WaiverAccount) {
-  const calls = { open: 0, most: 0, all: 0 };
+  const calls = { open: 0, maxOpen: 0, all: 0 };
   const sign = async (hash: Uint8Array): Promise<Signature> => {
     calls.open++;
     calls.all++;
-    calls.most = Math.max(calls.most, calls.open);
+    calls.maxOpen = Math.max(calls.maxOpen, calls.open);
     await new Promise((resolve) => setImmediate(resolve));
     calls.open--;
     return account.sign(hash);
@@ -63,7 +63,7 @@ describe("the signer", () => {
     }
     expect([calls.all, batches]).toEqual([40, 1]);
     // A signing service limits its callers.
-    expect(calls.most).toBeLessThanOrEqual(16);
+    expect(calls.maxOpen).toBeLessThanOrEqual(16);
   });
 
   it("writes typed InnerTxs as RLP strings on request, with each custody and in the thread alike", async () => {
@@ -85,9 +85,9 @@ describe("the signer", () => {
     const liar = mismatchedAccount(hexToBytes(WAIVER), SECOND_KEY);
     const honest = privateKeyAccount(WAIVER_KEY);
     let calls = 0;
-    const once = { ...honest, sign: (hash: Uint8Array) => (++calls === 7 ? liar : honest).sign(hash) };
+    const wrongOnce = { ...honest, sign: (hash: Uint8Array) => (++calls === 7 ? liar : honest).sign(hash) };
     await expect(signer().sign(requests, liar)).rejects.toThrow(CustodyError);
-    await expect(signer().sign(requests, once)).rejects.toThrow("was made by another key");
+    await expect(signer().sign(requests, wrongOnce)).rejects.toThrow("was made by another key");
   });
 
   it("refuses a custody that gives fewer signatures than hashes", async () => {

@@ -62,7 +62,7 @@ export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
   return isUnknown || bytesEqual(a.genesisHash, b.genesisHash);
 }
 
-/** Counts all submissions of all chains. */
+/** Counts the submissions of all chains. */
 export async function countSubmissions({ pool }: Store): Promise<number> {
   const { rows } = await pool.query<{ count: string }>("select count(*) from submissions");
   return Number(rows[0]?.count ?? 0);
@@ -73,7 +73,7 @@ async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity):
     "insert into chains (chain_id, genesis_hash) values ($1, $2) returning id",
     [chainId, toBuffer(genesisHash)],
   );
-  if (rows[0] === undefined) throw new Error("the store did not take the chain");
+  if (rows[0] === undefined) throw new Error("the database returned no row for the chain");
   return rows[0].id;
 }
 

@@ -83,12 +83,12 @@ export interface PoolOptions extends ConnectionOptions {
   readonly answerTimeoutMs?: number;
   /** Called when a connection that nobody uses is lost. */
   readonly onIdleConnectionLost?: (error: Error) => void;
-  /** Is told each trouble. @returns the trouble to name instead, where more is known. */
+  /** Called with each trouble. @returns the trouble to name instead, if the callee knows more. */
   readonly onTrouble?: (trouble: StoreTrouble, error: Error) => StoreTrouble;
 }
 
 /**
- * Makes a pool; it connects when it is first used. What it runs rejects with a {@link StoreUnavailableError} if the database
+ * Makes a pool; it connects when it is first used. Its queries reject with a {@link StoreUnavailableError} if the database
  * cannot do its work, and with the driver's error if it refuses the statement.
  */
 export function openPool(options: PoolOptions): Pool {
@@ -109,15 +109,15 @@ class DriverPool implements Pool {
     try {
       return await (this.#pool as unknown as Queryable).query<Row>(statement, values);
     } catch (error) {
-      throw this.#named(error);
+      throw this.#toStoreError(error);
     }
   }
 
   async connect(): Promise<PooledConnection> {
     try {
-      return new DriverConnection(await this.#pool.connect(), (error) => this.#named(error));
+      return new DriverConnection(await this.#pool.connect(), (error) => this.#toStoreError(error));
     } catch (error) {
-      throw this.#named(error);
+      throw this.#toStoreError(error);
     }
   }
 
@@ -139,32 +139,32 @@ class DriverPool implements Pool {
     await Promise.all([this.#pool.end(), ...this.#retired]);
   }
 
-  #named(error: unknown): unknown {
+  #toStoreError(error: unknown): unknown {
     const trouble = troubleOf(error);
     if (trouble === undefined) return error;
     const { message } = error as Error;
     // The driver has one message for a pool without a free connection and for a server that does not answer.
     const isBusy = trouble.kind === "silent" && this.use().busy >= this.#options.maxConnections;
-    const named = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
-    const known = this.#options.onTrouble?.(named, error as Error) ?? named;
+    const toStoreError = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
+    const known = this.#options.onTrouble?.(toStoreError, error as Error) ?? toStoreError;
     return new StoreUnavailableError(known, message, { cause: error });
   }
 }
 
 class DriverConnection implements PooledConnection {
   readonly client: pg.PoolClient;
-  readonly #named: (error: unknown) => unknown;
+  readonly #toStoreError: (error: unknown) => unknown;
 
-  constructor(client: pg.PoolClient, named: (error: unknown) => unknown) {
+  constructor(client: pg.PoolClient, toStoreError: (error: unknown) => unknown) {
     this.client = client;
-    this.#named = named;
+    this.#toStoreError = toStoreError;
   }
 
   async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
     try {
       return await (this.client as unknown as Queryable).query<Row>(statement, values);
     } catch (error) {
-      throw this.#named(error);
+      throw this.#toStoreError(error);
     }
   }
 
@@ -184,21 +184,21 @@ function createDriverPool({
     ...driverConfig(options),
     max: maxConnections,
     ...(prepare !== undefined && {
-      onConnect: (client: pg.ClientBase) => prepare(limitedTo(client, answerTimeoutMs)),
+      onConnect: (client: pg.ClientBase) => prepare(withQueryTimeout(client, answerTimeoutMs)),
     }),
   });
-  limitSilence(pool, answerTimeoutMs);
+  cutSilentConnections(pool, answerTimeoutMs);
   // A connection that is lost inside a transaction fails its query, or the next one. Without a listener, the
   // driver's `error` event would end the process.
   pool.on("connect", (client) =>
-    client.on("error", () => {}).on("notice", (notice) => distrust(client, notice)),
+    client.on("error", () => {}).on("notice", (notice) => cutAfterCancelledSync(client, notice)),
   );
   pool.on("error", onIdleConnectionLost);
   return pool;
 }
 
-/** A connection that is not in use yet has no limit of silence, so each query has the driver's own. */
-function limitedTo(client: pg.ClientBase, timeoutMs: number): Queryable {
+/** `cutSilentConnections` covers only connections in use. Queries on a new one have the driver's timeout instead. */
+function withQueryTimeout(client: pg.ClientBase, timeoutMs: number): Queryable {
   return {
     query: (statement, values) => {
       const config = typeof statement === "string" ? { text: statement } : statement;
@@ -212,7 +212,10 @@ function limitedTo(client: pg.ClientBase, timeoutMs: number): Queryable {
  * Cuts a connection whose wait for the synchronous standby was cancelled: PostgreSQL would report a commit that the
  * standby may not have. The name of PostgreSQL's own function is the same in all languages.
  */
-function distrust(client: pg.PoolClient, { routine }: { readonly routine?: string | undefined }): void {
+function cutAfterCancelledSync(
+  client: pg.PoolClient,
+  { routine }: { readonly routine?: string | undefined },
+): void {
   if (routine !== "SyncRepWaitForLSN") return;
   const error = new Error("connection terminated: the wait for the synchronous standby was cancelled");
   // The report may be in the same bytes, so the query must fail before they are read, as if the socket had.
@@ -222,10 +225,10 @@ function distrust(client: pg.PoolClient, { routine }: { readonly routine?: strin
 
 /**
  * Cuts a connection that is in use and on which no byte has come or gone for `timeoutMs`; its query fails. This
- * replaces the driver's own `query_timeout`, which makes a timer for each query: those timers kept dead objects alive
- * until a major collection, half of all that a busy service left to it.
+ * replaces the driver's own `query_timeout`, which makes a timer for each query. Those timers kept dead objects alive
+ * until a major collection: half of all the objects that it had to free in a busy service.
  */
-function limitSilence(pool: pg.Pool, timeoutMs: number): void {
+function cutSilentConnections(pool: pg.Pool, timeoutMs: number): void {
   const inUse = new WeakSet<pg.PoolClient>();
   pool.on("connect", (client) => {
     const socket = socketOf(client);

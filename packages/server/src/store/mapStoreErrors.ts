@@ -12,7 +12,7 @@ export async function mapStoreErrors<T>(run: () => Promise<T>): Promise<T> {
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble === undefined) throw error;
-    const message = `${trouble.message}; nothing was accepted for sure`;
+    const message = `${trouble.message}; it is not certain that anything was accepted`;
     throw new ProtocolError("STORE_UNAVAILABLE", message, {}, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ const names = new Map<string, string>();
 
 /**
  * A statement that each connection plans once. Use it only for a fixed set of texts: each one stays prepared. The
- * connection settings in store.ts keep a plan right that was made while the tables were empty.
+ * session settings of `primary/session.ts` make such a plan use the indexes even if the tables were empty at that time.
  */
 export function prepared(text: string, values: readonly unknown[]): Statement {
   const name = names.get(text) ?? `statement ${names.size + 1}`;
@@ -28,13 +28,13 @@ export function byteaArray(elements: readonly (Uint8Array | undefined)[]): Buffe
   array.writeInt32BE(BYTEA_OID, 8);
   array.writeInt32BE(elements.length, 12);
   array.writeInt32BE(1, 16);
-  let at = 20;
+  let offset = 20;
   for (const element of elements) {
-    array.writeInt32BE(element?.length ?? -1, at);
-    at += 4;
+    array.writeInt32BE(element?.length ?? -1, offset);
+    offset += 4;
     if (element === undefined) continue;
-    array.set(element, at);
-    at += element.length;
+    array.set(element, offset);
+    offset += element.length;
   }
   return array;
 }

@@ -36,11 +36,11 @@ export interface Store {
 export const STORE_ROLES = ["lanes", "accepting", "reading", "administration"] as const;
 export type StoreRole = (typeof STORE_ROLES)[number];
 
-/** The store as it was opened. Its own pool is that of administration. */
+/** The opened store with the connections of all roles. Its own pool is that of administration. */
 export interface OpenStore extends Store {
   readonly monitor: StoreMonitor;
   /** Returns the store with the connections of another role. */
-  of(role: StoreRole): Store;
+  forRole(role: StoreRole): Store;
   /** The connections of each role at this moment. */
   connectionUse(): readonly (PoolUse & { readonly role: StoreRole })[];
 }
@@ -123,11 +123,11 @@ async function connectStore(
     await assertOwnSessions(connection);
     await migrate(pools.administration);
     await monitor.start({ requireSynchronousStandby });
-    // Records the server, so that a later one is known for another.
+    // Records the server, so that a later start on another server is noticed.
     await hasMoved({ pool: pools.administration });
     const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, close: closeAll });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
-    return { ...storeOf("administration"), monitor, of: storeOf, connectionUse };
+    return { ...storeOf("administration"), monitor, forRole: storeOf, connectionUse };
   } catch (error) {
     await closeAll();
     if (error instanceof StartError) throw error;
@@ -135,7 +135,7 @@ async function connectStore(
   }
 }
 
-/** A database that does not describe itself in this time is silent. */
+/** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
 
 function openPools(

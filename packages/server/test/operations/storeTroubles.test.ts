@@ -56,7 +56,7 @@ describe("the log", () => {
     records.length = 0;
     await services.postgres.halt();
     const failures = await Promise.allSettled(
-      Array.from({ length: 50 }, () => store.of("reading").pool.query("select 1")),
+      Array.from({ length: 50 }, () => store.forRole("reading").pool.query("select 1")),
     );
     for (const failure of failures)
       expect(failure).toMatchObject({ status: "rejected", reason: expect.any(StoreUnavailableError) });
@@ -74,9 +74,9 @@ describe("the connections of a role", () => {
   it("leave those of other roles alone, however many queries of the role wait", async () => {
     const databaseUrl = await services.postgres.createDatabase();
     const store = await openStore({ databaseUrl }, pino({ level: "silent" }));
-    const reading = store.of("reading").pool;
+    const reading = store.forRole("reading").pool;
     const flood = Array.from({ length: 50 }, () => reading.query("select pg_sleep(0.2)"));
-    expect((await store.of("lanes").pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    expect((await store.forRole("lanes").pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
     const use = store.connectionUse();
     expect(use.find(({ role }) => role === "reading")).toMatchObject({ busy: 4, waiting: 46 });
     expect(use.find(({ role }) => role === "lanes")).toMatchObject({ waiting: 0 });

@@ -83,7 +83,7 @@ describe("accepting", () => {
     const writing = accept(store, place, [again(newSubmissionOf(1))]);
     // The accept write waits for the row that moves from one table to the other.
     let waits = 0;
-    for (let looks = 0; waits === 0 && looks < 10_000; looks++) {
+    for (let attempt = 0; waits === 0 && attempt < 10_000; attempt++) {
       const waiting = await store.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
       waits = waiting.rowCount ?? 0;
     }
@@ -94,7 +94,7 @@ describe("accepting", () => {
     expect(await countRows()).toBe(1);
   });
 
-  it("that is repeated because its answer was lost finds what it accepted, also if that has failed since", async () => {
+  it("reports a submission as accepted again when its write is repeated, even if the submission has failed since", async () => {
     const newSubmission = newSubmissionOf(1);
     const id = await createSubmission("failed", store, lane, newSubmission);
     expect(summaries(await accept(store, place, [newSubmission]))).toEqual(["accepted"]);

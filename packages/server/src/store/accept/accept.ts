@@ -25,8 +25,8 @@ export async function accept(
     ]),
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));
-  const others = newSubmissions.filter(({ id }) => !accepted.has(id));
-  const competitors = await findCompetitors({ pool }, chain, others);
+  const notAccepted = newSubmissions.filter(({ id }) => !accepted.has(id));
+  const competitors = await findCompetitors({ pool }, chain, notAccepted);
   const acceptances = newSubmissions.map((newSubmission) =>
     acceptanceOf(newSubmission, accepted, competitors),
   );

@@ -29,9 +29,9 @@ export function createAcceptAll(store: Store, place: Place): Accept {
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
     // One write at a time: a second one would hold a connection while it waits for the first.
-    const known = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), 1);
-    byKey.set(keyId, known);
-    return known;
+    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), 1);
+    byKey.set(keyId, acceptGroup);
+    return acceptGroup;
   };
   return (newSubmissions) => {
     const [first] = newSubmissions;

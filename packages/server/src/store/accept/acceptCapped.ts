@@ -33,8 +33,8 @@ export async function acceptCapped(
   const decided = await acceptOnce(db, place, newSubmissions);
   const retried = newSubmissions.filter(({ id }) => !decided.has(id));
   if (retried.length > 0) {
-    const again = await acceptCapped(db, place, retried);
-    for (const [i, { id }] of retried.entries()) decided.set(id, again[i]);
+    const retriedAcceptances = await acceptCapped(db, place, retried);
+    for (const [i, { id }] of retried.entries()) decided.set(id, retriedAcceptances[i]);
   }
   const acceptances = newSubmissions.map(({ id }) => {
     const acceptance = decided.get(id);
@@ -47,13 +47,13 @@ export async function acceptCapped(
 
 type Place = { readonly chain: number; readonly origin: string };
 
-/** Writes once. Keyed by id. Omits new submissions whose competitor was refused; the caller retries them. */
+/** Makes one write. @returns the answers by id. Omits new submissions whose competitor was refused; the caller retries them. */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: Place,
   newSubmissions: readonly CappedSubmission[],
 ): Promise<Map<string, Acceptance | undefined>> {
-  // Right after a change of the caps, new submissions may have different ones. The newest count.
+  // Right after a change of the caps, new submissions may have different ones. The newest caps apply.
   const last = newSubmissions.at(-1);
   if (last === undefined) return new Map();
   const { keyId, caps } = last;
@@ -77,24 +77,27 @@ async function acceptOnce(
   );
   const accepted = new Map(rows.flatMap(({ id, waiver, cap }) => (cap === null ? [[id, waiver]] : [])));
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
-  const open = newSubmissions.filter(({ id }) => !accepted.has(id) && !refused.has(id));
-  const competitors = await findCompetitors({ pool }, chain, open);
+  const undecided = newSubmissions.filter(({ id }) => !accepted.has(id) && !refused.has(id));
+  const competitors = await findCompetitors({ pool }, chain, undecided);
   const refusedByNonce = new Map<string, Row>();
-  for (const one of newSubmissions) {
-    const row = refused.get(one.id);
-    if (row) refusedByNonce.set(nonceKey(one), row);
+  for (const newSubmission of newSubmissions) {
+    const row = refused.get(newSubmission.id);
+    if (row) refusedByNonce.set(nonceKey(newSubmission), row);
   }
   const decided = new Map<string, Acceptance | undefined>();
-  for (const one of newSubmissions) {
-    const isOpen = !accepted.has(one.id) && !competitors.has(one.id);
-    const row = refused.get(one.id) ?? (isOpen ? refusedByNonce.get(nonceKey(one)) : undefined);
+  for (const newSubmission of newSubmissions) {
+    const isUndecided = !accepted.has(newSubmission.id) && !competitors.has(newSubmission.id);
+    const row =
+      refused.get(newSubmission.id) ??
+      (isUndecided ? refusedByNonce.get(nonceKey(newSubmission)) : undefined);
     if (row === undefined) {
-      decided.set(one.id, acceptanceOf(one, accepted, competitors));
+      decided.set(newSubmission.id, acceptanceOf(newSubmission, accepted, competitors));
       continue;
     }
-    const by = capReachedOf(row, { ...one, caps });
+    const by = capReachedOf(row, { ...newSubmission, caps });
     // The amount in use only grows meanwhile, so the cap that refused the competitor refuses this one too.
-    if (refused.has(one.id) || by.used + by.asked > by.limit) decided.set(one.id, { kind: "capped", by });
+    if (refused.has(newSubmission.id) || by.used + by.asked > by.limit)
+      decided.set(newSubmission.id, { kind: "capped", by });
   }
   return decided;
 }

@@ -32,7 +32,7 @@ export class CompetitorGoneError extends Error {
 }
 
 /**
- * Finds the submission that holds the nonce of a new submission's sender, or its id. Keyed by the id of the new one.
+ * Finds the submission that has the sender and nonce of a new submission, or its id. Keyed by the new submission's id.
  */
 export async function findCompetitors(
   { pool }: { readonly pool: Queryable },
@@ -55,9 +55,9 @@ export async function findCompetitors(
        ) r join submissions s on s.id = r.id`,
       [
         chain,
-        newSubmissions.map((a) => a.id),
-        byteaArray(newSubmissions.map((a) => a.sender)),
-        newSubmissions.map((a) => a.senderNonce.toString()),
+        newSubmissions.map(({ id }) => id),
+        byteaArray(newSubmissions.map(({ sender }) => sender)),
+        newSubmissions.map(({ senderNonce }) => senderNonce.toString()),
       ],
     ),
   );

@@ -59,25 +59,27 @@ it("keeps each request in one write, and each write within its maximum", async (
 });
 
 it("fails every request when the store cannot be reached, and otherwise only the request at fault", async () => {
-  const gone = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-  const away = groupAccepts(() => Promise.reject(gone));
-  await expect(Promise.all([away(request(1, 1)), away(request(2, 1))])).rejects.toBe(gone);
+  const connectionRefused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  const unavailable = groupAccepts(() => Promise.reject(connectionRefused));
+  await expect(Promise.all([unavailable(request(1, 1)), unavailable(request(2, 1))])).rejects.toBe(
+    connectionRefused,
+  );
 
-  const [bad = newSubmissionOf(9)] = request(9, 1);
-  const broken = new Error("something of this one");
-  const picky = groupAccepts(async (newSubmissions) => {
+  const [invalid = newSubmissionOf(9)] = request(9, 1);
+  const invalidRequest = new Error("the request is invalid");
+  const failsForInvalid = groupAccepts(async (newSubmissions) => {
     await turn();
-    if (newSubmissions.includes(bad)) throw broken;
+    if (newSubmissions.includes(invalid)) throw invalidRequest;
     return acceptedIn(newSubmissions);
   });
-  // The first two requests are written at once, the others together.
+  // The first two requests are written at once, the next two together.
   const [, , third, fourth] = await Promise.allSettled([
-    picky(request(1, 1)),
-    picky(request(2, 1)),
-    picky([bad]),
-    picky(request(3, 2)),
+    failsForInvalid(request(1, 1)),
+    failsForInvalid(request(2, 1)),
+    failsForInvalid([invalid]),
+    failsForInvalid(request(3, 2)),
   ]);
-  expect(third).toEqual({ status: "rejected", reason: broken });
+  expect(third).toEqual({ status: "rejected", reason: invalidRequest });
   expect(fourth).toMatchObject({ status: "fulfilled", value: [{ kind: "accepted" }, { kind: "accepted" }] });
 });
 
@@ -89,7 +91,7 @@ it("repeats a write when a competitor has failed meanwhile, with three attempts 
     return acceptedIn(newSubmissions);
   });
   expect(await accept(request(1, 1))).toHaveLength(1);
-  const never = groupAccepts(() => Promise.reject(new CompetitorGoneError()));
-  await expect(never(request(1, 1))).rejects.toBeInstanceOf(CompetitorGoneError);
+  const alwaysConflicting = groupAccepts(() => Promise.reject(new CompetitorGoneError()));
+  await expect(alwaysConflicting(request(1, 1))).rejects.toBeInstanceOf(CompetitorGoneError);
   expect(await accept([])).toEqual([]);
 });

@@ -78,7 +78,7 @@ describe("a request with an idempotency key", () => {
     });
   });
 
-  it("that is locked for long fails with an error that permits another attempt", async () => {
+  it("whose lock is not released in time fails with an error that permits another attempt", async () => {
     await inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(3), [ID], RETENTION_MS);
       const late = inTransaction(store, async (other) => {

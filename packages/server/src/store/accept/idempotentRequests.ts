@@ -31,16 +31,16 @@ interface Row {
   refusals: Record<number, [string, string]>;
 }
 
-/** Finds the decisions of a request with this key that came within the last `keptMs`. */
+/** Finds the decisions of a request with this key that came within the last `retentionMs`. */
 export async function findIdempotentRequest(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
-  keptMs: number,
+  retentionMs: number,
 ): Promise<Decisions | undefined> {
   const { rows } = await db.query<Row>(
     `select body_hash, ids, decided, refusals from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= now() - $4::float8 * interval '1 millisecond'`,
-    [chain, keyId, toBuffer(idempotencyKeyHash), keptMs],
+    [chain, keyId, toBuffer(idempotencyKeyHash), retentionMs],
   );
   return rows[0] && decisionsOf(rows[0]);
 }
@@ -54,13 +54,13 @@ export async function lockIdempotentRequest(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash, bodyHash }: IdempotentRequest,
   ids: readonly string[],
-  keptMs: number,
+  retentionMs: number,
 ): Promise<Decisions> {
   const name = [chain, keyId, toBuffer(idempotencyKeyHash)];
   await db.query(
     `delete from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at < now() - $4::float8 * interval '1 millisecond'`,
-    [...name, keptMs],
+    [...name, retentionMs],
   );
   const { rows } = await db.query<Row>(
     `insert into keyed_requests as known (chain, key_id, name_hash, body_hash, ids) values ($1, $2, $3, $4, $5)
@@ -69,7 +69,7 @@ export async function lockIdempotentRequest(
      returning body_hash, ids, decided, refusals`,
     [...name, toBuffer(bodyHash), ids],
   );
-  if (rows[0] === undefined) throw new Error("the store did not take the request");
+  if (rows[0] === undefined) throw new Error("the database returned no row for the request");
   return decisionsOf(rows[0]);
 }
 
@@ -86,10 +86,10 @@ export async function saveDecisions(
   );
 }
 
-/** Deletes at most `limit` requests that came more than `keptMs` ago. @returns how many it deleted. */
+/** Deletes at most `limit` requests that came more than `retentionMs` ago. @returns how many it deleted. */
 export async function forgetIdempotentRequests(
   db: Queryable,
-  keptMs: number,
+  retentionMs: number,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await db.query(
@@ -97,7 +97,7 @@ export async function forgetIdempotentRequests(
        select chain, key_id, name_hash from keyed_requests
        where created_at < now() - $1::float8 * interval '1 millisecond'
        order by created_at limit $2 for update skip locked)`,
-    [keptMs, limit],
+    [retentionMs, limit],
   );
   return rowCount ?? 0;
 }

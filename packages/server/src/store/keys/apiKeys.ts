@@ -91,7 +91,7 @@ export async function findKeysChangedSince(
   return { now, newest: BigInt(newest), keys };
 }
 
-/** Lists keys in the order of their creation, starting behind the key `after`. */
+/** Lists keys in the order of their creation, starting after the key `after`. */
 export async function listKeys(
   { pool }: Pick<Store, "pool">,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
@@ -144,7 +144,7 @@ export async function insertKey(
      select $1, $10, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(version), 0) + 1 from api_keys returning *`,
     [key.id, ...parametersOf(key), key.env],
   );
-  return only(rows);
+  return singleKeyOf(rows);
 }
 
 /** Updates a key, within {@link inKeyTransaction}. */
@@ -155,7 +155,7 @@ export async function updateKey(db: Queryable, id: string, columns: KeyColumns):
      where id = $1 returning *`,
     [id, ...parametersOf(columns)],
   );
-  return only(rows);
+  return singleKeyOf(rows);
 }
 
 function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }: KeyColumns) {
@@ -171,7 +171,7 @@ function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }
   ];
 }
 
-function only(rows: readonly KeyRow[]): StoredKey {
-  if (rows[0] === undefined) throw new Error("the store did not take the key");
+function singleKeyOf(rows: readonly KeyRow[]): StoredKey {
+  if (rows[0] === undefined) throw new Error("the database returned no row for the key");
   return keyOf(rows[0]);
 }

@@ -45,8 +45,8 @@ export async function findDayUse(
     transactions: BigInt(transactions),
     gas: BigInt(gas),
   }));
-  const [all = { transactions: 0n, gas: 0n }, ...others] = uses;
-  return { all, senders: others, ends: rows[0]?.ends ?? new Date(0) };
+  const [all = { transactions: 0n, gas: 0n }, ...senderUses] = uses;
+  return { all, senders: senderUses, ends: rows[0]?.ends ?? new Date(0) };
 }
 
 /** Deletes the counts of days that ended a week ago. */

@@ -31,10 +31,10 @@ export async function findLastFinalInclusion(
 }
 
 /**
- * Stops a lane that takes work because the chain has lost final blocks. The wrappers of those blocks give their nonces up,
+ * Stops a lane that takes work because the chain has lost final blocks. The wrappers of those blocks lose their nonces,
  * so that the lane can go on from the chain's nonce when it is opened again.
  * @param chainNonce the waiver's next nonce on the chain.
- * @returns false if the lane took no work any more, and so was not stopped.
+ * @returns false if the lane was not stopped, because it took no work any more.
  */
 export async function stopForLostBlocks(
   { pool }: Store,

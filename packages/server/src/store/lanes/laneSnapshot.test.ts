@@ -26,7 +26,7 @@ async function queue(
 }
 
 /** The queued submissions of the snapshot, in its order. */
-async function taken(limit: number): Promise<string[]> {
+async function chosenIds(limit: number): Promise<string[]> {
   const all = (await readLaneSnapshot(store, lane, { ready: limit, due: limit })).senders.flatMap(
     ({ queued }) => queued,
   );
@@ -44,14 +44,14 @@ describe("the snapshot of a lane", () => {
   ])("has another key's single submission among the first, behind a flood of %s", async (_, of) => {
     await queue("flood", flood(500, of));
     const [single = ""] = await queue("single", [[900, 0]]);
-    const ids = await taken(100);
+    const ids = await chosenIds(100);
     expect(ids.indexOf(single)).toBeLessThan(2);
     expect(ids).toContain(single);
   });
 
   it("has another sender's submission among the first, behind a long row of one sender of the same key", async () => {
     const ids = await queue("key", [...flood(500, (i) => [1, i]), [900, 0]]);
-    expect((await taken(100)).indexOf(ids.at(-1) ?? "")).toBeLessThan(2);
+    expect((await chosenIds(100)).indexOf(ids.at(-1) ?? "")).toBeLessThan(2);
   });
 
   it("has a later request of a sender behind its earlier ones", async () => {
@@ -63,7 +63,7 @@ describe("the snapshot of a lane", () => {
       [1, 500],
       [900, 0],
     ]);
-    const first = await taken(500);
+    const first = await chosenIds(500);
     expect(first).toContain(ids[1]);
     expect(first).not.toContain(ids[0]);
   });
@@ -95,7 +95,7 @@ describe("the snapshot of a lane", () => {
       );
       for (const id of ids) keys.set(id, key);
     }
-    const first = (await taken(30)).slice(0, 30).map((id) => keys.get(id));
+    const first = (await chosenIds(30)).slice(0, 30).map((id) => keys.get(id));
     for (const key of ["a", "b", "c"]) expect(first.filter((k) => k === key)).toHaveLength(10);
   });
 
@@ -117,9 +117,9 @@ describe("the snapshot of a lane", () => {
   it("omits postponed submissions, unless another of their sender has come", async () => {
     const [early = ""] = await queue("key", [[1, 1]]);
     await postponeQueued(store, lane, [early], 50_000);
-    expect(await taken(10)).toEqual([]);
+    expect(await chosenIds(10)).toEqual([]);
     const [due = ""] = await queue("key", [[1, 0]]);
-    expect(await taken(10)).toEqual([due, early]);
+    expect(await chosenIds(10)).toEqual([due, early]);
   });
 
   it("is empty when nothing is queued", async () => {

@@ -34,9 +34,9 @@ export interface QueuedSender {
 
 /** Everything that a step of the lane must know, read at one moment. */
 export interface LaneSnapshot {
-  /** The number of submissions that the turns chose among those that do not wait. At the limit, there may be more. */
+  /** The number of chosen submissions that do not wait. If it equals the limit, there may be more. */
   readonly ready: number;
-  /** The number of submissions that it chose among those whose pause is over. At the limit, there may be more. */
+  /** The number of chosen submissions whose pause is over. If it equals the limit, there may be more. */
   readonly due: number;
   /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
@@ -56,14 +56,14 @@ const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and 
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
 /** The fewest queued submissions of one sender that a snapshot reads, if the sender has so many. */
-export const LEAST_OF_SENDER = 8;
+export const MIN_READ_PER_SENDER = 8;
 
 /** A range of the queue of the API key `k`, in its order. */
 const rangeOfKey = (condition: string, limit: string) => `(
       select s.id, s.sender, s.look_at from unfinished s
       where ${IN_QUEUE} and s.key_id = k.key_id and ${condition} order by s.look_at, s.id limit ${limit})`;
 
-/** Those of each key in their order, keys in turn. */
+/** Chooses submissions of all API keys in turns: the first of each key, then the second of each key, and so on. */
 const inTurns = (ranges: string, limit: string) => `
     select t.id, t.sender, row_number() over (partition by k.key_id order by t.look_at, t.id) as turn
     from keys k cross join lateral (${ranges}) t order by turn, t.look_at, t.id limit ${limit}`;
@@ -82,7 +82,7 @@ const SNAPSHOT = `with recursive keys as (
     select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
     from keys k where k.key_id is not null
   ), ready as (${READY}), due as (${DUE}), chosen as (
-    -- What waited comes behind what is ready.
+    -- Due submissions come after the ready ones.
     select * from ready union all select id, sender, turn + $3 from due
   ), senders as (
     select sender, min(turn) as turn from chosen group by sender
@@ -97,19 +97,19 @@ const SNAPSHOT = `with recursive keys as (
     from senders n
     cross join lateral (
       select * from unfinished u where ${OF_SENDER} and u.state = 'queued' order by u.sender_nonce
-      limit (select greatest(${LEAST_OF_SENDER}, $3 / greatest(1, count(*))) from senders)
+      limit (select greatest(${MIN_READ_PER_SENDER}, $3 / greatest(1, count(*))) from senders)
     ) q
   ), next as (
     select q.*, extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
            coalesce(
-             -- A nonce is due as soon as any higher nonce of its sender.
+             -- A nonce comes no later than any higher nonce of its sender.
              min(c.turn) over (partition by q.sender order by q.sender_nonce desc),
              -- The chosen nonces of the sender are above those that were read.
              case when max(c.turn) over (partition by q.sender) is null then q.sender_turn end) as turn
     from of_senders q left join chosen c on c.id = q.id
     order by turn nulls last, q.sender, q.sender_nonce limit 2 * $3
-  ), taken as (
-    select count(*) filter (where state <> 'included')::int as taken,
+  ), assigned as (
+    select count(*) filter (where state <> 'included')::int as assigned_count,
            min(waiver_nonce) filter (where state <> 'included') as lowest,
            max(waiver_nonce) filter (where state <> 'included') as highest,
            greatest(max(waiver_nonce) filter (where state = 'included'),
@@ -118,16 +118,16 @@ const SNAPSHOT = `with recursive keys as (
                      order by waiver_nonce desc limit 1)) + 1 as after_included
     from held_nonces
   )
-  select taken.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
+  select assigned.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
          next.age_ms, next.is_waiting, in_flight.nonces as in_flight,
          next.signings > 0 and next.is_waiting and next.look_at > now()
            and next.look_at <= now() + interval '1 minute' as is_set_aside
-  from taken left join next on true left join in_flight on in_flight.sender = next.sender
+  from assigned left join next on true left join in_flight on in_flight.sender = next.sender
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
 interface SnapshotRow {
-  taken: number;
+  assigned_count: number;
   lowest: string | null;
   highest: string | null;
   after_included: string | null;
@@ -157,7 +157,7 @@ export interface SnapshotLimits {
  * Reads the next queued submissions of the lane and its waiver nonces. It is one query, because a step waits for it, and
  * because its parts must agree. API keys take turns, so that a flood of one key does not delay the single transaction of
  * another. So do the senders of a key, by the places that they got when they were accepted. With each submission come the
- * other queued submissions of its sender, the lowest nonces first. A submission that waits takes nobody's turn.
+ * other queued submissions of its sender, the lowest nonces first. A waiting submission takes no turn.
  */
 export async function readLaneSnapshot(
   { pool }: Store,
@@ -167,14 +167,14 @@ export async function readLaneSnapshot(
   const { rows } = await pool.query<SnapshotRow>(
     prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due]),
   );
-  const senders = new Map<string, Found>();
-  rows.forEach((row, place) => {
+  const senders = new Map<string, MutableSender>();
+  rows.forEach((row, position) => {
     if (row.id === null) return;
-    const name = row.sender.toString("hex");
+    const senderHex = row.sender.toString("hex");
     const inFlightNonces = new Set((row.in_flight ?? []).map(BigInt));
-    const one: Found = senders.get(name) ?? { sender: row.sender, queued: [], inFlightNonces };
-    one.queued.push(queuedOf(row.id, row, place));
-    senders.set(name, one);
+    const found: MutableSender = senders.get(senderHex) ?? { sender: row.sender, queued: [], inFlightNonces };
+    found.queued.push(queuedOf(row.id, row, position));
+    senders.set(senderHex, found);
   });
   const [first] = rows;
   return {
@@ -182,7 +182,7 @@ export async function readLaneSnapshot(
     due: first?.due ?? 0,
     senders: [...senders.values()],
     assigned: {
-      count: first?.taken ?? 0,
+      count: first?.assigned_count ?? 0,
       lowest: BigInt(first?.lowest ?? 0),
       highest: BigInt(first?.highest ?? 0),
     },
@@ -190,7 +190,7 @@ export async function readLaneSnapshot(
   };
 }
 
-type Found = QueuedSender & { readonly queued: QueuedSubmission[] };
+type MutableSender = QueuedSender & { readonly queued: QueuedSubmission[] };
 
 function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmission {
   return {

@@ -34,7 +34,7 @@ interface LaneRow {
   broken: boolean;
   owner: string | null;
   queued: string;
-  under_way: string;
+  in_flight: string;
   oldest_ms: string | null;
 }
 
@@ -45,16 +45,16 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
       `with queued as (
          select waiver, count(*), min(accepted_at) as oldest from unfinished
          where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
-       ), under_way as (
+       ), in_flight as (
          select waiver, count(*) from unfinished
          where chain = $1 and waiver_nonce is not null and state <> 'included' group by waiver
        )
        select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
               case when l.lease_until > now() and not l.watch_only then l.owner
                    when l.reserved_until > now() then l.reserved_for end as owner,
-              coalesce(queued.count, 0) as queued, coalesce(under_way.count, 0) as under_way,
+              coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
               extract(epoch from now() - queued.oldest) * 1000 as oldest_ms
-       from lanes l left join queued on queued.waiver = l.waiver left join under_way on under_way.waiver = l.waiver
+       from lanes l left join queued on queued.waiver = l.waiver left join in_flight on in_flight.waiver = l.waiver
        where l.chain = $1 order by l.waiver`,
       [chain],
     ),
@@ -66,7 +66,7 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
     broken: row.broken,
     owner: row.owner ?? undefined,
     queued: Number(row.queued),
-    inFlight: Number(row.under_way),
+    inFlight: Number(row.in_flight),
     oldestMs: Number(row.oldest_ms ?? 0),
   }));
 }

@@ -18,8 +18,9 @@ export interface LostWrapper {
   readonly selector: Uint8Array | undefined;
 }
 
-/** The nonces below the chain's that are searched, and the most that one search returns. */
+/** A search covers this many nonces below the chain's next nonce. */
 const SEARCHED_NONCES = 5_000;
+/** The maximum number of nonces that one search returns. */
 const FOUND_NONCES = 50;
 
 /** Finds nonces of the waiver that the chain has used and for which the store has no wrapper, the highest first. */
@@ -42,10 +43,10 @@ export async function findUnknownNonces(
 }
 
 /**
- * Takes wrappers that the store has lost into it again: each as a queued submission whose wrapper may land or has landed, so
- * that the law decides as for any other. A submission of the same InnerTx that has come meanwhile gets the wrapper; an
+ * Stores lost wrappers again. Each becomes a queued submission with an open wrapper, so that the lane's law decides its
+ * outcome as for any other. A submission of the same InnerTx that has come meanwhile gets the wrapper; an
  * InnerTx that is finished, or whose sender's nonce has another submission, is left alone.
- * @returns the ids of the submissions that have a wrapper more.
+ * @returns the ids of the submissions that got a wrapper.
  * @throws {@link LeaseLostError}
  */
 export async function adoptWrappers(
@@ -72,7 +73,7 @@ export async function adoptWrappers(
   return adopted.map(({ id }) => id);
 }
 
-/** Nobody's API key is known for these: whoever sends the InnerTx again may read them (D18). */
+/** The API keys of these submissions are lost: any key that sends the InnerTx again may read them (D18). */
 const ADOPT = `, lost as (
     select * from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::numeric[],
                          $12::bytea[], $13::bytea[])

@@ -4,8 +4,9 @@ import type { HeldLane } from "./heldLane.js";
 
 /**
  * Finds the lowest sender nonce, from the sender's next one on, that a submission holds outside what this lane has signed: it
- * is in another lane, queued here, or included, which the chain's answer did not know. Keyed by the sender in hex without 0x.
- * @param next the sender's next nonce by the chain's last answer.
+ * is in another lane, queued here, or included in a block that the node's answer did not count. Keyed by the sender in hex
+ * without 0x.
+ * @param next the sender's next nonce by the node's last answer.
  * @param except ids of submissions that do not count.
  */
 export async function findLowestNoncesElsewhere(

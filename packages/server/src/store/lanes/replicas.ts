@@ -21,7 +21,7 @@ export interface OwnedLane {
   readonly owner: string | undefined;
 }
 
-/** Says that the replica is alive for the next `forMs`, and which waivers' accounts it has. */
+/** Records that the replica is alive for the next `forMs`, and which waivers' accounts it has. */
 export async function keepAlive(
   { pool }: Store,
   { chain, id }: ReplicaRef,
@@ -37,19 +37,19 @@ export async function keepAlive(
   );
 }
 
-/** Says that the replica has ended. */
+/** Removes a replica that has ended. */
 export async function forgetReplica({ pool }: Store, { chain, id }: ReplicaRef): Promise<void> {
   await pool.query("delete from replicas where chain = $1 and id = $2", [chain, id]);
 }
 
 /** Reads the replicas that are alive, and the lanes with their owners, at one moment. */
-export async function findSpread(
+export async function findReplicasAndLanes(
   { pool }: Store,
   chain: number,
 ): Promise<{ readonly replicas: readonly LiveReplica[]; readonly lanes: readonly OwnedLane[] }> {
-  const { rows } = await pool.query<{ kind: "replica" | "lane"; name: string; others: string[] }>(
+  const { rows } = await pool.query<{ kind: "replica" | "lane"; name: string; waivers_or_owner: string[] }>(
     `select 'replica' as kind, id::text as name,
-            array(select encode(w, 'hex') from unnest(waivers) w) as others
+            array(select encode(w, 'hex') from unnest(waivers) w) as waivers_or_owner
      from replicas where chain = $1 and alive_until > now()
      union all
      select 'lane', encode(waiver, 'hex'),
@@ -61,7 +61,7 @@ export async function findSpread(
   );
   const of = (kind: "replica" | "lane") => rows.filter((row) => row.kind === kind);
   return {
-    replicas: of("replica").map(({ name, others }) => ({ id: name, waivers: others })),
-    lanes: of("lane").map(({ name, others }) => ({ waiver: name, owner: others[0] })),
+    replicas: of("replica").map(({ name, waivers_or_owner: waivers }) => ({ id: name, waivers })),
+    lanes: of("lane").map(({ name, waivers_or_owner: [owner] }) => ({ waiver: name, owner })),
   };
 }

@@ -31,7 +31,7 @@ export async function stopWorkingLane(
 }
 
 /**
- * Sets the state of a lane, and closes its breaker. A lane that is opened has no foreign uses any more.
+ * Sets the state of a lane, and closes its breaker. Opening a lane resets its count of foreign uses.
  * @returns false if the store has no such lane.
  */
 export async function setLaneState(

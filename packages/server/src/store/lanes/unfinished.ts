@@ -14,7 +14,7 @@ export interface UnfinishedSubmission {
   readonly wrapperHash?: Uint8Array;
 }
 
-interface ActiveRow {
+interface UnfinishedRow {
   id: string;
   state: UnfinishedSubmission["state"];
   inner_hash: Buffer;
@@ -32,7 +32,7 @@ export async function findUnfinished(
   after: string,
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
-  const { rows } = await pool.query<ActiveRow>(
+  const { rows } = await pool.query<UnfinishedRow>(
     `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
@@ -48,7 +48,7 @@ export async function findUnfinishedByIds(
   ids: readonly string[],
 ): Promise<UnfinishedSubmission[]> {
   if (ids.length === 0) return [];
-  const { rows } = await pool.query<ActiveRow>(
+  const { rows } = await pool.query<UnfinishedRow>(
     `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id = any($3::uuid[])`,
     [lane.chain, toBuffer(lane.waiver), ids],
@@ -56,7 +56,7 @@ export async function findUnfinishedByIds(
   return rows.map(submissionOf);
 }
 
-function submissionOf(row: ActiveRow): UnfinishedSubmission {
+function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
   return {
     id: row.id,
     state: row.state,

@@ -40,8 +40,8 @@ export async function findAssignedNonces(
 
 /**
  * Finds the lowest waiver nonce that may be free: the chain's next nonce, or the one above the highest nonce that the
- * store has in a block. A node may lag behind what it said before.
- * @param chainNonce the waiver's next nonce as the node says it.
+ * store has in a block. A node may answer with a lower nonce than before.
+ * @param chainNonce the waiver's next nonce by the node's answer.
  */
 export async function findFirstFreeNonce(
   { pool }: Store,

@@ -42,8 +42,8 @@ export async function countOpenWrappers(
 }
 
 /**
- * Finds some open wrappers of the lane below the waiver's nonce, at random: some may stay open, and must not keep the
- * others away.
+ * Finds some open wrappers of the lane below the waiver's nonce, at random: in a fixed order, wrappers that stay open for
+ * long would fill each answer.
  */
 export async function findOpenWrappersBelow(
   { pool }: Store,

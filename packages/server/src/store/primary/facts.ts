@@ -1,14 +1,14 @@
 import type { Queryable } from "../database.js";
 import { type StoreTrouble, troubleNamed } from "../storeTrouble.js";
 
-/** The state of the server that decides what a commit is worth. */
+/** The settings and state of the server that decide whether a commit is durable. */
 export interface ServerFacts {
   readonly readOnly: boolean;
   /** Commits wait for a standby (`synchronous_standby_names` is not empty). */
   readonly synchronous: boolean;
   /** Connections that follow the write-ahead log. */
   readonly standbys: number;
-  /** Those of them for which commits wait; undefined if this role may not see it. */
+  /** The standbys for which commits wait; undefined if this role may not see it. */
   readonly synchronousStandbys: number | undefined;
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
@@ -37,16 +37,16 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
   return { ...facts, synchronousStandbys: seesAll ? seenSynchronous : undefined };
 }
 
-/** Demands beyond a database that works. */
-export interface Demands {
+/** What the service requires of its database. */
+export interface StoreRequirements {
   /** Commits must wait for a standby. */
   readonly requireSynchronousStandby: boolean;
 }
 
-/** Names the reason for which this server can keep nothing now, if there is one. */
+/** Names the reason for which this server can store nothing durably now; undefined without one. */
 export function troubleIn(
   facts: ServerFacts,
-  { requireSynchronousStandby }: Demands,
+  { requireSynchronousStandby }: StoreRequirements,
 ): StoreTrouble | undefined {
   if (facts.readOnly) return troubleNamed("readOnly");
   if (!facts.synchronous) return requireSynchronousStandby ? troubleNamed("notSynchronous") : undefined;

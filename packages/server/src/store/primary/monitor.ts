@@ -2,10 +2,16 @@ import type { Logger } from "../../model/log.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { Queryable } from "../database.js";
 import { type StoreTrouble, StoreUnavailableError, type TroubleKind, troubleOf } from "../storeTrouble.js";
-import { type Demands, readServerFacts, type ServerFacts, troubleIn, weaknessesIn } from "./facts.js";
+import {
+  readServerFacts,
+  type ServerFacts,
+  type StoreRequirements,
+  troubleIn,
+  weaknessesIn,
+} from "./facts.js";
 
 /**
- * Watches the database: asks it for its state every second or two, and hears of each trouble that a query meets. It logs
+ * Watches the database: polls its state, and gets a report of each trouble that a query meets. It logs
  * a trouble when it begins and when it is over, not for each query.
  */
 export interface StoreMonitor {
@@ -14,14 +20,14 @@ export interface StoreMonitor {
   /** The ways in which the database may lose what it has committed, for the operator. */
   readonly weaknesses: readonly string[];
   /**
-   * Refuses work that the database could only keep waiting.
-   * @throws {@link StoreUnavailableError} while the database is known to keep nothing.
+   * Refuses work while the database can store nothing durably.
+   * @throws {@link StoreUnavailableError} while the database is read-only or has no synchronous standby that it needs.
    */
-  assertKeeping(): void;
-  /** Hears of a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
+  assertWritable(): void;
+  /** Records a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
   report(trouble: StoreTrouble, error: Error): StoreTrouble;
   /** Reads the state for the first time, and watches from then on. @throws the database's error. */
-  start(demands: Demands): Promise<void>;
+  start(requirements: StoreRequirements): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,8 +43,8 @@ const TROUBLED_INTERVAL_MS = 500;
 /** A trouble that comes and goes is logged again after this time. */
 const QUIET_MS = 30_000;
 
-/** Troubles that a look at the state finds, and which no query can end. */
-const LASTING: ReadonlySet<TroubleKind> = new Set(["readOnly", "noStandby", "notSynchronous"]);
+/** Troubles that only a poll of the server's state finds and ends. */
+const STATE_TROUBLES: ReadonlySet<TroubleKind> = new Set(["readOnly", "noStandby", "notSynchronous"]);
 
 export function createStoreMonitor(options: StoreMonitorOptions): StoreMonitor {
   return new Monitor(options);
@@ -51,8 +57,8 @@ class Monitor implements StoreMonitor {
   #trouble: StoreTrouble | undefined;
   #since = 0;
   #isLogged = false;
-  /** The last look missed the synchronous standby. */
-  #isDoubted = false;
+  /** The last poll found the synchronous standby missing for the first time. */
+  #isStandbyDoubted = false;
   #weaknesses: readonly string[] = [];
   #isClosed = false;
   #watching: Promise<void> = Promise.resolve();
@@ -69,25 +75,27 @@ class Monitor implements StoreMonitor {
     return this.#weaknesses;
   }
 
-  assertKeeping(): void {
-    if (this.#trouble && LASTING.has(this.#trouble.kind)) throw new StoreUnavailableError(this.#trouble);
+  assertWritable(): void {
+    if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind))
+      throw new StoreUnavailableError(this.#trouble);
   }
 
   report(trouble: StoreTrouble, error: Error): StoreTrouble {
     // A database that waits for its standby looks silent to a query.
-    if (this.#trouble && LASTING.has(this.#trouble.kind) && trouble.kind === "silent") return this.#trouble;
+    if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && trouble.kind === "silent")
+      return this.#trouble;
     this.#begin(trouble, error.message);
     return trouble;
   }
 
-  async start(demands: Demands): Promise<void> {
+  async start(requirements: StoreRequirements): Promise<void> {
     const facts = await readServerFacts(this.#options.db);
-    const trouble = troubleIn(facts, demands);
+    const trouble = troubleIn(facts, requirements);
     // A standby that is away may be back soon. The service starts, and is not ready until then.
     if (trouble?.kind === "noStandby") this.#begin(trouble, trouble.message);
     else if (trouble) throw new StoreUnavailableError(trouble);
-    this.#learn(facts);
-    this.#watching = this.#watch(demands);
+    this.#updateWeaknesses(facts);
+    this.#watching = this.#watch(requirements);
   }
 
   async close(): Promise<void> {
@@ -96,28 +104,28 @@ class Monitor implements StoreMonitor {
     await this.#watching;
   }
 
-  async #watch(demands: Demands): Promise<void> {
+  async #watch(requirements: StoreRequirements): Promise<void> {
     while (!this.#isClosed) {
-      const isCalm = this.#trouble === undefined && !this.#isDoubted;
+      const isCalm = this.#trouble === undefined && !this.#isStandbyDoubted;
       await this.#timer.rest(isCalm ? INTERVAL_MS : TROUBLED_INTERVAL_MS, isCalm);
-      if (!this.#isClosed) await this.#look(demands);
+      if (!this.#isClosed) await this.#poll(requirements);
     }
   }
 
-  async #look(demands: Demands): Promise<void> {
+  async #poll(requirements: StoreRequirements): Promise<void> {
     try {
       const facts = await readServerFacts(this.#options.db);
-      const trouble = troubleIn(facts, demands);
-      if (trouble?.kind === "noStandby" && !this.#isDoubted) {
+      const trouble = troubleIn(facts, requirements);
+      if (trouble?.kind === "noStandby" && !this.#isStandbyDoubted) {
         // A standby that has just connected, or connects again, is synchronous a moment later.
-        this.#isDoubted = true;
+        this.#isStandbyDoubted = true;
         return;
       }
-      this.#isDoubted = false;
+      this.#isStandbyDoubted = false;
       if (trouble) this.#begin(trouble, trouble.message);
       else this.#end();
       if (trouble?.kind === "readOnly") this.#options.onReadOnly();
-      this.#learn(facts);
+      this.#updateWeaknesses(facts);
     } catch (error) {
       // The pool has reported it, unless the database refuses to describe itself.
       if (troubleOf(error)) return;
@@ -146,7 +154,7 @@ class Monitor implements StoreMonitor {
     this.#trouble = undefined;
   }
 
-  #learn(facts: ServerFacts): void {
+  #updateWeaknesses(facts: ServerFacts): void {
     const weaknesses = weaknessesIn(facts);
     for (const weakness of weaknesses)
       if (!this.#weaknesses.includes(weakness)) this.#options.log.warn({}, `the database: ${weakness}`);

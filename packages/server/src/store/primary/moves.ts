@@ -1,7 +1,7 @@
 import type { Queryable } from "../database.js";
 
-/** After this time, a wrapper that the store does not know is no longer taken for one that it has lost. */
-const LOSS_KNOWN_FOR = "1 hour";
+/** For this time after a move, a wrapper on the chain that the store does not know counts as lost by the store. */
+const LOSS_ASSUMED_FOR = "1 hour";
 
 const RECORD = `
   insert into database_servers (system, timeline)
@@ -14,7 +14,7 @@ const MOVED = `
   where (system, timeline) = (
       select system_identifier, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int
       from pg_control_system())
-    and first_seen > now() - interval '${LOSS_KNOWN_FOR}'
+    and first_seen > now() - interval '${LOSS_ASSUMED_FOR}'
     and exists (select from database_servers earlier where earlier.first_seen < present.first_seen)`;
 
 /**

@@ -8,7 +8,7 @@ import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/log.js";
 import { findBinaries } from "./binaries.js";
 import { reachableBinaries } from "./reachableBinaries.js";
-import { type DatabaseUsers, databaseUsers, onCluster, type User } from "./unprivilegedUser.js";
+import { clusterCommand, type DatabaseUsers, databaseUsers, type User } from "./unprivilegedUser.js";
 
 const run = promisify(execFile);
 
@@ -39,7 +39,7 @@ export async function startEmbeddedPostgres(
   const home = users ? await reachableBinaries(installed) : installed;
   await makeCluster(home, cluster, users, signal);
   const owner = users?.own;
-  if (owner) await giveTo(owner, cluster);
+  if (owner) await changeClusterOwner(owner, cluster);
   const sockets = await socketFolder(cluster, owner);
   // A failed start leaves the socket folder, because another service on this data may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log });
@@ -109,7 +109,7 @@ async function makeCluster(
   try {
     if (users) await chown(incomplete, users.initial.uid, users.initial.gid);
     const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    const command = onCluster(users?.initial, incomplete, [join(home, "bin", "initdb"), ...flags]);
+    const command = clusterCommand(users?.initial, incomplete, [join(home, "bin", "initdb"), ...flags]);
     await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
     if (users) await changeOwner(users.own, incomplete);
     await rename(incomplete, cluster);
@@ -122,7 +122,7 @@ async function makeCluster(
 }
 
 /** Gives an earlier version's cluster to the user that runs it now. */
-async function giveTo(owner: User, cluster: string): Promise<void> {
+async function changeClusterOwner(owner: User, cluster: string): Promise<void> {
   if ((await stat(cluster)).uid === owner.uid) return;
   const deadline = Date.now() + TAKEOVER_MS;
   while (await isServerAlive(cluster)) {
@@ -132,7 +132,7 @@ async function giveTo(owner: User, cluster: string): Promise<void> {
   await changeOwner(owner, cluster);
 }
 
-/** The program follows no links, also when the folder changes under it. */
+/** Uses `chown`, which follows no links, even if the folder changes while it runs. */
 async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
   await run("chown", ["-R", "-P", "-h", `${uid}:${gid}`, cluster]);
 }
@@ -247,7 +247,7 @@ const READY = /database system is ready to accept (read-only )?connections/;
 /** Starts the server once. Resolves when it accepts connections, or with its output when it has ended instead. */
 async function spawnServer(config: ServerConfig): Promise<{ server: RunningServer } | { output: string }> {
   const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
-  const command = onCluster(config.owner, config.cluster, [
+  const command = clusterCommand(config.owner, config.cluster, [
     join(config.home, "bin", "postgres"),
     ...["-k", config.sockets],
     ...settings.flatMap((setting) => ["-c", setting]),

@@ -17,8 +17,8 @@ export async function reachableBinaries(home: string): Promise<string> {
   const manifest = await readFile(join(home, "..", "package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
   const copy = join(COPIES, `postgres-${version}`);
-  const known = await lstat(copy).catch(() => undefined);
-  if (known === undefined) await copyBinaries(home, copy);
+  const existing = await lstat(copy).catch(() => undefined);
+  if (existing === undefined) await copyBinaries(home, copy);
   for (const folder of [COPIES, copy]) await assertOwnedByRoot(folder);
   return copy;
 }
@@ -46,7 +46,7 @@ async function copyBinaries(home: string, copy: string): Promise<void> {
   }
 }
 
-/** Nobody else may have put programs there. */
+/** Refuses a folder in which another user than root may have put programs. */
 async function assertOwnedByRoot(folder: string): Promise<void> {
   const { uid, mode } = await lstat(folder);
   if (uid === 0 && (mode & WRITTEN_BY_OTHERS) === 0) return;

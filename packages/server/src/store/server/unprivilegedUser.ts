@@ -34,12 +34,12 @@ export async function databaseUsers(cluster: string): Promise<DatabaseUsers | un
   if (!existsSync(OWN_FOLDER)) return { initial, own: initial };
   const owner = await lstat(cluster).catch(() => undefined);
   if (owner && isOwnUid(owner.uid)) return { initial, own: { uid: owner.uid, gid: owner.gid } };
-  const taken = new Set([...running, ...accounts.flatMap(({ uid, gid }) => [uid, gid])]);
+  const used = new Set([...running, ...accounts.flatMap(({ uid, gid }) => [uid, gid])]);
   const first = createHash("sha256").update(cluster).digest().readUInt32BE(0);
   const count = LAST_UID - FIRST_UID + 1;
   for (let i = 0; i < count; i++) {
     const uid = FIRST_UID + ((first + i) % count);
-    if (!taken.has(uid)) return { initial, own: { uid, gid: uid } };
+    if (!used.has(uid)) return { initial, own: { uid, gid: uid } };
   }
   throw new StartError(
     "there is no free user number for PostgreSQL: run as another user, or set a database URL",
@@ -57,7 +57,7 @@ async function readAccounts(): Promise<Account[]> {
   );
 }
 
-/** The users of all processes. */
+/** Reads the user ids of all running processes. */
 async function runningUids(): Promise<ReadonlySet<number>> {
   const names = await readdir("/proc").catch(() => []);
   const processes = names.filter((name) => /^\d+$/.test(name));
@@ -97,7 +97,7 @@ export interface Command {
  * capabilities, the program reaches the cluster as its working directory, because the data may lie in folders that only
  * root may enter.
  */
-export function onCluster(
+export function clusterCommand(
   user: User | undefined,
   cluster: string,
   [file, ...args]: readonly [string, ...string[]],

@@ -44,7 +44,7 @@ async function pagesOf(listFilter: ListFilter, between: () => Promise<unknown> =
 }
 
 /** Inserts `count` rows into `finished`, the newest last. */
-async function finished(count: number, { keyId = "key", sender = "busy" } = {}): Promise<void> {
+async function insertFinished(count: number, { keyId = "key", sender = "busy" } = {}): Promise<void> {
   await store.pool.query(
     `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings,
        block_number, block_hash, gas_used, reverted, error_reason, accepted_at)
@@ -83,12 +83,9 @@ describe("a list of submissions", () => {
     rows.push({ id: again.id, state: "included", user: 2, keyId: "key", hash: again.innerHash });
     const own = rows.filter(({ keyId }) => keyId === "key").reverse();
     const middle = own[Math.floor(own.length / 2)]?.id ?? "";
-    const questions: [Partial<ListFilter>, (row: (typeof own)[number]) => boolean][] = [
+    const cases: [Partial<ListFilter>, (row: (typeof own)[number]) => boolean][] = [
       [{}, () => true],
-      ...STATES.map((state): (typeof questions)[number] => [
-        { states: [state] },
-        (row) => row.state === state,
-      ]),
+      ...STATES.map((state): (typeof cases)[number] => [{ states: [state] }, (row) => row.state === state]),
       [{ states: ["queued", "failed"] }, ({ state }) => state === "queued" || state === "failed"],
       [{ sender: newSubmissionOf(2).sender }, ({ user }) => user === 2],
       [
@@ -100,10 +97,10 @@ describe("a list of submissions", () => {
       [{ from: middle }, ({ id }) => id >= middle],
       [{ before: middle, sender: newSubmissionOf(1).sender }, ({ id, user }) => id < middle && user === 1],
     ];
-    for (const [question, isAsked] of questions) {
-      const wanted = own.filter(isAsked).map(({ id }) => id);
+    for (const [partialFilter, isWanted] of cases) {
+      const wanted = own.filter(isWanted).map(({ id }) => id);
       for (const limit of [1, 3, 200]) {
-        const pages = await pagesOf({ ...filter, ...question, limit });
+        const pages = await pagesOf({ ...filter, ...partialFilter, limit });
         expect(pages.flat()).toEqual(wanted);
         expect(pages.every((page) => page.length <= limit)).toBe(true);
       }
@@ -133,15 +130,15 @@ describe("a list of submissions", () => {
 
   it("finds the submissions of a busy sender among those of the key, in several parts", async () => {
     const keyId = "busy";
-    await finished(8_000, { keyId });
+    await insertFinished(8_000, { keyId });
     const sender = (await store.pool.query<{ it: Buffer }>("select substr(sha256('busy'), 1, 20) as it"))
       .rows[0]?.it;
     const all = await store.pool.query<{ id: string }>(
       "select id from finished where key_id = 'busy' and sender = $1 order by id desc",
       [sender],
     );
-    for (const asked of [{}, { states: ["included"] as const }]) {
-      const pages = await pagesOf({ ...filter, keyId, sender, limit: 200, ...asked });
+    for (const stateFilter of [{}, { states: ["included"] as const }]) {
+      const pages = await pagesOf({ ...filter, keyId, sender, limit: 200, ...stateFilter });
       expect(pages.flat()).toEqual(all.rows.map(({ id }) => id));
     }
     expect((await pagesOf({ ...filter, sender })).flat()).toEqual([]);
@@ -149,12 +146,12 @@ describe("a list of submissions", () => {
 
   it("reads few pages of the disk, however many there are, with any filter", async () => {
     const keyId = "large";
-    await finished(30_000, { keyId, sender: "large" });
+    await insertFinished(30_000, { keyId, sender: "large" });
     await store.pool.query("analyze finished");
     const { rows } = await store.pool.query("select pg_relation_size('finished') / 8192 as pages");
     expect(Number(rows[0]?.pages)).toBeGreaterThan(1_000);
     const one = { innerHash: bytes(32, 7) };
-    const questions: Partial<ListFilter>[] = [
+    const cases: Partial<ListFilter>[] = [
       ...[{}, { keyId }, { keyId, states: ["failed"] as const }, { keyId: "nobody" }, one, { keyId, ...one }],
       ...[
         { keyId, sender: bytes(20, 7) },
@@ -162,10 +159,11 @@ describe("a list of submissions", () => {
       ],
       { keyId, before: firstIdAt(new Date(1_600_000_000_100)) },
     ];
-    for (const question of questions) {
-      expect(await blocksOf({ ...filter, limit: 50, ...question }), JSON.stringify(question)).toBeLessThan(
-        400,
-      );
+    for (const partialFilter of cases) {
+      expect(
+        await blocksOf({ ...filter, limit: 50, ...partialFilter }),
+        JSON.stringify(partialFilter),
+      ).toBeLessThan(400);
     }
   });
 });

@@ -46,11 +46,11 @@ const SCAN_ROWS = 5_000;
  */
 export async function listSubmissions(store: Store, filter: ListFilter): Promise<ListedPage> {
   const scansKey = await hasBusySender(store, filter);
-  const edge = scansKey ? await scanEnd(store, filter) : undefined;
-  const query = pageQuery({ ...filter, ...(edge !== undefined && { from: edge }) }, scansKey);
+  const scannedTo = scansKey ? await scanEnd(store, filter) : undefined;
+  const query = pageQuery({ ...filter, ...(scannedTo !== undefined && { from: scannedTo }) }, scansKey);
   const { rows } = await store.pool.query<SubmissionRow>(query);
   const submissions = rows.slice(0, filter.limit).map(submissionOf);
-  return { submissions, next: rows.length > filter.limit ? submissions.at(-1)?.id : edge };
+  return { submissions, next: rows.length > filter.limit ? submissions.at(-1)?.id : scannedTo };
 }
 
 async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter) {
@@ -84,14 +84,14 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
   const { chain, keyId, states, from, before, limit } = filter;
   const sender = filter.sender && `${$(toBuffer(filter.sender))}::bytea`;
   const hash = filter.innerHash && `${$(toBuffer(filter.innerHash))}::bytea`;
-  const most = $(limit + 1);
+  const maxRows = $(limit + 1);
   const [ofChain, ofKey, low, high] = [
     `${$(chain)}::int`,
     `${$(keyId)}::text`,
     `${$(from)}::uuid`,
     `${$(before)}::uuid`,
   ];
-  const mine = [
+  const matches = [
     `chain = ${ofChain} and key_id = ${ofKey} and id < ${high} and id >= ${low}`,
     ...(sender ? [`sender = ${sender}`] : []),
     ...(hash ? [`inner_hash = ${hash}`] : []),
@@ -102,12 +102,12 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
     const bound = (id: string) => `(${[...start, id].join(", ")})`;
     return `select id from finished
       where (${row.join(", ")}) < ${bound(high)} and (${row.join(", ")}) >= ${bound(low)} and ${condition}
-      order by ${row.map((column) => `${column} desc`).join(", ")} limit ${most}`;
+      order by ${row.map((column) => `${column} desc`).join(", ")} limit ${maxRows}`;
   };
   /** Reads the few rows of one transaction or sender, and sorts them. */
   const among = (few: string) =>
     `select id from (select id, chain, key_id, sender, inner_hash from finished where ${few} offset 0) few
-      where ${mine} order by id desc limit ${most}`;
+      where ${matches} order by id desc limit ${maxRows}`;
   const included = () => {
     if (hash) return among(`inner_hash = ${hash} and state = 'included'`);
     if (sender && !scansKey) {
@@ -118,21 +118,21 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
     return along(["chain", "key_id", "state"], start, sender ? `sender = ${sender}` : "true");
   };
   const failed = () => {
-    const ofFailed = `${mine} and state = 'failed'`;
+    const ofFailed = `${matches} and state = 'failed'`;
     if (hash) return along(["chain", "key_id", "inner_hash"], [ofChain, ofKey, hash], ofFailed);
     if (sender) return along(["chain", "key_id", "sender"], [ofChain, ofKey, sender], ofFailed);
     return along(["chain", "key_id", "state"], [ofChain, ofKey, "'failed'::submission_state"], "true");
   };
   const open = states.filter((state) => state !== "failed");
   const sources = [
-    `select id from unfinished where ${mine} and state = any(${$(open)}::submission_state[])
-      order by id desc limit ${most}`,
+    `select id from unfinished where ${matches} and state = any(${$(open)}::submission_state[])
+      order by id desc limit ${maxRows}`,
     ...(states.includes("included") ? [included()] : []),
     ...(states.includes("failed") ? [failed()] : []),
   ];
   const text = `with page as (
       select id from (${sources.map((source) => `(${source})`).join(" union all ")}) sources
-      order by id desc limit ${most}
+      order by id desc limit ${maxRows}
     )
     select ${SUBMISSION_COLUMNS} from page join submissions using (id) order by id desc`;
   return { text, values };

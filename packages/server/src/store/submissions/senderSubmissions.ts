@@ -18,9 +18,9 @@ export interface SenderSubmission {
 export async function findSenderSubmissions(
   { pool }: Store,
   chain: number,
-  asked: readonly { readonly sender: Uint8Array; readonly nonce: bigint }[],
+  senderNonces: readonly { readonly sender: Uint8Array; readonly nonce: bigint }[],
 ): Promise<SenderSubmission[]> {
-  if (asked.length === 0) return [];
+  if (senderNonces.length === 0) return [];
   const { rows } = await pool.query<SenderSubmissionRow>(
     prepared(
       `select u.sender, u.sender_nonce, u.inner_hash, u.state
@@ -30,7 +30,11 @@ export async function findSenderSubmissions(
        select f.sender, f.sender_nonce, f.inner_hash, f.state
        from unnest($2::bytea[], $3::numeric[]) as a (sender, nonce)
        join finished f on f.chain = $1 and f.sender = a.sender and f.sender_nonce = a.nonce and f.state = 'included'`,
-      [chain, byteaArray(asked.map(({ sender }) => sender)), asked.map(({ nonce }) => nonce.toString())],
+      [
+        chain,
+        byteaArray(senderNonces.map(({ sender }) => sender)),
+        senderNonces.map(({ nonce }) => nonce.toString()),
+      ],
     ),
   );
   return rows.map((row) => ({

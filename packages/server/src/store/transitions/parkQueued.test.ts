@@ -29,7 +29,7 @@ async function chosen(): Promise<(readonly [nonce: bigint, isWaiting: boolean])[
   );
 }
 
-it("what is parked takes no turn, and comes with a lower nonce of its sender, which is not parked", async () => {
+it("a parked submission takes no turn, and is read with a lower nonce of its sender that is not parked", async () => {
   const sender = await queue([3, 4, 5]);
   await parkQueued(store, lane, [{ sender, nonce: 2n }]);
   expect(await chosen()).toEqual([]);
@@ -42,7 +42,7 @@ it("what is parked takes no turn, and comes with a lower nonce of its sender, wh
   ]);
 });
 
-it("the lowest of a sender has its turn again when it is woken, and the others come with it", async () => {
+it("the lowest nonce of a sender has its turn again when it is unparked, and the sender's others are read with it", async () => {
   const sender = await queue([3, 4]);
   await parkQueued(store, lane, [{ sender, nonce: 2n }]);
   expect(await unparkNext(store, lane, [sender])).toHaveLength(1);

@@ -9,16 +9,16 @@ export interface WaitingSender {
 }
 
 /**
- * The longest time that a submission is parked. It is woken earlier, and this is only for a process that died before it
- * could. It is shorter than the minute from which on a snapshot takes the clock for set back.
+ * The longest time that a submission is parked. The lane unparks it earlier, unless its process dies. It must be shorter
+ * than the minute above which a snapshot assumes that the database's clock was set back.
  */
 const PARKED_MS = 30_000;
 
 const hexOf = (sender: Uint8Array) => Buffer.from(sender).toString("hex");
 
 /**
- * Hides the queued submissions of these senders above these nonces from the turns. A snapshot that chooses any submission
- * of a sender has the others too, so one that looks for the missing nonce is enough for all.
+ * Excludes the queued submissions of these senders above these nonces from the turns. One submission of each sender keeps
+ * its turn, and with it a snapshot reads the others.
  * @throws {@link LeaseLostError}
  */
 export function parkQueued(
@@ -39,7 +39,7 @@ export function parkQueued(
 }
 
 /**
- * Gives the lowest queued nonce of each of these senders its turn again, if it waits. With it come the others. A submission
+ * Gives the lowest queued nonce of each of these senders its turn again, if it waits. A snapshot reads the others with it. A submission
  * that was signed before keeps its pause.
  * @throws {@link LeaseLostError}
  */

@@ -6,7 +6,7 @@ const LONGEST_MS = 2_000;
 
 /**
  * Hides queued submissions from the lane's snapshots for `afterMs`, or for an eighth of their age if that is longer, but not
- * for longer than two seconds. So what waits for long costs the lane little.
+ * for longer than two seconds. So a submission that waits for long is read rarely.
  * @throws {@link LeaseLostError}
  */
 export function postponeQueued(

@@ -39,7 +39,7 @@ export function saveFailed(
   );
 }
 
-/** The evidence still holds of the row `s`: parameters $8 and $9 as `is_final` and `hash` of `n`. */
+/** The failure's condition still holds for the row `s`: parameters $8 and $9 as `is_final` and `hash` of `n`. */
 const HOLDS = `(n.is_final or s.wrapper_hash is not distinct from n.hash
     and not exists (select from withdrawn w where w.open_for = s.id))`;
 

@@ -3,7 +3,7 @@ import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { withdrawing } from "./withdrawStatement.js";
 
-/** A hash that is not given pads the array with null. */
+/** Without `wrapperHashes`, `n.hash` is null, and each submission matches with any wrapper. */
 const CONCERNED = `select n.submission from unnest($5::uuid[], $8::bytea[]) as n (submission, hash)
   join unfinished present on present.id = n.submission and (n.hash is null or present.wrapper_hash = n.hash)`;
 const REQUEUED = withdrawing(CONCERNED, "$7::boolean");
@@ -13,7 +13,7 @@ export interface RequeueOptions {
   readonly afterMs: number;
   /** Their wrappers may still land. False if no node took them, or their nonces are used by other transactions. */
   readonly isOpen: boolean;
-  /** The wrappers that this is about, in the order of the ids: what has another one by now stays as it is. */
+  /** The wrappers to withdraw, in the order of the ids. A submission that has another wrapper by now stays as it is. */
   readonly wrapperHashes?: readonly Uint8Array[];
 }
 
