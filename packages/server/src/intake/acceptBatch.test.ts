@@ -26,22 +26,22 @@ const caller = {
   caps: undefined,
 };
 
-/** Accepts a batch by an acceptor whose writes wait until the test finishes or fails them. */
-function accepting(transactions: readonly string[]) {
+/** Accepts a batch with an acceptor whose writes wait until the test finishes or fails them. */
+function startAccepting(transactions: readonly string[]) {
   const lineSources: LineSource[] = [];
   const writes: {
     newSubmissions: readonly NewSubmission[];
     finish: () => void;
     fail: (error: Error) => void;
   }[] = [];
-  let wrote = () => {};
+  let onWrite = () => {};
   let isStopping = false;
-  let complete = false;
+  let isComplete = false;
   const lines: ResultLines = {
     expect: () => {},
     add: (added) => lineSources.push(...added),
     complete: () => {
-      complete = true;
+      isComplete = true;
     },
     stream: () => {
       throw new Error("the test reads no lines");
@@ -53,7 +53,7 @@ function accepting(transactions: readonly string[]) {
       new Promise<Acceptance[]>((resolve, reject) => {
         const finish = () => resolve(newSubmissions.map(() => ({ kind: "accepted", waiver })));
         writes.push({ newSubmissions, finish, fail: reject });
-        wrote();
+        onWrite();
       }),
     idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
     carriersOf: () => undefined,
@@ -67,7 +67,7 @@ function accepting(transactions: readonly string[]) {
   const write = async (number: number) => {
     while (writes[number] === undefined) {
       await new Promise<void>((resolve) => {
-        wrote = resolve;
+        onWrite = resolve;
       });
     }
     return writes[number];
@@ -75,7 +75,7 @@ function accepting(transactions: readonly string[]) {
   const stop = () => {
     isStopping = true;
   };
-  return { lineSources, write, accepted, stop, isComplete: () => complete };
+  return { lineSources, write, accepted, stop, isComplete: () => isComplete };
 }
 
 const batch = (size: number) => Array.from({ length: size }, (_, user) => innerOf(user + 1));
@@ -84,43 +84,43 @@ const outcomes = (lineSources: readonly LineSource[]) =>
 
 describe("a batch", () => {
   it("gets its first lines before its last transaction is validated", async () => {
-    const { lineSources, write, accepted, isComplete } = accepting(batch(60));
+    const { lineSources, write, accepted, isComplete } = startAccepting(batch(60));
     (await write(0)).finish();
-    const { others } = await accepted;
+    const { completed } = await accepted;
     expect(lineSources.map(({ index }) => index)).toEqual([...Array(25).keys()]);
     (await write(1)).finish();
     (await write(2)).finish();
-    await others;
+    await completed;
     expect(lineSources.map(({ index }) => index)).toEqual([...Array(60).keys()]);
     expect(isComplete()).toBe(true);
   });
 
   it("is written in smaller slices the larger its transactions are, of one transaction at least", async () => {
     const large = innerOf(1, 0, { gasLimit: 8_000_000n, data: new Uint8Array(131_072).fill(1) });
-    const { write, accepted } = accepting(Array(5).fill(large));
+    const { write, accepted } = startAccepting(Array(5).fill(large));
     const sizes: number[] = [];
     for (const number of [0, 1, 2]) {
       const { newSubmissions, finish } = await write(number);
       sizes.push(newSubmissions.length);
       finish();
     }
-    await (await accepted).others;
+    await (await accepted).completed;
     expect(sizes).toEqual([2, 2, 1]);
   });
 
   it("is refused whole, without any line, if its first slice cannot be written", async () => {
-    const { lineSources, write, accepted } = accepting(batch(60));
+    const { lineSources, write, accepted } = startAccepting(batch(60));
     (await write(0)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
     await expect(accepted).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(lineSources).toEqual([]);
   });
 
   it("gets a line with what is known for each transaction if a later slice cannot be written", async () => {
-    const { lineSources, write, accepted, isComplete } = accepting([...batch(25), "0x12", ...batch(49)]);
+    const { lineSources, write, accepted, isComplete } = startAccepting([...batch(25), "0x12", ...batch(49)]);
     (await write(0)).finish();
-    const { others } = await accepted;
+    const { completed } = await accepted;
     (await write(1)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
-    await others;
+    await completed;
     expect(outcomes(lineSources)).toEqual([
       ...Array(25).fill("accepted"),
       "MALFORMED_RLP",
@@ -131,10 +131,10 @@ describe("a batch", () => {
   });
 
   it("gets a line for each transaction that is not accepted because the service shuts down", async () => {
-    const { lineSources, write, accepted, stop } = accepting(batch(30));
+    const { lineSources, write, accepted, stop } = startAccepting(batch(30));
     (await write(0)).finish();
     stop();
-    await (await accepted).others;
+    await (await accepted).completed;
     expect(outcomes(lineSources)).toEqual([...Array(25).fill("accepted"), ...Array(5).fill("NOT_BROADCAST")]);
   });
 });

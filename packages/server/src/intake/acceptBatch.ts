@@ -50,22 +50,21 @@ export interface BatchAcceptor {
   /**
    * Validates a request's transactions and accepts the valid ones, a slice at a time. So the first lines leave before
    * the last transaction is validated, and other requests get their turns in between.
-   * @returns when the first slice is in the store. `others` resolves when the rest is, and never rejects: by then,
-   *   every
-   *   failure has a result line.
+   * @returns when the first slice is in the store. `completed` resolves when every transaction is accepted or has the
+   *   result line of a failure, and never rejects.
    * @throws {@link ProtocolError} of code `UNAVAILABLE`. Then nothing is known to be accepted.
    */
   accept(
     transactions: readonly string[],
     request: AdmittedRequest,
-  ): Promise<{ readonly others: Promise<void> }>;
+  ): Promise<{ readonly completed: Promise<void> }>;
 }
 
 export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): BatchAcceptor {
   return new SliceAcceptor(dependencies);
 }
 
-/** A request with the ids of its transactions. A repeated idempotency key brings the ids of the first request. */
+/** A request with the ids of its transactions. A request with a known idempotency key gets the ids of the first one. */
 interface Batch extends AdmittedRequest {
   ids: readonly string[];
 }
@@ -85,17 +84,17 @@ class SliceAcceptor implements BatchAcceptor {
 
   async accept(transactions: readonly string[], request: AdmittedRequest) {
     const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
-    const [first, ...others] = slicesOf(transactions);
+    const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
       await this.#eventLoop.acquire(first.texts.length);
       if (this.#dependencies.isStopping()) throw shuttingDown();
       await this.#acceptSlice(validate(first, batch), batch);
     }
-    return { others: this.#acceptOthers(others, batch) };
+    return { completed: this.#acceptLater(laterSlices, batch) };
   }
 
-  /** From here on the request is admitted, so every failure becomes a result line. */
-  async #acceptOthers(slices: readonly Slice[], batch: Batch): Promise<void> {
+  /** Accepts the slices after the first one. The response has begun by then, so every failure becomes a result line. */
+  async #acceptLater(slices: readonly Slice[], batch: Batch): Promise<void> {
     const { isStopping, log } = this.#dependencies;
     let refusal: ProtocolError | undefined;
     for (const slice of slices) {
@@ -167,7 +166,7 @@ function validate({ from, texts }: Slice, { rules }: Batch): ValidatedSlice {
   return { from, validations: texts.map((text) => validateTransaction(text, rules)) };
 }
 
-/** @param start the index in the request to begin with: those before it were decided by an earlier attempt. */
+/** @param start the first index in the request: the transactions before it were decided by an earlier attempt. */
 function transactionsOf(
   { from, validations }: ValidatedSlice,
   ids: readonly string[],
@@ -227,5 +226,8 @@ function assignLanes(
 }
 
 function internalError(): ProtocolError {
-  return new ProtocolError("INTERNAL_ERROR", "the service failed to accept it; the failure was logged");
+  return new ProtocolError(
+    "INTERNAL_ERROR",
+    "the service failed to accept the batch; the failure was logged",
+  );
 }

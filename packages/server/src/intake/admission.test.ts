@@ -1,4 +1,4 @@
-// Refused requests of one key leave the queue's room to the others.
+// Refused requests of one API key take no room in the queue from other keys.
 import { expect, it } from "vitest";
 import { callerOf, LIMITS } from "../../test/support/callers.js";
 import { useTestStore } from "../../test/support/testStore.js";

@@ -29,7 +29,7 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
 
 /** Numbers of transactions, in all and for each key. */
 class Tally {
-  all = 0;
+  total = 0;
   readonly #byKey = new Map<string, number>();
 
   ofKey(keyId: string): number {
@@ -37,14 +37,14 @@ class Tally {
   }
 
   add(keyId: string, transactions: number): void {
-    this.all += transactions;
+    this.total += transactions;
     this.#byKey.set(keyId, this.ofKey(keyId) + transactions);
   }
 }
 
 /**
- * Between two counts of the store, everything that was stored since the last count began still counts as queued. That is
- * too much rather than too little, so the store is counted again before a request is refused.
+ * Between two counts of the store, everything that was stored since the last count began still counts as queued. The sum
+ * may be too high, and never too low, so the store is counted again before a request is refused.
  */
 class QueueAdmission implements Admission {
   readonly #dependencies: AdmissionDependencies;
@@ -105,8 +105,8 @@ class QueueAdmission implements Admission {
   #assertFits({ keyId, limits }: Caller, transactions: number): void {
     const { queueCapacity } = this.#dependencies.options;
     const tallies = [this.#counted, this.#storedSince, this.#entering];
-    const all = tallies.reduce((sum, tally) => sum + tally.all, 0);
-    assertRoom("QUEUE_AT_CAPACITY", "the queue", all, transactions, queueCapacity);
+    const total = tallies.reduce((sum, tally) => sum + tally.total, 0);
+    assertRoom("QUEUE_AT_CAPACITY", "the queue", total, transactions, queueCapacity);
     const share = Math.ceil(queueCapacity * limits.queueShare);
     const ofKey = tallies.reduce((sum, tally) => sum + tally.ofKey(keyId), 0);
     assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, share);

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createEventLoopYield } from "./eventLoopYield.js";
 
-/** Asks for turns of these sizes at once. @returns the names of those that have started, as they start. */
+/** Acquires turns of these sizes at the same time. @returns a list to which each turn adds its name when it starts. */
 function acquireAll(transactionsPerTurn: number, sizes: readonly number[]): string[] {
   const eventLoop = createEventLoopYield(transactionsPerTurn);
   const started: string[] = [];

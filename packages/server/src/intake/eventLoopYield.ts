@@ -4,7 +4,7 @@ export interface EventLoopYield {
   acquire(transactions: number): Promise<void>;
 }
 
-/** Transactions for each turn of the event loop, which take about a millisecond. One request's share is not divided. */
+/** Transactions for each turn of the event loop, which take about a millisecond. One call of `acquire` is not divided. */
 const TRANSACTIONS_PER_TURN = 10;
 
 /**
@@ -14,17 +14,17 @@ const TRANSACTIONS_PER_TURN = 10;
  */
 export function createEventLoopYield(transactionsPerTurn = TRANSACTIONS_PER_TURN): EventLoopYield {
   const waiting: { readonly transactions: number; readonly start: () => void }[] = [];
-  let left = transactionsPerTurn;
+  let capacity = transactionsPerTurn;
   let isTurning = false;
   const turn = () => {
-    left = transactionsPerTurn;
-    while (left > 0) {
+    capacity = transactionsPerTurn;
+    while (capacity > 0) {
       const next = waiting.shift();
       if (next === undefined) break;
-      left -= next.transactions;
+      capacity -= next.transactions;
       next.start();
     }
-    isTurning = left < transactionsPerTurn;
+    isTurning = capacity < transactionsPerTurn;
     if (isTurning) setImmediate(turn);
   };
   return {
@@ -33,8 +33,8 @@ export function createEventLoopYield(transactionsPerTurn = TRANSACTIONS_PER_TURN
         isTurning = true;
         setImmediate(turn);
       }
-      if (left > 0 && waiting.length === 0) {
-        left -= transactions;
+      if (capacity > 0 && waiting.length === 0) {
+        capacity -= transactions;
         return Promise.resolve();
       }
       return new Promise((start) => waiting.push({ transactions, start }));

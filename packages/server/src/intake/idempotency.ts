@@ -19,8 +19,8 @@ import { createFairSemaphore } from "../util/fairSemaphore.js";
 
 /**
  * Makes requests with an idempotency key safe to repeat (D18). Each transaction is decided once, in the same database
- * transaction that accepts it. A repeated request, on whichever replica, waits for that and finds the decision. A crash
- * leaves both or neither, and the repeated request goes on where the first one stopped.
+ * transaction that accepts it. A repeated request, on whichever replica, waits for that commit and finds the decision. A
+ * crash leaves both or neither, and the repeated request goes on where the first one stopped.
  */
 export interface Idempotency {
   /**
@@ -29,7 +29,7 @@ export interface Idempotency {
    */
   replay(request: IdempotentRequest): Promise<LineSource[] | undefined>;
   /**
-   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions behind
+   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions after
    * them.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */

@@ -61,9 +61,9 @@ export interface SubmitTerms {
 
 export interface IntakeDependencies {
   readonly store: Store;
-  /** The store with the connections for reading. */
+  /** The store, over the connections for reading. */
   readonly reading: Store;
-  /** @throws the store's error while it is known to keep nothing. */
+  /** @throws {@link StoreUnavailableError} while the store is known to accept no writes. */
   readonly assertStoreWritable: () => void;
   readonly results: Results;
   readonly metrics: Metrics;
@@ -76,7 +76,7 @@ export interface IntakeDependencies {
   readonly replica: string;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
-  /** Tells the owners of these lanes, on this replica or another, that there is work. */
+  /** Notifies the owners of these lanes, on this replica or another, of new submissions. */
   wakeLanes(waivers: readonly Uint8Array[]): void;
 }
 
@@ -128,7 +128,7 @@ class SubmissionIntake implements Intake {
         ? undefined
         : keyedRequestOf(caller, idempotencyKey, transactions, chainRef);
     const entered = await this.#enter(caller, transactions.length, keyed).catch((error: unknown) => {
-      // To try one key with many requests costs a query each.
+      // No refund here: each attempt to probe an idempotency key costs the store a query.
       if (!(error instanceof ProtocolError && error.reason === "IDEMPOTENCY_KEY_REUSED")) refund();
       throw error;
     });
@@ -137,8 +137,8 @@ class SubmissionIntake implements Intake {
     const lines = awaitLines(this.#linesOptions(wait));
     try {
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
-      const { others } = await this.#acceptor.accept(transactions, { caller, rules, lines, keyed });
-      void others.finally(leaveQueue);
+      const { completed } = await this.#acceptor.accept(transactions, { caller, rules, lines, keyed });
+      void completed.finally(leaveQueue);
     } catch (error) {
       lines.cancel();
       leaveQueue();

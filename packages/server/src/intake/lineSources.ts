@@ -39,9 +39,9 @@ function nonceConflict(other: Submission, nonce: bigint): ProtocolError {
   return new ProtocolError("NONCE_CONFLICT", message, values);
 }
 
-/** The line of a transaction that the service did not come to, because it could accept nothing more. */
+/** The line of a transaction that the service did not process, because it could accept nothing more. */
 export function notAccepted(index: number, id: string, cause: ProtocolError): LineSource {
-  const message = `it was not accepted, send it again: ${cause.message}`;
+  const message = `the transaction was not accepted, send it again: ${cause.message}`;
   return { index, id, error: new ProtocolError("NOT_BROADCAST", message) };
 }
 
@@ -49,6 +49,6 @@ export function notAccepted(index: number, id: string, cause: ProtocolError): Li
 export function maybeAccepted(transaction: ValidatedTransaction, cause: ProtocolError): LineSource {
   const { index, id } = transaction;
   if ("error" in transaction) return { index, id, error: transaction.error };
-  const message = `it may have been accepted, ask for it by its id or send it again: ${cause.message}`;
+  const message = `the transaction may have been accepted, query its id or send it again: ${cause.message}`;
   return { index, id, error: new ProtocolError("OUTCOME_UNKNOWN", message) };
 }

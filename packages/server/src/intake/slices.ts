@@ -6,7 +6,7 @@ export interface Slice {
 }
 
 const MAX_TRANSACTIONS = 25;
-/** The length of the transactions in hex at which a slice ends. A slice has at least one transaction. */
+/** A slice ends when its transactions have this many characters of hex. It has at least one transaction. */
 const MAX_LENGTH = 512 * 1_024;
 
 export function slicesOf(transactions: readonly string[]): Slice[] {

@@ -3,7 +3,7 @@ import { ProtocolError, type Reason } from "@gas-waiver/protocol";
 import type { Caller } from "../model/caller.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 
-/** An accepted key, for as long as the connection or stream that it opened. */
+/** The right that a valid key gives to a request, and to the connection or stream that the request opens. */
 export interface Grant {
   /** The key's limits and rights now. Changes of the key show at once. */
   readonly caller: Caller;
@@ -74,22 +74,22 @@ export class CachedKey {
 
   #refusal(hash: Buffer, now: Date): ProtocolError | undefined {
     const { previous, revokedAt, disabledAt, expiresAt, notUnderstood } = this.#key;
-    // Compares with both secrets in any case, so that the duration tells nothing.
+    // Compares with both secrets in any case, so that the duration reveals nothing.
     const isCurrent = timingSafeEqual(this.#key.hash, hash);
     const isPrevious = timingSafeEqual(previous?.hash ?? HASH_OF_NO_KEY, hash);
     if (!isCurrent && !isPrevious) return unknownKey();
     if (revokedAt) return refusal("KEY_REVOKED", "the API key was revoked");
     if (expiresAt && expiresAt <= now) return refusal("KEY_EXPIRED", "the API key has expired");
     if (disabledAt) return refusal("KEY_DISABLED", "the API key is disabled for now");
-    // The terms may be meant to narrow the key.
+    // The terms may narrow what the key permits, so the key is refused.
     if (notUnderstood)
-      return refusal("KEY_DISABLED", "the service does not understand what is set for the API key");
+      return refusal("KEY_DISABLED", "this version of the service does not understand the API key's terms");
     if (isCurrent || (previous && previous.until > now)) return undefined;
     return refusal("KEY_EXPIRED", "this secret of the API key was replaced by a new one");
   }
 }
 
-/** A hash that no key has. Comparisons use it where there is no other, so that they take the same time. */
+/** A hash that no key has. It stands in for a missing hash, so that comparisons take the same time. */
 export const HASH_OF_NO_KEY = Buffer.alloc(32);
 
 export function unknownKey(): ProtocolError {

@@ -8,7 +8,7 @@ import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 
-/** The keys of the store in memory, so that authentication needs no query, and works while the store is away. */
+/** The keys of the store in memory, so that authentication needs no query, and works while the store is unavailable. */
 export interface KeyDirectory {
   /**
    * @param text the whole key.
@@ -36,7 +36,7 @@ export interface KeyDirectoryDependencies {
   readonly now?: () => number;
 }
 
-/** Polls the store behind the notifications. In the worst case a change applies after twice this time. */
+/** The polling interval. Notifications apply most changes earlier. In the worst case a change applies after twice this time. */
 const REFRESH_MS = 500;
 
 /** Opens the directory and reads the keys. */
@@ -85,10 +85,10 @@ class CachedKeys implements KeyDirectory {
   poll(): void {
     const { log } = this.#dependencies;
     this.#timer = setInterval(() => {
-      // Also while the store is away, because keys expire without it.
+      // Also while the store is unavailable, because keys expire without it.
       for (const key of this.#keys.values()) key.endInvalidGrants(this.#storeTime());
       this.refresh().catch((error: Error) => {
-        // Unless the store is away, nothing else reports that changes of keys no longer apply.
+        // An unavailable store is reported elsewhere. For other errors, this is the only report that changes do not apply.
         const level = isStoreUnavailable(error) ? "debug" : "error";
         log[level]({ err: error.message }, "API keys could not be read");
       });
@@ -104,10 +104,10 @@ class CachedKeys implements KeyDirectory {
   }
 
   async #readChanges(): Promise<void> {
-    const askedAt = this.#now();
+    const startedAt = this.#now();
     const isFull = this.#isFullReadDue;
     const found = await findKeysChangedSince(this.#dependencies.store, isFull ? 0n : this.#version);
-    this.#clockOffsetMs = found.now.getTime() - askedAt;
+    this.#clockOffsetMs = found.now.getTime() - startedAt;
     if (!isFull && found.newest < this.#version) {
       // The store is older than the directory.
       this.#isFullReadDue = true;
@@ -130,14 +130,14 @@ class CachedKeys implements KeyDirectory {
   }
 
   #apply(key: StoredKey): void {
-    // A slow answer may come after a later one.
+    // A slow read may end after a later one.
     if (key.version <= this.#version) return;
     const { limits, queueCapacity, log } = this.#dependencies;
     const caller = callerOf(key, limits, queueCapacity);
     const known = this.#keys.get(key.id);
     if (key.notUnderstood && !known?.isNotUnderstood) {
       const details = { keyId: key.id, err: key.notUnderstood.why };
-      log.error(details, "an API key is refused: this version does not understand what is set for it");
+      log.error(details, "an API key is refused: this version does not understand its terms");
     }
     if (known) known.update(key, caller, this.#storeTime());
     else this.#keys.set(key.id, new CachedKey(key, caller));

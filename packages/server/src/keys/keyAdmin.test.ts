@@ -124,8 +124,8 @@ describe("a change of a key", () => {
     const { key, record } = await admin.create("tests", { label: "k" });
     const keys = await directory();
     const states: string[] = [];
-    for (const act of ["disable", "enable", "revoke"] as const) {
-      states.push((await admin[act]("tests", record.id)).state);
+    for (const action of ["disable", "enable", "revoke"] as const) {
+      states.push((await admin[action]("tests", record.id)).state);
       await keys.refresh();
       states.push(outcome(keys, key));
     }
@@ -182,7 +182,7 @@ describe("a change of a key", () => {
     expect((signal.reason as ProtocolError).reason).toBe("KEY_REVOKED");
   });
 
-  it("among many concurrent ones is missed by no refresh", async () => {
+  it("is missed by no refresh, however many keys change at the same time", async () => {
     const keys = await directory();
     const created = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
@@ -196,17 +196,17 @@ describe("a change of a key", () => {
   });
 
   it("of an unknown key is refused", async () => {
-    const works = [
+    const attempts = [
       admin.show("0".repeat(16)),
       admin.update("tests", "0".repeat(16), {}),
       admin.rotate("tests", "nonsense", 0),
     ];
-    const reasons = (await Promise.all(works.map(refusal))).map(({ reason }) => reason);
+    const reasons = (await Promise.all(attempts.map(refusal))).map(({ reason }) => reason);
     expect(reasons).toEqual(Array(3).fill("NO_SUCH_KEY"));
   });
 });
 
-describe("a store that is away", () => {
+describe("a store that is unavailable", () => {
   it("does not change which keys are accepted", async () => {
     const { key } = await admin.create("tests", { label: "k" });
     const keys = await directory();
@@ -253,42 +253,43 @@ describe("a backup that is restored", () => {
 });
 
 describe("a key with terms that this version does not understand", () => {
-  const later = { limits: { newLimit: 5 } };
-  const withLater = async () => {
-    const [odd, other] = [
-      await admin.create("tests", { label: "odd" }),
+  const futureTerms = { limits: { newLimit: 5 } };
+  /** Creates two keys. `write` gives the first one the terms of a later version. */
+  const createKeys = async () => {
+    const [future, other] = [
+      await admin.create("tests", { label: "future" }),
       await admin.create("tests", { label: "other" }),
     ];
     const write = () =>
       store.pool.query(
         "update api_keys set terms = $2, version = (select max(version) + 1 from api_keys) where id = $1",
-        [odd.record.id, JSON.stringify(later)],
+        [future.record.id, JSON.stringify(futureTerms)],
       );
-    return { odd, other, write };
+    return { future, other, write };
   };
 
   it("is refused alone and logged once, while changes of other keys apply, also at a start", async () => {
-    const { odd, other, write } = await withLater();
+    const { future, other, write } = await createKeys();
     const errors = vi.spyOn(silent, "error");
     const keys = await directory();
-    const { signal } = keys.authenticate(odd.key, hashOfKey(odd.key));
+    const { signal } = keys.authenticate(future.key, hashOfKey(future.key));
     await write();
     await keys.refresh();
     expect((signal.reason as ProtocolError).reason).toBe("KEY_DISABLED");
     await admin.revoke("tests", other.record.id);
     await keys.refresh();
     await keys.refresh(true);
-    expect([odd, other].map(({ key }) => outcome(keys, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
+    expect([future, other].map(({ key }) => outcome(keys, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
     expect(errors.mock.calls).toEqual([
-      [{ keyId: odd.record.id, err: "limits.newLimit is not a known setting" }, expect.any(String)],
+      [{ keyId: future.record.id, err: "limits.newLimit is not a known setting" }, expect.any(String)],
     ]);
     errors.mockRestore();
     const fresh = await directory();
-    expect([odd, other].map(({ key }) => outcome(fresh, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
+    expect([future, other].map(({ key }) => outcome(fresh, key))).toEqual(["KEY_DISABLED", "KEY_REVOKED"]);
   });
 
   it("is listed as not-understood, keeps its terms when its state changes, and cannot be updated", async () => {
-    const { odd, write } = await withLater();
+    const { future, write } = await createKeys();
     await write();
     const [listed] = await admin.list({ limit: 1 });
     expect(listed).toMatchObject({
@@ -296,12 +297,12 @@ describe("a key with terms that this version does not understand", () => {
       notUnderstood: "limits.newLimit is not a known setting",
     });
     expect(listed).not.toHaveProperty("allowedTargets");
-    expect((await refusal(admin.update("tests", odd.record.id, { caps: { gas: 5 } }))).reason).toBe(
+    expect((await refusal(admin.update("tests", future.record.id, { caps: { gas: 5 } }))).reason).toBe(
       "INVALID_KEY_TERMS",
     );
-    expect((await admin.revoke("tests", odd.record.id)).state).toBe("revoked");
-    const { rows } = await store.pool.query("select terms from api_keys where id = $1", [odd.record.id]);
-    expect(rows).toEqual([{ terms: later }]);
+    expect((await admin.revoke("tests", future.record.id)).state).toBe("revoked");
+    const { rows } = await store.pool.query("select terms from api_keys where id = $1", [future.record.id]);
+    expect(rows).toEqual([{ terms: futureTerms }]);
   });
 });
 

@@ -112,14 +112,14 @@ async function usageToday(store: Store, id: string): Promise<KeyUse> {
 }
 
 async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {
-  const { env = await defaultEnv(store), ...others } = membersOf(input);
+  const { env = await defaultEnv(store), ...members } = membersOf(input);
   if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
     throw invalidTerms([`env is ${describeValue(env)}, not 1 to 16 lower-case letters and digits`]);
   }
   const id = newKeyId();
   const key = newKey(env, id);
   return inKeyTransaction(store, async (db, now) => {
-    const { label, expiresAt, terms } = readInput({ label: null, ...others }, now, NO_TERMS);
+    const { label, expiresAt, terms } = readInput({ label: null, ...members }, now, NO_TERMS);
     const columns = {
       hash: hashOfKey(key),
       previous: undefined,
@@ -146,12 +146,12 @@ function changeKey(
   return inKeyTransaction(store, async (db, now) => {
     const before = await existingKey({ pool: db }, id);
     if (before.revokedAt && action !== "revoke") {
-      throw new ProtocolError("KEY_STATE_FINAL", `key ${id} is revoked, and stays so`, { keyId: id });
+      throw new ProtocolError("KEY_STATE_FINAL", `key ${id} is revoked permanently`, { keyId: id });
     }
-    const wanted = { ...before, ...edit(before, now) };
-    const changes = changesBetween(before, wanted);
+    const edited = { ...before, ...edit(before, now) };
+    const changes = changesBetween(before, edited);
     if (Object.keys(changes).length === 0) return keyRecordOf(before, now);
-    const after = await updateKey(db, id, wanted);
+    const after = await updateKey(db, id, edited);
     await recordChange(db, { actor, action, keyId: id, changes });
     return keyRecordOf(after, now);
   });
@@ -170,7 +170,7 @@ function updatedColumns(key: StoredKey, now: Date, input: unknown): Partial<KeyC
   const members = membersOf(input);
   if ("env" in members) throw invalidTerms(["env is part of the key and does not change"]);
   if (key.notUnderstood)
-    throw invalidTerms([`what is set for the key is not understood: ${key.notUnderstood.why}`]);
+    throw invalidTerms([`this version does not understand the key's terms: ${key.notUnderstood.why}`]);
   const { label, terms, ...read } = readInput(members, now, key.terms);
   const expiresAt = "expiresAt" in members ? read.expiresAt : key.expiresAt;
   return { label: label ?? key.label, expiresAt, terms };
@@ -235,7 +235,7 @@ function auditedValues({ label, expiresAt, disabledAt, revokedAt, previous, term
 async function existingKey(store: { readonly pool: Queryable }, id: string): Promise<StoredKey> {
   // The message does not repeat the text, which may be a whole key.
   if (!KEY_ID_PATTERN.test(id)) {
-    throw new ProtocolError("NO_SUCH_KEY", "that is not the id of a key, which is 16 hex digits");
+    throw new ProtocolError("NO_SUCH_KEY", "this is not a key's id, which has 16 hex digits");
   }
   const key = await findKey(store, id);
   if (key !== undefined) return key;

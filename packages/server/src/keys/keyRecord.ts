@@ -18,7 +18,7 @@ export interface KeyRecord extends KeyTermsJson {
   readonly expiresAt?: string;
   readonly disabledAt?: string;
   readonly revokedAt?: string;
-  /** The secret before the last rotation is valid until then. */
+  /** The time until which the secret before the last rotation is valid. */
   readonly previousSecretUntil?: string;
   /** The reason why this version cannot read the key's terms. The terms are left out then. */
   readonly notUnderstood?: string;

@@ -1,14 +1,14 @@
 /**
- * Bounds the number of works that run at the same time. The others wait: the works of one party in the order in which
+ * Bounds the number of tasks that run at the same time. The other tasks wait: those of one party in the order in which
  * they came, and the parties in turn.
  */
 export interface FairSemaphore {
   /**
-   * @param party the owner of the work.
+   * @param party the owner of the task.
    * @throws {@link TooManyWaitingError} at once, if there is no room to wait.
    */
-  run<T>(work: () => Promise<T>, party?: string): Promise<T>;
-  /** The number of works that wait. */
+  run<T>(task: () => Promise<T>, party?: string): Promise<T>;
+  /** The number of tasks that wait. */
   readonly waiting: number;
 }
 
@@ -17,10 +17,10 @@ export class TooManyWaitingError extends Error {
 }
 
 /**
- * @param maxRunning works at the same time.
- * @param maxWaiting works of all parties.
- * @param maxWaitingOfParty works of one party, of `maxWaiting`.
- * @param maxRunningOfParty works of one party, of `maxRunning`.
+ * @param maxRunning the most tasks that run at the same time.
+ * @param maxWaiting the most tasks that wait.
+ * @param maxWaitingOfParty the most tasks of one party that wait.
+ * @param maxRunningOfParty the most tasks of one party that run at the same time.
  */
 export function createFairSemaphore(
   maxRunning: number,
@@ -28,17 +28,17 @@ export function createFairSemaphore(
   maxWaitingOfParty = maxWaiting,
   maxRunningOfParty = maxRunning,
 ): FairSemaphore {
-  /** The waiting works of each party. The party that is next comes first. */
+  /** The waiting tasks of each party. The party that is next comes first. */
   const queues = new Map<string, (() => void)[]>();
   const runningOf = new Map<string, number>();
   let running = 0;
   let waiting = 0;
   const mayRun = (party: string) => (runningOf.get(party) ?? 0) < maxRunningOfParty;
-  const count = (party: string, by: 1 | -1) => {
-    const left = (runningOf.get(party) ?? 0) + by;
-    if (left === 0) runningOf.delete(party);
-    else runningOf.set(party, left);
-    running += by;
+  const addRunning = (party: string, change: 1 | -1) => {
+    const ofParty = (runningOf.get(party) ?? 0) + change;
+    if (ofParty === 0) runningOf.delete(party);
+    else runningOf.set(party, ofParty);
+    running += change;
   };
   const wait = (party: string) => {
     const queue = queues.get(party) ?? [];
@@ -49,7 +49,7 @@ export function createFairSemaphore(
     queues.set(party, queue);
     return new Promise<void>((resolve) => queue.push(resolve));
   };
-  const takeNext = () => {
+  const startNext = () => {
     for (const [party, queue] of queues) {
       if (!mayRun(party)) continue;
       queues.delete(party);
@@ -57,7 +57,7 @@ export function createFairSemaphore(
       // Puts the party behind all others.
       if (queue.length > 0) queues.set(party, queue);
       waiting--;
-      count(party, 1);
+      addRunning(party, 1);
       start?.();
       return;
     }
@@ -66,15 +66,15 @@ export function createFairSemaphore(
     get waiting() {
       return waiting;
     },
-    async run(work, party = "") {
-      if (running < maxRunning && mayRun(party)) count(party, 1);
+    async run(task, party = "") {
+      if (running < maxRunning && mayRun(party)) addRunning(party, 1);
       else await wait(party);
       try {
-        return await work();
+        return await task();
       } finally {
-        // Passes its place on directly, so that no later work gets in between.
-        count(party, -1);
-        takeNext();
+        // Starts the next task synchronously, so that no later task gets in between.
+        addRunning(party, -1);
+        startNext();
       }
     },
   };

@@ -1,4 +1,4 @@
-/** The work took longer than it was given. */
+/** The work did not finish within its time limit. */
 export class TimedOutError extends Error {
   override readonly name = "TimedOutError";
 }

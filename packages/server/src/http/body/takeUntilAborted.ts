@@ -3,7 +3,7 @@ import { onAbort } from "../../util/onAbort.js";
 /** Yields items until the signal is aborted, then tells the source to stop. It cancels no work behind the items (D19). */
 export async function* takeUntilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
-  const ignore = onAbort(signal, () => void iterator.return?.());
+  const removeListener = onAbort(signal, () => void iterator.return?.());
   try {
     while (!signal.aborted) {
       const next = await iterator.next();
@@ -11,7 +11,7 @@ export async function* takeUntilAborted<T>(items: AsyncIterable<T>, signal: Abor
       yield next.value;
     }
   } finally {
-    ignore();
+    removeListener();
     await iterator.return?.();
   }
 }
