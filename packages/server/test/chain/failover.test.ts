@@ -51,18 +51,18 @@ describe("two nodes", () => {
   it.each([
     ["took all of it and broke", { kind: "reset", carriedOut: true }],
     ["broke before it took any", { kind: "reset", carriedOut: false }],
-    ["took all of it and said nothing", { kind: "silence", carriedOut: true }],
+    ["took all of it and did not answer", { kind: "silence", carriedOut: true }],
     ["answered only half of it", { kind: "partial", answered: 5 }],
     ["was rate limited", { kind: "answer", status: 429, body: "Too Many Requests" }],
   ] as const)(
     "execute each transaction of a batch once, with the same bytes, if the first %s and then failed",
-    async (_, how) => {
+    async (_, misbehaviour) => {
       const { service, first, spare } = await onTwoNodes(200);
       first.script = ({ raws }) => {
         if (raws.length === 0) return undefined;
         // From now on the first node answers every request with 503.
         first.script = () => ({ kind: "answer", status: 503, body: "" });
-        return how;
+        return misbehaviour;
       };
       expect((await service.submit(batch(10), INCLUDED)).map(outcomeOf)).toEqual(Array(10).fill("success"));
       const { executed } = first.chain;

@@ -26,7 +26,7 @@ async function startBehind(): Promise<ScriptedNode> {
   return spare;
 }
 
-/** Waits until readiness says something of the nodes. The service polls their heads once a second. */
+/** Resolves with the message that readiness has about the nodes. The service polls their heads once a second. */
 async function messageOfNodes(service: TestService): Promise<string> {
   for (;;) {
     const { text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
@@ -37,7 +37,7 @@ async function messageOfNodes(service: TestService): Promise<string> {
 }
 
 describe("a spare node that is hours behind", () => {
-  it("is asked for nothing when the first fails, which ends nothing; metrics and readiness show it", async () => {
+  it("is not used when the first node fails, and no submission ends; metrics and readiness show the lag", async () => {
     const spare = await startBehind();
     const before = await services.start();
     const first = before.node;
@@ -53,24 +53,24 @@ describe("a spare node that is hours behind", () => {
     expect(metrics).toContain(`gas_waiver_node_usable{node="2 ${spare.url}"} 0`);
     expect(metrics).toMatch(/gas_waiver_node_lag_seconds\{node="2 [^"]*"\} 7\d\d\d/);
 
-    const asked: string[] = [];
+    const calledMethods: string[] = [];
     spare.script = ({ methods }) => {
-      asked.push(...methods);
+      calledMethods.push(...methods);
       return undefined;
     };
     first.script = () => ({ kind: "answer", status: 503, body: "" });
-    // By the spare, the sender's next nonce is 0, and this one would wait for it until NONCE_GAP.
+    // The spare node's state has 0 as the sender's next nonce. By that state, nonce 1 would end with NONCE_GAP.
     const line = service.submit([innerOf(1, 1)], INCLUDED);
     await first.nextCall("eth_getTransactionCount");
     first.script = undefined;
     expect((await line).map(outcomeOf)).toEqual(["success"]);
     expect(spare.sent).toEqual([]);
-    expect(asked.filter((method) => method !== "eth_getBlockByNumber")).toEqual([]);
+    expect(calledMethods.filter((method) => method !== "eth_getBlockByNumber")).toEqual([]);
   });
 });
 
-describe("a node that becomes one of another chain while the service runs", () => {
-  it("is asked for nothing any more", async () => {
+describe("a node that changes to another chain while the service runs", () => {
+  it("is not used any more", async () => {
     const node = await ScriptedNode.start();
     const other = await ScriptedNode.start();
     spares.push(node, other);
@@ -81,7 +81,7 @@ describe("a node that becomes one of another chain while the service runs", () =
     await service.submit([innerOf(1)], INCLUDED);
     await other.close();
     other.chain.genesisHash = `0x${"77".repeat(32)}`;
-    // The watch sees that the node was away before it is back.
+    // The watch of the nodes notices that this one is away before it comes back.
     await node.nextCall("eth_getBlockByNumber");
     await node.nextCall("eth_getBlockByNumber");
     await other.open();

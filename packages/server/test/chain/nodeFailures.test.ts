@@ -22,22 +22,22 @@ describe("a node that is away", () => {
 
   it("and a node that gives a bad answer to every call have the same effect", async () => {
     const service = await services.start({ requestTimeoutMs: 150, rpcTimeoutMs: 50 });
-    for (const [i, [what, behaviour]] of BAD_ANSWERS.entries()) {
-      service.node.script = () => behaviour;
+    for (const [i, [name, misbehaviour]] of BAD_ANSWERS.entries()) {
+      service.node.script = () => misbehaviour;
       const [line] = await service.submit([innerOf(i + 1)]);
-      expect([what, outcomeOf(line)]).toEqual([what, "TIMEOUT/NOT_BROADCAST"]);
+      expect([name, outcomeOf(line)]).toEqual([name, "TIMEOUT/NOT_BROADCAST"]);
       service.node.script = undefined;
       await service.node.until(({ chain }) => chain.executed.length === i + 1);
     }
   });
 });
 
-const BAD_ANSWERS: readonly (readonly [what: string, behaviour: Misbehaviour])[] = [
+const BAD_ANSWERS: readonly (readonly [name: string, misbehaviour: Misbehaviour])[] = [
   ["500", { kind: "answer", status: 500, body: "Internal Server Error" }],
   ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
-  ["no JSON", { kind: "answer", status: 200, body: "<html>welcome</html>" }],
+  ["a body that is not JSON", { kind: "answer", status: 200, body: "<html>welcome</html>" }],
   ["an empty body", { kind: "answer", status: 200, body: "" }],
-  ["a batch of nothing", { kind: "answer", status: 200, body: "[]" }],
+  ["an empty batch", { kind: "answer", status: 200, body: "[]" }],
   ["a reset connection", { kind: "reset", carriedOut: false }],
   ["silence", { kind: "silence", carriedOut: false }],
 ];
@@ -48,7 +48,7 @@ describe("an ambiguous answer to a broadcast", () => {
     ["a connection that broke before", { kind: "reset", carriedOut: false }],
     ["a time-out after the node took it", { kind: "silence", carriedOut: true }],
     ["a time-out before", { kind: "silence", carriedOut: false }],
-    ["an HTTP error of something in between", { kind: "answer", status: 502, body: "Bad Gateway" }],
+    ["an HTTP error of a proxy", { kind: "answer", status: 502, body: "Bad Gateway" }],
   ] satisfies [string, Misbehaviour][])(
     "%s: the same bytes again, never another nonce, executed once",
     async (_, misbehaviour) => {
@@ -70,7 +70,7 @@ describe("an ambiguous answer to a broadcast", () => {
     service.node.onSends({ kind: "silence", carriedOut: true });
     const patient = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length > 0);
-    // The same again, by one that gives up soon: it is signed by now.
+    // The same transaction, on a replica with a short time-out. It is signed by now.
     const hasty = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 50 }));
     expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/OUTCOME_UNKNOWN"]);
     service.node.script = undefined;
@@ -88,13 +88,13 @@ describe("an ambiguous answer to a broadcast", () => {
 });
 
 describe("a node that answers an unknown error", () => {
-  const strange = { code: -32_603, message: "the moon is full" };
+  const unknownError = { code: -32_603, message: "the moon is full" };
   /** The node answers the error to the wrappers of user 1 alone. */
-  const onlyToUser1 = (raw: string) => (raw.includes(innerOf(1).slice(2)) ? strange : undefined);
+  const onlyToUser1 = (raw: string) => (raw.includes(innerOf(1).slice(2)) ? unknownError : undefined);
 
   it("fails nothing (D28): the same bytes go out again, and run once the node works", async () => {
     const service = await services.start({ requestTimeoutMs: 400 });
-    service.node.onSends({ kind: "error", of: () => strange });
+    service.node.onSends({ kind: "error", of: () => unknownError });
     const lines = await service.submit([innerOf(1), innerOf(2)]);
     expect(lines.map(outcomeOf)).not.toContain("BROADCAST_FAILED/NODE_REFUSED");
     await service.node.until(({ sent }) => sent.length >= 6);
@@ -103,12 +103,12 @@ describe("a node that answers an unknown error", () => {
     expect(service.node.chain.executed).toHaveLength(2);
   });
 
-  it("to one wrapper alone sets that one aside: others run at once, and it runs when the node takes it", async () => {
+  it("to one wrapper alone sets it aside: others run at once, and it runs when the node accepts it", async () => {
     const service = await services.start({ requestTimeoutMs: 3_000 });
     service.node.onSends({ kind: "error", of: onlyToUser1 });
     const stuck = service.submit([innerOf(1)]);
-    const others = await service.submit([2, 3, 4, 5].map((user) => innerOf(user)));
-    expect(others.map(outcomeOf)).toEqual(Array(4).fill("success"));
+    const otherLines = await service.submit([2, 3, 4, 5].map((user) => innerOf(user)));
+    expect(otherLines.map(outcomeOf)).toEqual(Array(4).fill("success"));
     expect((await service.submit([innerOf(6)])).map(outcomeOf)).toEqual(["success"]);
     await stuck;
     service.node.script = undefined;
@@ -138,15 +138,15 @@ describe("a node that answers an unknown error", () => {
     expect(service.node.chain.executed).not.toContain(hashOf(innerOf(1)));
   });
 
-  it("but has taken the wrapper, gives a success", async () => {
+  it("but has accepted the wrapper, gives a success", async () => {
     const service = await services.start({}, { automine: false });
     await service.submit([innerOf(1)]);
-    let wrongly = 0;
+    let sends = 0;
     service.node.script = ({ raws }) => {
-      if (raws.length === 0 || wrongly++ > 0) return undefined;
-      return { kind: "error", of: (raw) => takeAndSay(raw) };
+      if (raws.length === 0 || sends++ > 0) return undefined;
+      return { kind: "error", of: (raw) => acceptWithError(raw) };
     };
-    const takeAndSay = (raw: `0x${string}`) => {
+    const acceptWithError = (raw: `0x${string}`) => {
       service.node.chain.addToPool(Buffer.from(raw.slice(2), "hex"));
       return { code: -32_000, message: "the moon is full" };
     };
@@ -174,7 +174,7 @@ describe("a node that names the rule in its refusal", () => {
     service.node.chain.revoked.add(WAIVER);
     const patient = service.submit([innerOf(1)]);
     await service.until("select from lanes where broken_until > now()");
-    // The same again, by one that gives up soon: it has been refused and taken back by now.
+    // The same transaction, on a replica with a short time-out. It has been refused and requeued by now.
     const hasty = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 50 }));
     expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
     service.node.chain.revoked.clear();

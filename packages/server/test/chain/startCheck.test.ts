@@ -1,4 +1,4 @@
-// The check of the nodes at the start of the service: what would break its guarantees keeps it from starting.
+// The check of the nodes at the start of the service: it does not start on a node that would break its guarantees.
 import { afterEach, describe, expect, it } from "vitest";
 import { createServer } from "../../src/createServer.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
@@ -25,7 +25,7 @@ async function startWithoutIndex(): Promise<ScriptedNode> {
 }
 
 describe("the start", () => {
-  it("is refused on a node that finds no transaction by its hash, and names what to do", async () => {
+  it("is refused on a node that finds no transaction by its hash, with an error that names the remedy", async () => {
     const node = await startWithoutIndex();
     const databaseUrl = await services.postgres.createDatabase();
     const options = optionsFor(databaseUrl, node.url);
@@ -49,7 +49,7 @@ describe("the start", () => {
     await (await createServer(options)).close();
   });
 
-  it("happens without the node; a node that comes back syncing gets nothing until it is done", async () => {
+  it("succeeds without the node; a node that comes back syncing gets no transaction until it has synced", async () => {
     const before = await services.start();
     await before.submit([innerOf(1)]);
     const { node } = before;
@@ -61,9 +61,9 @@ describe("the start", () => {
     const service = services.closeAfterTest(await before.startReplica());
     const sent = node.sent.length;
     const line = service.submit([innerOf(2)], { query: "?wait=included" });
-    const asked = node.nextCall("eth_syncing");
+    const syncingCall = node.nextCall("eth_syncing");
     await node.open();
-    await asked;
+    await syncingCall;
     expect(node.sent).toHaveLength(sent);
     node.answers.eth_syncing = () => false;
     expect((await line).map(outcomeOf)).toEqual(["success"]);

@@ -1,6 +1,7 @@
 // POST /v1/check: the dry run of a submit.
 import { type CheckLine, type Hex, parseCheckLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { GOOD_HEADERS, OTHER_API_KEY, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, userAddress } from "../support/user.js";
 
@@ -27,9 +28,10 @@ describe("a check", () => {
   const shared = services.shared();
 
   it("answers a line for each transaction, in their order, with its hash or the rule that refuses it", async () => {
-    const strange = innerOf(1, 0, { to: new Uint8Array(20).fill(9) });
-    const other = innerOf(1, 0, { data: new Uint8Array(4) });
-    const transactions = ["0x", innerOf(1, 0, { gasPrice: 1n }), strange, other, innerOf(1), "zz"];
+    const otherTarget = innerOf(1, 0, { to: new Uint8Array(20).fill(9) });
+    const otherSelector = innerOf(1, 0, { data: new Uint8Array(4) });
+    const priced = innerOf(1, 0, { gasPrice: 1n });
+    const transactions = ["0x", priced, otherTarget, otherSelector, innerOf(1), "zz"];
     const lines = await check(shared(), transactions);
     expect(lines.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
     expect(
@@ -88,7 +90,7 @@ describe("a check", () => {
 });
 
 describe("a check beside other requests", () => {
-  it("knows the submissions of every key, and recognizes a transaction that is one", async () => {
+  it("knows the submissions of every key, and recognizes a transaction that is one of them", async () => {
     const service = await services.start({}, { automine: false });
     const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
     await service.submit([innerOf(1), innerOf(1, 1)], other);
@@ -123,10 +125,9 @@ describe("a check beside other requests", () => {
 
   it("waits behind no more than a few checks of another key, however many come at once", async () => {
     const service = await services.start();
-    let answer = () => {};
-    const after = new Promise<void>((resolve) => (answer = resolve));
+    const nodeAnswer = deferred();
     service.node.script = ({ methods }) =>
-      methods.includes("eth_getBalance") ? { kind: "later", after } : undefined;
+      methods.includes("eth_getBalance") ? { kind: "later", after: nodeAnswer.promise } : undefined;
     let refused = 0;
     const full = new Promise<void>((resolve) => {
       for (let i = 0; i < 60; i++) {
@@ -135,10 +136,10 @@ describe("a check beside other requests", () => {
     });
     await full;
     const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
-    const others = [1, 2, 3].map(() => post(service, [innerOf(2)], headers));
+    const replies = [1, 2, 3].map(() => post(service, [innerOf(2)], headers));
     await service.call("GET", "/v1/health");
-    answer();
-    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    nodeAnswer.resolve();
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
   it("is refused while the node cannot be reached, unless no transaction needs its sender's account", async () => {

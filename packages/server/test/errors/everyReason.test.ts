@@ -92,8 +92,8 @@ const vectors: readonly Vector[] = JSON.parse(
   readFileSync(`${ROOT}packages/protocol/vectors/wrappers.json`, "utf8"),
 ).cases;
 
-/** The reasons of the places that this file does not go to, each with the test that produces it there. */
-const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+/** Reasons with their places that other test files produce, keyed by the file. */
+const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   "packages/server/test/limits/abuse.test.ts": [
     "REQUEST_TOO_SLOW http",
     "SOCKETS_AT_CAPACITY http",
@@ -128,12 +128,14 @@ describe("every reason of the documentation", () => {
   it("of unreadable transactions and broken rules, in a submit and a check", async () => {
     const targets = [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }];
     const service = await services.start({ allowedTargets: targets, requestTimeoutMs: 2_000 });
-    const strange = vectors.flatMap(({ service: of }) => (of?.verdict === "refused" ? [of.transaction] : []));
+    const refused = vectors.flatMap(({ service: expected }) =>
+      expected?.verdict === "refused" ? [expected.transaction] : [],
+    );
     const long = innerOf(1, 0, { data: new Uint8Array(131_073), gasLimit: 9_000_000n });
-    const all = [...new Set(strange), "zz", long, withAccessList(3_970)];
-    for (let from = 0; from < all.length; from += 100) {
-      await submit(service, all.slice(from, from + 100));
-      await check(service, all.slice(from, from + 100));
+    const transactions = [...new Set(refused), "zz", long, withAccessList(3_970)];
+    for (let from = 0; from < transactions.length; from += 100) {
+      await submit(service, transactions.slice(from, from + 100));
+      await check(service, transactions.slice(from, from + 100));
     }
   });
 
@@ -159,21 +161,17 @@ describe("every reason of the documentation", () => {
     const service = await services.start({ nonceGapTimeoutMs: 50 }, { automine: false });
     const { chain } = service.node;
     chain.setNonce(userAddress(1), 5n);
-    const words = { code: -32_000, message: "oversized data: a rule of this node" };
-    const strange = hashOf(innerOf(4));
-    chain.refused.set(strange, "");
-    service.node.script = undefined;
-    const waiting = [innerOf(2, 0)];
-    await submit(service, waiting);
+    const nodeError = { code: -32_000, message: "oversized data: a rule of this node" };
+    await submit(service, [innerOf(2, 0)]);
     const rival = innerOf(2, 0, { data: APPROVE });
     const batch = [innerOf(1, 4), innerOf(3, 7), rival, innerOf(5, 0, { value: 10n ** 30n })];
     await check(service, batch);
     await readRecords(service, await submit(service, batch));
-    service.node.onSends({ kind: "error", of: () => words });
+    service.node.onSends({ kind: "error", of: () => nodeError });
     await readRecords(service, await submit(service, [innerOf(6)]));
   });
 
-  it("of the wait, and of what ended after it", async () => {
+  it("of the wait for a result, and of submissions that end after it", async () => {
     const service = await services.start({ requestTimeoutMs: 200, rpcTimeoutMs: 100 }, { automine: false });
     await submit(service, [innerOf(1)], "?wait=included");
     service.node.onSends({ kind: "silence", carriedOut: true });
@@ -181,12 +179,12 @@ describe("every reason of the documentation", () => {
     const reverting = await services.start();
     reverting.node.chain.reverting.add(hashOf(innerOf(1)));
     await readRecords(reverting, await submit(reverting, [innerOf(1)], "?wait=included"));
-    const away = await services.start({ requestTimeoutMs: 100, maxQueueMs: 200, sweepIntervalMs: 50 });
-    await away.node.close();
-    const lines = await submit(away, [innerOf(1)]);
-    await away.until("select 1 from submissions where state = 'failed'");
-    await readRecords(away, lines);
-    await away.node.open();
+    const withoutNode = await services.start({ requestTimeoutMs: 100, maxQueueMs: 200, sweepIntervalMs: 50 });
+    await withoutNode.node.close();
+    const lines = await submit(withoutNode, [innerOf(1)]);
+    await withoutNode.until("select 1 from submissions where state = 'failed'");
+    await readRecords(withoutNode, lines);
+    await withoutNode.node.open();
   });
 
   it("of waivers, caps and watches", async () => {
@@ -230,7 +228,7 @@ describe("every reason of the documentation", () => {
     await seeFrames(service, ...frames, { id: 1, transactions: ["0x"], wait: "soon" });
   });
 
-  it("of API keys that are not good any more", async () => {
+  it("of API keys that are no longer valid", async () => {
     const service = await services.start();
     const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
     admins.push(admin);
@@ -258,10 +256,10 @@ describe("every reason of the documentation", () => {
     await first.submit([innerOf(1)]);
     await first.server.close();
     await first.node.close();
-    // It knows its chain from the store, and has read no policy yet.
-    const blind = services.closeAfterTest(await first.startReplica());
-    seeReply(await blind.post(bodyOf(innerOf(2))));
-    await seeFrames(blind, { id: 1, transactions: [innerOf(2)] });
+    // This service knows its chain from the store, and has read no policy yet.
+    const withoutPolicy = services.closeAfterTest(await first.startReplica());
+    seeReply(await withoutPolicy.post(bodyOf(innerOf(2))));
+    await seeFrames(withoutPolicy, { id: 1, transactions: [innerOf(2)] });
     const full = await services.start({ queueCapacity: 4, keyQueueShare: 0.5, requestTimeoutMs: 100 });
     await full.node.close();
     await full.submit([innerOf(1)]);
@@ -285,8 +283,8 @@ describe("every reason of the documentation", () => {
     await services.postgres.resume();
   });
 
-  it("is produced in each of its places, here or in the test that is named, and in no other place", () => {
-    for (const [file, pairs] of Object.entries(ELSEWHERE)) {
+  it("is produced in each of its places, by this file or another test file, and in no other place", () => {
+    for (const [file, pairs] of Object.entries(IN_OTHER_TESTS)) {
       const text = readFileSync(`${ROOT}${file}`, "utf8");
       for (const pair of pairs) {
         expect(text.includes(pair.split(" ")[0] ?? ""), `${pair} in ${file}`).toBe(true);

@@ -1,4 +1,5 @@
-// The hosts that a service on a developer's machine answers to: a stranger's page may lead a name of its own there.
+// The hosts that a service on a developer's machine answers to. With DNS rebinding, the host name of a hostile page may
+// lead to this machine.
 import { describe, expect, it } from "vitest";
 import { replyToBytes } from "../support/rawReply.js";
 import { API_KEY, testServices } from "../support/testService.js";
@@ -16,11 +17,11 @@ describe("a service that names its hosts", () => {
     ["gateway:8080", true],
     ["rebound.evil.example:8080", false],
     ["localhost.evil.example", false],
-  ])("answers to %s: %s, over HTTP and WebSocket", async (host, isGood) => {
+  ])("answers to %s: %s, over HTTP and WebSocket", async (host, isAllowed) => {
     const health = await replyToBytes(shared(), `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    expect(health.status).toBe(isGood ? 200 : 400);
+    expect(health.status).toBe(isAllowed ? 200 : 400);
     const handshake = upgradeRequest(API_KEY).map((line) => line.replace(/^Host: .*/, `Host: ${host}`));
     const socket = await replyToBytes(shared(), `${handshake.join("\r\n")}\r\n\r\n`);
-    expect(socket.status).toBe(isGood ? 101 : 400);
+    expect(socket.status).toBe(isAllowed ? 101 : 400);
   });
 });

@@ -77,7 +77,7 @@ const tooManyReads =
   };
 
 /** Sends two different requests under one idempotency key. */
-const reused: SendRequest = async (service) => {
+const reuseIdempotencyKey: SendRequest = async (service) => {
   await post(batch(1), { "idempotency-key": "a" })(service);
   return await post(batch(2), { "idempotency-key": "a" })(service);
 };
@@ -92,7 +92,7 @@ const listOf: SendRequest = async (service) => {
   return await get("/v1/submissions?limit=1")(service);
 };
 
-/** The request for each status of each route, of a service in order. A route without an entry does not compile. */
+/** The request for each status of each route of a working service. A route without an entry does not compile. */
 const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
   submit: {
     200: (service) =>
@@ -101,7 +101,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
     401: post(batch(1), { authorization: "Bearer gw_test_nobody" }),
     413: post(batch(5)),
     415: post(batch(1), { "content-type": "text/plain" }),
-    422: reused,
+    422: reuseIdempotencyKey,
     429: tooMany(post),
     503: post(batch(4)),
   },
@@ -235,7 +235,7 @@ async function expectEach(
   }
 }
 
-describe("a service in order", () => {
+describe("a working service", () => {
   it.each(cases(HEALTHY))("answers %s: %i as described", async (name, status, sendRequest) => {
     await expectEach({ [name]: { [status]: sendRequest } }, shared());
   });
@@ -336,16 +336,16 @@ describe("the WebSocket", () => {
     const service = await services.start({ maxBodyBytes: 10_000 });
     const client = await TestSocket.open(service);
     const received: Frame[] = [];
-    const ask = async (frame: unknown) => {
+    const exchange = async (frame: unknown) => {
       client.send(frame);
       received.push(...(await client.framesOfRequest()));
     };
     const submit = { id: 1, transactions: [innerOf(1), "0x"], wait: "included" };
-    await ask(submit);
+    await exchange(submit);
     const watch = { id: "again", watch: [received.find(({ success }) => success)?.id, "unknown"] };
-    await ask(watch);
-    await ask({ id: 2, transactions: [] });
-    await ask("not JSON");
+    await exchange(watch);
+    await exchange({ id: 2, transactions: [] });
+    await exchange("not JSON");
     expect([submit, watch].map((frame) => description.nameOfFrame(frame))).toEqual(["submit", "watch"]);
     const names = received.map((frame) => description.nameOfFrame(frame));
     expect([...new Set(names)].sort()).toEqual(["done", "error", "line"]);

@@ -51,7 +51,7 @@ describe("bytes that are not an HTTP request", () => {
   it.each([
     ["another protocol", "SSH-2.0-client\r\n\r\n", 400, "MALFORMED_HTTP"],
     [
-      "a header without end",
+      "a header that is too long",
       `GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`,
       431,
       "HEAD_TOO_LARGE",

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { CLOSE_CODES } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { API_KEY, OTHER_API_KEY, type TestService, testServices } from "../support/testService.js";
 import { type Frame, TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf } from "../support/user.js";
@@ -67,8 +68,8 @@ describe("requests over one WebSocket", () => {
   });
 
   it.each([
-    ["no JSON", "{", null, "MALFORMED_JSON"],
-    ["no object", "[]", null, "MALFORMED_BODY"],
+    ["not JSON", "{", null, "MALFORMED_JSON"],
+    ["not an object", "[]", null, "MALFORMED_BODY"],
     ["a watch without an id", { watch: ["0x"] }, null, "MALFORMED_BODY"],
     ["neither an id nor transactions", {}, null, "MALFORMED_BODY"],
     ["an empty batch without an id", { transactions: [] }, null, "EMPTY_BATCH"],
@@ -81,7 +82,7 @@ describe("requests over one WebSocket", () => {
     ["no transactions", { id: 7, transactions: [] }, 7, "EMPTY_BATCH"],
     ["too many", { id: 7, transactions: Array(101).fill("0x") }, 7, "BATCH_TOO_LARGE"],
     ["too many to watch", { id: 7, watch: Array(101).fill("x") }, 7, "BATCH_TOO_LARGE"],
-    ["a strange wait", { id: 7, transactions: ["0x"], wait: "for it" }, 7, "MALFORMED_QUERY"],
+    ["an unknown wait", { id: 7, transactions: ["0x"], wait: "for it" }, 7, "MALFORMED_QUERY"],
     ["watched numbers", { id: 7, watch: [1] }, 7, "MALFORMED_BODY"],
     ["depth", `{"id":7,"transactions":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 7, "MALFORMED_BODY"],
     ["members of the prototype", '{"id":7,"__proto__":{"transactions":["0x"]}}', 7, "MALFORMED_BODY"],
@@ -140,9 +141,9 @@ describe("watch", () => {
     const service = await services.start();
     const [own] = await service.submit([innerOf(1)]);
     const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
-    const [others] = await service.submit([innerOf(2)], { headers });
+    const [foreign] = await service.submit([innerOf(2)], { headers });
     const client = await TestSocket.open(service);
-    client.send({ id: 1, watch: [others?.id, own?.id.toUpperCase(), "no id", own?.id] });
+    client.send({ id: 1, watch: [foreign?.id, own?.id.toUpperCase(), "no id", own?.id] });
     const frames = await client.framesOfRequest();
     const lines = frames.slice(0, -1).sort((a, b) => Number(a.index) - Number(b.index));
     expect(lines.map((line) => line.txHash ?? reasonOf(line))).toEqual([
@@ -247,7 +248,7 @@ describe("the handshake", () => {
       "a handshake of version 8",
       [...HANDSHAKE.slice(0, 2), "Sec-WebSocket-Version: 8", ...HANDSHAKE.slice(3)],
     ],
-    ["a handshake of no version", [...HANDSHAKE.slice(0, 2), ...HANDSHAKE.slice(3)]],
+    ["a handshake without a version", [...HANDSHAKE.slice(0, 2), ...HANDSHAKE.slice(3)]],
     ["a handshake without a key", HANDSHAKE.slice(0, 3)],
   ])("with %s: 426", async (_, fields) => {
     const head = ["GET /v1/submit HTTP/1.1", "Host: x", `Authorization: Bearer ${API_KEY}`, ...fields];
@@ -300,11 +301,8 @@ describe("the shutdown of the service", () => {
     client.send({ id: 1, transactions: [innerOf(1)], wait: "included" });
     await service.until("select 1 from submissions where state = 'broadcast'");
     // The shutdown lasts until the node has answered.
-    let answer: () => void = () => {};
-    const after = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    service.node.onSends({ kind: "later", after });
+    const nodeAnswer = deferred();
+    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
     const sending = service.node.nextCall("eth_sendRawTransaction");
     client.send({ id: 2, transactions: [innerOf(2)], wait: "included" });
     await sending;
@@ -312,7 +310,7 @@ describe("the shutdown of the service", () => {
     client.send({ id: 3, transactions: [innerOf(3)] });
     const refusal = await client.next();
     expect([refusal.request, reasonOf(refusal)]).toEqual([3, "SHUTTING_DOWN"]);
-    answer();
+    nodeAnswer.resolve();
     const frames = [...(await client.framesOfRequest()), ...(await client.framesOfRequest())];
     for (const id of [1, 2]) {
       expect(frames.filter(({ request }) => request === id)).toMatchObject([

@@ -15,7 +15,7 @@ import { APPROVE, innerOf, TOKEN, userKey, WAIVER_KEY } from "../support/user.js
 
 const services = testServices();
 
-/** Edits the signed bytes. */
+/** Replaces the signature's s by the other valid value, which is above half of the curve's order. */
 function highS(raw: string): string {
   const tx = decodeTransaction(hexToBytes(raw));
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -25,7 +25,8 @@ function highS(raw: string): string {
   return bytesToHex(encodeTransaction(tx, { compact, yParity: tx.signature.yParity === 0 ? 1 : 0 }));
 }
 
-function before155(): string {
+/** A transaction whose signature names no chain (EIP-155). */
+function unprotectedInner(): string {
   const { type, nonce, gasPrice, gasLimit, to, value, data } = decodeTransaction(
     hexToBytes(innerOf(1)),
   ) as never as Extract<ReturnType<typeof decodeTransaction>, { type: "legacy" }>;
@@ -33,7 +34,7 @@ function before155(): string {
   return bytesToHex(signTransaction(tx, userKey(1)).raw);
 }
 
-/** A call with so many storage keys in its access list. */
+/** A call with this number of storage keys in its access list. */
 function withAccessList(keys: number): string {
   const storageKeys = Array.from({ length: keys }, () => new Uint8Array(32).fill(9));
   const fields = {
@@ -60,12 +61,12 @@ function blob(): string {
 const good = innerOf(1);
 const inner = decodeInnerTx(hexToBytes(good));
 
-const LINES: readonly (readonly [what: string, transaction: string, outcome: string])[] = [
+const LINES: readonly (readonly [name: string, transaction: string, outcome: string])[] = [
   ["an empty string", "", "PARSE_ERROR/EMPTY_TRANSACTION"],
   ["0x alone", "0x", "PARSE_ERROR/EMPTY_TRANSACTION"],
   ["hex without 0x", good.slice(2), "PARSE_ERROR/INVALID_HEX"],
   ["hex of odd length", good.slice(0, -1), "PARSE_ERROR/INVALID_HEX"],
-  ["a letter that is no hex digit", `${good.slice(0, -1)}g`, "PARSE_ERROR/INVALID_HEX"],
+  ["a letter that is not a hex digit", `${good.slice(0, -1)}g`, "PARSE_ERROR/INVALID_HEX"],
   ["truncated RLP", good.slice(0, -2), "PARSE_ERROR/MALFORMED_RLP"],
   ["padded RLP", `${good}00`, "PARSE_ERROR/MALFORMED_RLP"],
   ["the byte 0x12", "0x12", "PARSE_ERROR/MALFORMED_RLP"],
@@ -75,7 +76,7 @@ const LINES: readonly (readonly [what: string, transaction: string, outcome: str
   ["a leading zero in an integer", "0xc88200018080808080", "PARSE_ERROR"],
   ["another chain's id", innerOf(1, 0, { chainId: 988n }), "VALIDATION_FAILED/WRONG_CHAIN_ID"],
   ["a gas price of 1", innerOf(1, 0, { gasPrice: 1n }), "VALIDATION_FAILED/NON_ZERO_GAS_PRICE"],
-  ["a signature from before EIP-155", before155(), "VALIDATION_FAILED/UNPROTECTED_SIGNATURE"],
+  ["a signature from before EIP-155", unprotectedInner(), "VALIDATION_FAILED/UNPROTECTED_SIGNATURE"],
   ["a high-s signature", highS(good), "VALIDATION_FAILED/HIGH_S_SIGNATURE"],
   ["a blob transaction", blob(), "VALIDATION_FAILED/UNSUPPORTED_TYPE"],
   ["contract creation", innerOf(1, 0, { to: undefined }), "VALIDATION_FAILED/CONTRACT_CREATION"],
@@ -123,8 +124,8 @@ describe("a bad transaction", () => {
     executed = service.node.chain.executed.length;
   });
 
-  it.each(LINES.map(([what, , outcome], i) => ({ what, outcome, i })))(
-    "$what: $outcome",
+  it.each(LINES.map(([name, , outcome], i) => ({ name, outcome, i })))(
+    "$name: $outcome",
     ({ i, outcome }) => {
       expect(outcomes[i]).toMatch(outcome);
     },
@@ -143,13 +144,13 @@ describe("a bad transaction", () => {
   });
 });
 
-const REQUESTS: readonly (readonly [what: string, body: string, status: number, reason: string])[] = [
+const REQUESTS: readonly (readonly [name: string, body: string, status: number, reason: string])[] = [
   ["malformed JSON", '{"transactions": [', 400, "MALFORMED_JSON"],
   ["no body", "", 400, "MALFORMED_JSON"],
   ["an array as body", "[]", 400, "MALFORMED_BODY"],
   ["null", "null", 400, "MALFORMED_BODY"],
   ["no transactions", "{}", 400, "MALFORMED_BODY"],
-  ["transactions that are no array", '{"transactions": "0x"}', 400, "MALFORMED_BODY"],
+  ["transactions that are not an array", '{"transactions": "0x"}', 400, "MALFORMED_BODY"],
   ["an empty array", '{"transactions": []}', 400, "EMPTY_BATCH"],
   ["a number in the array", `{"transactions": ["${good}", 7]}`, 400, "MALFORMED_BODY"],
   ["null in the array", '{"transactions": [null]}', 400, "MALFORMED_BODY"],
@@ -169,13 +170,13 @@ describe("a bad request", () => {
 
   it("is refused whole with its reason, accepts nothing, and does not affect other requests", async () => {
     const service = await services.start();
-    for (const [what, body, status, reason] of REQUESTS) {
+    for (const [name, body, status, reason] of REQUESTS) {
       const reply = await service.post(body);
       const { error } = JSON.parse(reply.text) as { error: Record<string, string> };
-      expect([what, reply.status], reply.text).toEqual([what, status]);
+      expect([name, reply.status], reply.text).toEqual([name, status]);
       expect(Object.keys(error)).toEqual(["code", "message", "reason"]);
       expect(error.code).toBe(reason === "BATCH_TOO_LARGE" ? "BATCH_SIZE_EXCEEDED" : "INVALID_REQUEST");
-      expect(error.reason, what).toMatch(reason);
+      expect(error.reason, name).toMatch(reason);
     }
     expect(await service.rows()).toEqual([]);
     expect((await service.submit([good])).map(outcomeOf)).toEqual(["success"]);

@@ -100,13 +100,13 @@ describe("an idempotency key", () => {
   it("holds for the same transactions only, and belongs to one API key", async () => {
     const service = await services.start();
     const [mine] = await service.submit(["0x12", innerOf(1)], named("a"));
-    for (const others of [
+    for (const transactions of [
       [innerOf(1), "0x12"],
       ["0x12"],
       ["0x12", innerOf(1), "0x"],
       ["0x1", `2${innerOf(1)}`],
     ]) {
-      const reply = await service.post(JSON.stringify({ transactions: others }), named("a"));
+      const reply = await service.post(JSON.stringify({ transactions }), named("a"));
       expect(reply.status).toBe(422);
       const { error } = JSON.parse(reply.text);
       expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "IDEMPOTENCY_KEY_REUSED" });
@@ -128,14 +128,14 @@ describe("an idempotency key", () => {
     expect(await service.query("select from keyed_requests")).toEqual([]);
   });
 
-  it("costs the key's rate for what was examined under it, refused or not", async () => {
+  it("does not spare the API key's rate: every examined request counts, refused or not", async () => {
     const service = await services.start({ ratePerSecond: 1, rateBurst: 30, maxBatchSize: 20 });
     const post = (first: number) =>
       service.post(
         JSON.stringify({ transactions: Array.from({ length: 14 }, (_, i) => innerOf(first + i)) }),
         named("a"),
       );
-    // Both come before either is decided, so both are examined.
+    // Both requests come before one of them is decided, so both are examined.
     const replies = await Promise.all([post(100), post(200)]);
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 422]);
     expect((await post(300)).status).toBe(429);
@@ -169,10 +169,10 @@ describe("concurrent requests under one key", () => {
     const service = await services.start();
     const other = services.closeAfterTest(await service.startReplica());
     const batch = Array.from({ length: 60 }, (_, i) => (i % 10 === 3 ? `0x${i}` : innerOf(1 + i)));
-    const ask = (i: number) => (i % 2 === 0 ? service : other).submit(batch, included("a"));
-    const [first = [], ...others] = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i)));
+    const submit = (i: number) => (i % 2 === 0 ? service : other).submit(batch, included("a"));
+    const [first = [], ...repetitions] = await Promise.all(Array.from({ length: 8 }, (_, i) => submit(i)));
     expect(first.map(outcomeOf).filter((outcome) => outcome === "success")).toHaveLength(54);
-    for (const lines of others) expect(lines).toEqual(first);
+    for (const lines of repetitions) expect(lines).toEqual(first);
     expect(new Set(idsOf(first)).size).toBe(60);
     expect(executed(service)).toHaveLength(54);
     expect(new Set(executed(service)).size).toBe(54);
@@ -181,11 +181,11 @@ describe("concurrent requests under one key", () => {
   it("with different transactions: one is accepted, the others are refused", async () => {
     const service = await services.start();
     const other = services.closeAfterTest(await service.startReplica());
-    const ask = (i: number) => {
+    const submit = (i: number) => {
       const body = JSON.stringify({ transactions: [innerOf(1 + i), innerOf(21 + i)] });
       return (i % 2 === 0 ? service : other).post(body, included("a"));
     };
-    const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => ask(i)));
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => submit(i)));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)]);
     expect(executed(service)).toHaveLength(2);
   });

@@ -6,8 +6,8 @@ import { outcomeOf, type TestService, testServices } from "../support/testServic
 import { hashOf, innerOf } from "../support/user.js";
 
 const services = testServices();
-const NAME = { "idempotency-key": "a" };
-const REPLAY = { headers: NAME, query: "?wait=included" };
+const IDEMPOTENCY_KEY = { "idempotency-key": "a" };
+const REPLAY = { headers: IDEMPOTENCY_KEY, query: "?wait=included" };
 
 const startChild = ({ databaseUrl, node }: TestService) => startServiceProcess(databaseUrl, node.url);
 const replyLost = () => {};
@@ -26,7 +26,7 @@ describe("a service that is killed after all decisions, before any line", () => 
     const service = await createClosedService();
     const child = await startChild(service);
     service.node.onSends({ kind: "silence", carriedOut: true });
-    child.post([innerOf(1), "0x", innerOf(1, 1)], { headers: NAME }).catch(replyLost);
+    child.post([innerOf(1), "0x", innerOf(1, 1)], { headers: IDEMPOTENCY_KEY }).catch(replyLost);
     await service.node.until(({ sent }) => sent.length > 0);
     await child.kill();
     service.node.script = undefined;
@@ -54,7 +54,7 @@ describe("a service that is killed between two slices of a request", () => {
     await holder.connect();
     await holder.query("select pg_advisory_lock(1)");
     const child = await startChild(service);
-    child.post(batch, { headers: NAME }).catch(replyLost);
+    child.post(batch, { headers: IDEMPOTENCY_KEY }).catch(replyLost);
     await service.node.until(({ chain }) => chain.executed.length === 23);
     const [{ ids, decided } = { ids: [], decided: 0 }] = await service.query<{
       ids: string[];

@@ -36,9 +36,11 @@ describe("the service gives the verdicts of the vectors", () => {
   const services = testServices();
 
   it("and the vectors have cases for it", () => {
-    const all = [...byPolicy.values()].flat();
-    expect(all.length).toBeGreaterThanOrEqual(200);
-    expect(new Set(all.map(({ service }) => service.verdict))).toEqual(new Set(["accepted", "refused"]));
+    const serviceCases = [...byPolicy.values()].flat();
+    expect(serviceCases.length).toBeGreaterThanOrEqual(200);
+    expect(new Set(serviceCases.map(({ service }) => service.verdict))).toEqual(
+      new Set(["accepted", "refused"]),
+    );
   });
 
   it.each([...byPolicy])("under the policy %s", async (policy, vectors) => {
@@ -48,9 +50,9 @@ describe("the service gives the verdicts of the vectors", () => {
       requestTimeoutMs: 100,
     });
     const lines = await service.submit(vectors.map((vector) => vector.service.transaction));
-    for (const [i, { name, service: told }] of vectors.entries()) {
+    for (const [i, { name, service: expected }] of vectors.entries()) {
       const outcome = outcomeOf(lines[i]);
-      if (told.verdict === "refused") expect(outcome, name).toBe(`${told.code}/${told.reason}`);
+      if (expected.verdict === "refused") expect(outcome, name).toBe(`${expected.code}/${expected.reason}`);
       else expect(outcome, name).toMatch(AFTER_THE_RULES);
     }
   });

@@ -180,7 +180,7 @@ describe("the rest of a key's caps", () => {
       "NONCE_GAP",
       "would be accepted",
     ]);
-    // One that does not fit does not keep others out. Its repetition does not fit either.
+    // A transaction that does not fit keeps no other one out. Its repetition does not fit either.
     const [large, larger] = [innerOf(5, 0, { gasLimit: 260_000n }), innerOf(5, 0, { gasLimit: 300_000n })];
     const light = innerOf(5, 0, { gasLimit: 90_000n });
     const rivals = [larger, large, larger, light, light, innerOf(5, 0, { gasLimit: 80_000n })];

@@ -38,7 +38,7 @@ export class Description {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
-  /** Uses the given documents, or else makes them. */
+  /** Uses the given documents. By default, generates them. */
   constructor(
     openApi: object = openApiOf({ version: "0.0.0" }),
     asyncApi: object = asyncApiOf({ version: "0.0.0" }),
@@ -66,8 +66,8 @@ export class Description {
     const headers = Object.entries(response.headers ?? {}).flatMap(([header, { $ref }]) => {
       const value = reply.headers[header.toLowerCase()];
       if (value === undefined) return [`there is no header ${header}`];
-      const isRight = (one: unknown) => this.#isValid({ $ref: `openapi${$ref}/schema` }, one);
-      return isRight(value) || isRight(Number(value)) ? [] : [`${header}: ${value} is not as described`];
+      const isValid = (candidate: unknown) => this.#isValid({ $ref: `openapi${$ref}/schema` }, candidate);
+      return isValid(value) || isValid(Number(value)) ? [] : [`${header}: ${value} is not as described`];
     });
     return [...headers, ...this.#bodyProblems(response, reply)];
   }
@@ -78,9 +78,9 @@ export class Description {
       return [];
     const [path = ""] = url.split("?");
     const names = Object.keys(ROUTES) as RouteName[];
-    const isAsked = (name: RouteName) =>
+    const isRequested = (name: RouteName) =>
       ROUTES[name].method === method && patternOf(ROUTES[name].path).test(path);
-    const name = names.find(isAsked);
+    const name = names.find(isRequested);
     if (name === "docs") return [];
     return name === undefined ? this.problemsOfRefusal(reply) : this.problemsOf(name, reply);
   }
@@ -143,12 +143,12 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/:\w+/g, "[^/]*").replaceAll(".", "\\.")}$`);
 }
 
-let made: Description | undefined;
+let sharedDescription: Description | undefined;
 
-/** The description that all tests of a file share. It is made at its first use. */
+/** The description that all tests of a file share. It is created at its first use. */
 export function theDescription(): Description {
-  made ??= new Description();
-  return made;
+  sharedDescription ??= new Description();
+  return sharedDescription;
 }
 
 /** Forbids members that the description does not name, so that everything the service adds must be described. */

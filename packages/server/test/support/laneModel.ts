@@ -26,7 +26,7 @@ import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
 import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
-import { ANSWERS, type Answer, type Event, MAX_REORG } from "./laneModelEvents.js";
+import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { bytes, newSubmissionOf } from "./submissions.js";
 import { silent } from "./testPostgres.js";
@@ -88,7 +88,7 @@ export class LaneModel {
   readonly #options: ResolvedOptions;
   #nowMs = 0;
   #rivals = 0n;
-  /** Half of the users are expected, as on the replica that accepted their transactions. */
+  /** Holds half of the users, as on the replica that accepted their transactions. */
   readonly #expected = createExpectedSenders();
 
   private constructor(store: Store, pool: PoolKind, chainRef: number, options: ResolvedOptions) {
@@ -154,8 +154,8 @@ export class LaneModel {
   }
 
   /**
-   * Ends all accidents and lets time pass. Resolves to true if every submission reaches a final state. While some are
-   * open, another user goes on submitting: what no node takes ends when others use the nonces of its wrappers.
+   * Ends all faults and lets time pass. Resolves to true if every submission reaches a final state. Until then, another
+   * user goes on submitting: a submission that no node takes ends when other transactions use the nonces of its wrappers.
    */
   async heal(): Promise<boolean> {
     this.chain.revoked.clear();
@@ -249,9 +249,9 @@ export class LaneModel {
     const own = (await this.rows()).filter(
       (row) => bytesToHex(row.sender) === sender && row.state !== "failed",
     );
-    const taken = new Set(own.map((row) => Number(row.sender_nonce)));
+    const usedNonces = new Set(own.map((row) => Number(row.sender_nonce)));
     let next = Number(this.chain.nonceOf(sender));
-    while (taken.has(next)) next++;
+    while (usedNonces.has(next)) next++;
     const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
     const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
     const place = { chain: this.#chainRef, origin: randomUUID() };
@@ -309,11 +309,11 @@ export class LaneModel {
       if (event.kind === "assign") {
         if (worker.mustResend) {
           await context.broadcastBuffer.flush();
-          const left = await findInFlight(this.#store, held, {
+          const unsent = await findInFlight(this.#store, held, {
             state: "signed",
             limit: this.#options.maxInFlight,
           });
-          await broadcaster.send(held, left, { isFirst: false });
+          await broadcaster.send(held, unsent, { isFirst: false });
           worker.mustResend = false;
         }
         const { signed } = await assign(held, { limit: 4, due: 4 }, context);
@@ -376,18 +376,17 @@ export class LaneModel {
     return outcomes;
   }
 
-  #answer(raw: Uint8Array, answer: { taken?: boolean; forget?: boolean; say?: string }): RpcOutcome {
-    const { taken, forget, say } = answer;
+  #answer(raw: Uint8Array, { pools, forgets, failure }: NodeAnswer): RpcOutcome {
     try {
-      const result = taken || say === undefined ? bytesToHex(this.chain.addToPool(raw, forget)) : "0x";
-      if (say === undefined) return { result };
+      const result = pools || failure === undefined ? bytesToHex(this.chain.addToPool(raw, forgets)) : "0x";
+      if (failure === undefined) return { result };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;
-      if (say === undefined) return { error: new RpcError(-32_000, error.message, error.data) };
+      if (failure === undefined) return { error: new RpcError(-32_000, error.message, error.data) };
     }
-    if (say === "silence") return { error: new RpcUnavailableError("no answer", "unknown") };
-    if (say === "not reached") return { error: new RpcUnavailableError("refused", "no") };
-    return { error: new RpcError(-32_000, say) };
+    if (failure === "silence") return { error: new RpcUnavailableError("no answer", "unknown") };
+    if (failure === "not reached") return { error: new RpcUnavailableError("refused", "no") };
+    return { error: new RpcError(-32_000, failure) };
   }
 }
 

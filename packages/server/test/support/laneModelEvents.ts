@@ -2,28 +2,38 @@ import fc from "fast-check";
 
 // The events of which one run of the lane's model consists (see laneModel.ts).
 
-/** The node's answers to one wrapper. With `taken` the node has the wrapper, whatever it says. */
+/** The node's answer to one wrapper. */
+export interface NodeAnswer {
+  /** The wrapper enters the pool, although the answer is a failure. */
+  readonly pools?: boolean;
+  /** The node answers with a success, and forgets the wrapper. */
+  readonly forgets?: boolean;
+  /** The message of a JSON-RPC error, or `silence` or `not reached`; undefined for an answer by the chain's rules. */
+  readonly failure?: string;
+}
+
+/** The answers of the model's nodes. With a name that begins with `pooled`, the wrapper enters the pool nevertheless. */
 export const ANSWERS = {
   good: {},
-  forgets: { forget: true },
-  silence: { say: "silence" },
-  takenSilence: { taken: true, say: "silence" },
-  notReached: { say: "not reached" },
-  rateLimited: { say: "rate limit exceeded" },
-  poolFull: { say: "txpool is full" },
-  strange: { say: "internal error" },
-  takenStrange: { taken: true, say: "internal error" },
-  saysKnown: { say: "already known" },
-  saysTooLow: { say: "nonce too low: next nonce 9, tx nonce 8" },
-  takenSaysTooLow: { taken: true, say: "nonce too low: next nonce 9, tx nonce 8" },
-  saysOccupied: { say: "replacement transaction underpriced" },
-  takenSaysOccupied: { taken: true, say: "replacement transaction underpriced" },
-} as const satisfies Record<string, { taken?: boolean; forget?: boolean; say?: string }>;
+  forgets: { forgets: true },
+  silence: { failure: "silence" },
+  pooledSilence: { pools: true, failure: "silence" },
+  notReached: { failure: "not reached" },
+  rateLimited: { failure: "rate limit exceeded" },
+  poolFull: { failure: "txpool is full" },
+  unknownError: { failure: "internal error" },
+  pooledUnknownError: { pools: true, failure: "internal error" },
+  alreadyKnown: { failure: "already known" },
+  nonceTooLow: { failure: "nonce too low: next nonce 9, tx nonce 8" },
+  pooledNonceTooLow: { pools: true, failure: "nonce too low: next nonce 9, tx nonce 8" },
+  underpriced: { failure: "replacement transaction underpriced" },
+  pooledUnderpriced: { pools: true, failure: "replacement transaction underpriced" },
+} as const satisfies Record<string, NodeAnswer>;
 export type Answer = keyof typeof ANSWERS;
 
 /**
- * The calls of each request are answered in turn by nodes that are so many blocks behind. Without an entry all are fresh; with
- * several, a load balancer has split the request.
+ * The nodes that answer the calls of each request in turn, each by the number of blocks that it is behind. Without
+ * `lags`, none is behind. With several entries, a load balancer has split the request.
  */
 interface Reads {
   readonly lags?: readonly number[];
@@ -39,15 +49,15 @@ export type Event =
   | ({ readonly kind: "assign"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
   /** The owner sends its oldest stored batch, and the node gives these answers in turn. */
   | ({ readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
-  /** Like `send`, but the process dies before it hears the answers. */
+  /** Like `send`, but the process dies before it gets the answers. */
   | ({ readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
-  /** The owner stores what the node has taken, before a later step would have. */
+  /** The owner stores which wrappers the node has accepted, earlier than its next step would. */
   | { readonly kind: "store"; readonly owner: number }
   | { readonly kind: "crash"; readonly owner: number }
   /** The lease has run out, and this owner takes the lane. The owner before does not know. */
   | { readonly kind: "takeOver"; readonly owner: number }
   | ({ readonly kind: "poll" | "sweep"; readonly owner: number } & Reads)
-  /** The newest blocks go away, as many as the configured depth at most. The pool has their wrappers again, or not. */
+  /** Removes the newest blocks, at most as many as the configured depth. The pool has their wrappers again, or not. */
   | { readonly kind: "reorg"; readonly depth: number; readonly keepsPool: boolean }
   | { readonly kind: "block" }
   /** The pool forgets one wrapper, or all. */
@@ -72,10 +82,10 @@ const lags = fc.oneof(
 );
 const kind = <K extends string>(...kinds: K[]) => fc.constantFrom(...kinds);
 
-/** The most blocks that a reorg takes away, where any does. */
+/** The most blocks that a reorg removes, in runs with reorgs. */
 export const MAX_REORG = 2;
 
-/** Any event. Ordinary ones come more often than accidents. */
+/** Any event. Ordinary events come more often than faults. */
 export const EVENT: fc.Arbitrary<Event> = fc.oneof(
   {
     weight: 6,
@@ -113,7 +123,7 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind("wait"), ms: fc.constantFrom(60, 300, 2_500, 6_000) }) },
 );
 
-/** Sequences of accidents that chance seldom finds. */
+/** Sequences of faults that random runs seldom find. */
 export const EXAMPLES: [Event[]][] = [
   [
     [
@@ -121,15 +131,15 @@ export const EXAMPLES: [Event[]][] = [
       { kind: "accept", user: 1, how: "next" },
       { kind: "accept", user: 1, how: "next" },
       { kind: "assign", owner: 0, answers: ["good"] },
-      { kind: "send", owner: 0, answers: ["strange", "good"] },
-      { kind: "assign", owner: 0, answers: ["strange"] },
-      { kind: "assign", owner: 0, answers: ["strange"] },
-      { kind: "assign", owner: 0, answers: ["strange"] },
+      { kind: "send", owner: 0, answers: ["unknownError", "good"] },
+      { kind: "assign", owner: 0, answers: ["unknownError"] },
+      { kind: "assign", owner: 0, answers: ["unknownError"] },
+      { kind: "assign", owner: 0, answers: ["unknownError"] },
     ],
   ],
   [
     [
-      // A wrapper that was taken back carries its transaction after all, and the second one stays in the pool.
+      // A withdrawn wrapper carries its transaction after all, and the second wrapper stays in the pool.
       { kind: "accept", user: 3, how: "next" },
       { kind: "revoke" },
       { kind: "accept", user: 3, how: "next" },

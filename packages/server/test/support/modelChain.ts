@@ -70,19 +70,19 @@ export class ModelChain {
   readonly balances = new Map<Hex, bigint>();
   /** The registry contract; without it, no contract of the chain can be called. */
   registry: ModelRegistry | undefined;
-  /** The blocks above the genesis, with the wrappers that ran in each and the transactions of other software. */
+  /** The blocks above the genesis, with the wrappers that ran in each and the transactions of other senders. */
   #blocks: {
     readonly hash: Hex;
     /** In seconds. */
     readonly timestamp: number;
     readonly ran: Wrapper[];
-    readonly others: BlockTransaction[];
+    readonly otherTransactions: BlockTransaction[];
   }[] = [];
   /** The time of new blocks, in ms. */
   now: () => number = Date.now;
   readonly #genesisTimestamp = Math.floor(Date.now() / 1_000);
   readonly #genesisTransactions: BlockTransaction[] = [];
-  /** The node has no account state below this height. */
+  /** The lowest height for which the node has the account states. */
   statesFrom = 0;
   #forks = 0;
   readonly #nonces = new Map<Hex, bigint>();
@@ -105,10 +105,10 @@ export class ModelChain {
 
   /** Sets the next nonce of an account, as if it had sent other transactions: the newest block holds them. */
   setNonce(address: Hex, nonce: bigint): void {
-    const others = this.#blocks.at(-1)?.others ?? this.#genesisTransactions;
+    const otherTransactions = this.#blocks.at(-1)?.otherTransactions ?? this.#genesisTransactions;
     for (let used = this.nonceOf(address); used < nonce; used++) {
       const hash = fakeHash(`${address} ${used} by other software at ${this.height} of fork ${this.#forks}`);
-      others.push({ hash, from: address, nonce: used, to: address, input: "0x" });
+      otherTransactions.push({ hash, from: address, nonce: used, to: address, input: "0x" });
     }
     this.#nonces.set(address, nonce);
   }
@@ -130,7 +130,7 @@ export class ModelChain {
       { hash, from: waiver, nonce, to: marker, input: innerRaw },
       { hash: innerHash, from: sender, nonce: senderNonce, to: marker, input: "0x" as Hex },
     ]);
-    return [...block.others, ...ran];
+    return [...block.otherTransactions, ...ran];
   }
 
   /** The wrappers in the pool. */
@@ -177,7 +177,7 @@ export class ModelChain {
       hash: fakeHash(`block ${this.height + 1} of fork ${this.#forks}`),
       timestamp: Math.floor(this.now() / 1_000),
       ran: [],
-      others: [],
+      otherTransactions: [],
     });
     this.#runAll();
     for (const wrapper of this.#pool.values()) {
@@ -202,8 +202,8 @@ export class ModelChain {
    */
   reorg(depth: number, keepsPool = false): void {
     this.#forks++;
-    for (const { ran, others } of this.#blocks.splice(-depth).reverse()) {
-      for (const { from, nonce } of others.reverse()) this.#nonces.set(from, nonce);
+    for (const { ran, otherTransactions } of this.#blocks.splice(-depth).reverse()) {
+      for (const { from, nonce } of otherTransactions.reverse()) this.#nonces.set(from, nonce);
       for (const { waiver, nonce, sender, senderNonce, hash, innerHash } of ran.reverse()) {
         this.#nonces.set(waiver, nonce);
         this.#nonces.set(sender, senderNonce);

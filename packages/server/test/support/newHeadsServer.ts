@@ -9,17 +9,17 @@ export class NewHeadsServer {
   refusals = 0;
   readonly #subscribers = new Set<WebSocket>();
   readonly #sockets: WebSocketServer;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
 
-  /** @param changed is called when a client subscribes, is refused, or leaves. */
-  constructor(server: Server, changed: () => void) {
-    this.#changed = changed;
+  /** @param onChange is called when a client subscribes, is refused, or leaves. */
+  constructor(server: Server, onChange: () => void) {
+    this.#onChange = onChange;
     this.#sockets = new WebSocketServer({ server });
     this.#sockets.on("connection", (socket) => {
       socket.on("message", (data) => this.#receive(socket, String(data)));
       socket.on("close", () => {
         this.#subscribers.delete(socket);
-        changed();
+        onChange();
       });
     });
   }
@@ -49,11 +49,11 @@ export class NewHeadsServer {
     if (this.refuses || method !== "eth_subscribe" || params[0] !== "newHeads") {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_601, message: "not supported" } }));
       this.refusals++;
-      this.#changed();
+      this.#onChange();
       return;
     }
     this.#subscribers.add(socket);
     socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
-    this.#changed();
+    this.#onChange();
   }
 }

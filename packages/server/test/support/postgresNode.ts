@@ -33,7 +33,7 @@ export class PostgresNode {
     await server?.stop();
   }
 
-  /** Ends the server at once, as a crash of its machine would: it sends nothing more to anybody. */
+  /** Ends the server at once, as a crash of its machine would: it sends nothing more to clients or its standby. */
   async kill(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -67,7 +67,7 @@ export class PostgresNode {
 
   /**
    * Copies this running server's files into another folder, and starts a standby there.
-   * @param replicationPort where the standby reaches its primary.
+   * @param replicationPort the TCP port of 127.0.0.1 on which the standby reaches its primary.
    */
   async startStandby(folder: string, replicationPort: number): Promise<PostgresNode> {
     const standby = new PostgresNode(folder);
@@ -108,10 +108,10 @@ export class PostgresNode {
   }
 }
 
-/** Files of the running primary alone. Of its write-ahead log only the folders are copied: the log comes over the connection. */
+/** Files that belong only to the running primary. Of its write-ahead log, only the folders are copied; replication sends the log. */
 const NOT_COPIED = new Set(["postmaster.pid", "postmaster.opts"]);
 
-/** Copies the files of a running server. Files that vanish meanwhile belong to no backup. */
+/** Copies the files of a running server. Files that the server removes meanwhile are not part of the backup. */
 async function copyFolder(from: string, to: string): Promise<void> {
   const { uid, gid } = await lstat(from);
   await mkdir(to, { recursive: true, mode: 0o700 });

@@ -21,13 +21,13 @@ export interface NodeError {
 
 /** A reaction of the node to one HTTP request instead of a good answer. */
 export type Misbehaviour =
-  /** Answers this, and carries out no call. */
+  /** Answers with this status and body, and carries out no call. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string }
   /** Breaks the connection, before or after it has carried out the calls. */
   | { readonly kind: "reset"; readonly carriedOut: boolean }
   /** Gives no answer. */
   | { readonly kind: "silence"; readonly carriedOut: boolean }
-  /** Says that it took the sent transactions, and forgets them. */
+  /** Answers that it has accepted the sent transactions, and forgets them. */
   | { readonly kind: "forget" }
   /** Carries out all calls, and answers only the first ones of the batch. */
   | { readonly kind: "partial"; readonly answered: number }
@@ -63,9 +63,9 @@ interface JsonRpcCall {
 /** A chain node over real HTTP. Its chain is a model in memory, and a test scripts its answers. */
 export class ScriptedNode {
   readonly chain: ModelChain;
-  /** Every transaction that was sent to it, in order, also those that it did not carry out. */
+  /** Every transaction that was sent to the node, in order, also those that it did not carry out. */
   readonly sent: Hex[] = [];
-  /** Chooses the misbehaviour for each request; undefined answers well. */
+  /** Chooses the misbehaviour for each request; undefined for a normal answer. */
   script: Script | undefined;
   /** Answers for methods, by their names, instead of the chain's; `answer` gives the chain's own. It may throw a {@link RefusedByNode}. */
   readonly answers: Record<string, (params: readonly unknown[], answer: () => unknown) => unknown> = {};

@@ -38,7 +38,7 @@ export async function storeUntil<T>(
     for (const statement of PREPARE) await connection.query(statement);
     for (;;) {
       const write = once(events, "write");
-      // It rejects unheard where the query fails first.
+      // Nobody awaits this promise if the query fails first; its rejection must not count as unhandled.
       write.catch(() => {});
       const { rows } = await connection.query<T>(sql, parameters);
       if (rows.length > 0) return rows;

@@ -1,4 +1,4 @@
-// The test's own PostgreSQL: what it loses and what it keeps is what the tests of failovers rest on.
+// The PostgreSQL of the tests: the tests of failovers rely on which commits it loses and which it keeps.
 import { afterEach, describe, expect, it } from "vitest";
 import { createConnection } from "../../src/store/database.js";
 import { TestPostgres } from "./testPostgres.js";

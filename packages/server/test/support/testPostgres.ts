@@ -76,11 +76,11 @@ export class TestPostgres {
   async restart(how: "fast" | "immediate"): Promise<void> {
     const pid = await this.primary.pid();
     process.kill(pid, how === "fast" ? "SIGINT" : "SIGQUIT");
-    const servesAnew = async () => {
+    const hasRestarted = async () => {
       const now = await this.primary.pid().catch(() => pid);
       return now !== pid && (await succeeds(this.primary.query("select")));
     };
-    await until(servesAnew);
+    await until(hasRestarted);
   }
 
   /** Starts a standby of the primary, and resolves when it follows. */
@@ -95,7 +95,7 @@ export class TestPostgres {
     await until(() => this.#isFollowed(replication === "synchronous" ? "sync" : "async"));
   }
 
-  /** Lets commits reach the standby no longer, until {@link resumeReplication} or a failover. */
+  /** Keeps commits from reaching the standby, until {@link resumeReplication} or a failover. */
   stallReplication(): void {
     this.#replication.stall();
   }
@@ -104,7 +104,7 @@ export class TestPostgres {
     this.#replication.resume();
   }
 
-  /** Stops the standby, which stays without what is committed from now on. */
+  /** Stops the standby, which gets no commits until {@link startStandby}. */
   async stopStandby(): Promise<void> {
     await this.standby.stop();
   }
@@ -148,7 +148,7 @@ export class TestPostgres {
   }
 
   async #promote(next: PostgresNode): Promise<void> {
-    // The file still says that commits wait for a standby.
+    // The copied settings still make commits wait for a standby.
     await next.query("select pg_promote()");
     await next.query("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");
     this.#primary = next;

@@ -61,6 +61,14 @@ export interface Row {
   readonly error_reason: string | null;
 }
 
+/** The node, database and options of a service. */
+interface Environment {
+  readonly node: ScriptedNode;
+  readonly databaseUrl: string;
+  /** The options that differ from those of {@link optionsFor}. */
+  readonly changes: Partial<ServerOptions>;
+}
+
 /** A running service on a port, and its client. */
 export class TestService {
   readonly node: ScriptedNode;
@@ -69,26 +77,19 @@ export class TestService {
   readonly server: Server;
   readonly #changes: Partial<ServerOptions>;
 
-  private constructor(
-    server: Server,
-    url: string,
-    place: { node: ScriptedNode; databaseUrl: string; changes: Partial<ServerOptions> },
-  ) {
+  private constructor(server: Server, url: string, environment: Environment) {
     this.server = server;
     this.url = url;
-    this.node = place.node;
-    this.databaseUrl = place.databaseUrl;
-    this.#changes = place.changes;
+    this.node = environment.node;
+    this.databaseUrl = environment.databaseUrl;
+    this.#changes = environment.changes;
   }
 
-  static async start(place: {
-    node: ScriptedNode;
-    databaseUrl: string;
-    changes: Partial<ServerOptions>;
-  }): Promise<TestService> {
-    const server = await createServer(optionsFor(place.databaseUrl, place.node.url, place.changes));
+  static async start(environment: Environment): Promise<TestService> {
+    const { node, databaseUrl, changes } = environment;
+    const server = await createServer(optionsFor(databaseUrl, node.url, changes));
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-    return new TestService(server, url, place);
+    return new TestService(server, url, environment);
   }
 
   /** Starts another service on the same store and node, instead of this one or beside it. */
@@ -195,7 +196,7 @@ interface NodeOptions {
 /** Runs one PostgreSQL for the file. Services and nodes end with their test. */
 export function testServices() {
   let postgres: TestPostgres | undefined;
-  const owned: { close(): Promise<void> }[] = [];
+  const opened: { close(): Promise<void> }[] = [];
   const database = () => {
     if (postgres === undefined) throw new Error("PostgreSQL has not been started");
     return postgres;
@@ -204,7 +205,7 @@ export function testServices() {
     postgres = await new TestPostgres().start();
   });
   afterEach(async () => {
-    for (const part of owned.splice(0).reverse()) await part.close();
+    for (const serviceOrNode of opened.splice(0).reverse()) await serviceOrNode.close();
   });
   afterAll(async () => {
     await postgres?.end();
@@ -215,7 +216,7 @@ export function testServices() {
     },
     /** Closes the service after the test. */
     closeAfterTest<T extends TestService>(service: T): T {
-      owned.push(service.server);
+      opened.push(service.server);
       return service;
     },
     /** One service for all tests of the block, for tests that change nothing. */
@@ -241,11 +242,11 @@ export function testServices() {
       { prepare, ...nodeOptions }: NodeOptions = {},
     ): Promise<TestService> {
       const node = await ScriptedNode.start(nodeOptions);
-      owned.push(node);
+      opened.push(node);
       prepare?.(node);
       const databaseUrl = await database().createDatabase();
       const service = await TestService.start({ node, databaseUrl, changes });
-      owned.push(service.server);
+      opened.push(service.server);
       return service;
     },
   };

@@ -32,9 +32,9 @@ export class TestSocket {
     const headers = { authorization: `Bearer ${key}` };
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/submit`, { headers });
     const opened = once(socket, "open");
-    const test = new TestSocket(socket);
+    const client = new TestSocket(socket);
     await opened;
-    return test;
+    return client;
   }
 
   send(frame: unknown): void {

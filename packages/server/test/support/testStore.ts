@@ -24,7 +24,7 @@ export function useTestStore(
   let store: Store | undefined;
   const open = async () => {
     const databaseUrl = await postgres.createDatabase();
-    // Tests run much at once on the connections of administration.
+    // Tests run many queries at the same time on the connections for administration.
     store = await openStore({ databaseUrl, adminConnections: 10 }, silent);
     await prepare(store, databaseUrl);
   };

@@ -3,12 +3,13 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 const SSL_REQUEST = 80_877_103;
 const STARTUP_HEADER_BYTES = 8;
 
-/** How many sessions the pooler has with the database. */
+/** The most sessions that the pooler has with the database. */
 const SESSIONS = 3;
 
 /**
- * A connection pooler in transaction mode, in front of a database: it gives a client one of its sessions for a
- * transaction, and then to whoever comes next. It speaks PostgreSQL's protocol (version 3) without passwords and TLS.
+ * A connection pooler in transaction mode, in front of a database: it gives a client one of its sessions for one
+ * transaction, and then gives the session to the next client. It speaks PostgreSQL's protocol (version 3) without
+ * passwords and TLS.
  */
 export class TransactionPooler {
   readonly #database: URL;
@@ -16,7 +17,7 @@ export class TransactionPooler {
   readonly #sockets = new Set<Socket>();
   readonly #free: Session[] = [];
   readonly #waiting: ((session: Session) => void)[] = [];
-  #made = 0;
+  #openedSessions = 0;
 
   private constructor(databaseUrl: string) {
     this.#database = new URL(databaseUrl);
@@ -46,7 +47,7 @@ export class TransactionPooler {
     let session: Session | undefined;
     let closing = false;
     let work = Promise.resolve();
-    const take = async (message: Buffer) => {
+    const forward = async (message: Buffer) => {
       if (message[0] === TERMINATE) {
         closing = true;
         socket.end();
@@ -63,14 +64,14 @@ export class TransactionPooler {
       };
     };
     const onMessages = messages((message) => {
-      work = work.then(() => (closing ? undefined : take(message)));
+      work = work.then(() => (closing ? undefined : forward(message)));
     });
     let hasStarted = false;
     socket.on("data", (data: Buffer) => {
       if (hasStarted) return onMessages(data);
       if (data.readInt32BE(4) === SSL_REQUEST) return void socket.write("N");
       hasStarted = true;
-      // The client needs no more than the end of the start-up to begin.
+      // These two messages end the start-up, after which a client may send queries.
       socket.write(Buffer.concat([AUTHENTICATED, READY_MESSAGE]));
       const length = data.readInt32BE(0);
       if (data.length > length) onMessages(data.subarray(length));
@@ -80,8 +81,8 @@ export class TransactionPooler {
   async #acquire(): Promise<Session> {
     const free = this.#free.shift();
     if (free) return free;
-    if (this.#made < SESSIONS) {
-      this.#made++;
+    if (this.#openedSessions < SESSIONS) {
+      this.#openedSessions++;
       return await this.#connect();
     }
     return await new Promise((resolve) => this.#waiting.push(resolve));

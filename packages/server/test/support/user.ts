@@ -15,7 +15,7 @@ import { CHAIN_ID } from "./modelChain.js";
 
 export const WAIVER_KEY = new Uint8Array(32).fill(0x77);
 export const WAIVER = bytesToHex(privateKeyToAddress(WAIVER_KEY));
-/** Another waiver's. */
+/** The private key of a second waiver. */
 export const SECOND_KEY = new Uint8Array(32).fill(0x78);
 export const SECOND_WAIVER = bytesToHex(privateKeyToAddress(SECOND_KEY));
 
@@ -29,7 +29,7 @@ export const TOKEN = hexToBytes("0x78cf24370174180738c5b8e352b6d14c83a6c9a9");
 export const TRANSFER = hexToBytes("0xa9059cbb");
 export const APPROVE = hexToBytes("0x095ea7b3");
 
-/** A user by number, from 1 on. */
+/** The private key of a user. Users are numbered from 1. */
 export function userKey(user: number): Uint8Array {
   return crypto.keccak256(Uint8Array.of(0x55, user >> 8, user & 0xff));
 }
@@ -40,7 +40,7 @@ export function userAddress(user: number): Hex {
 
 export type Changes = Partial<Extract<UnsignedTransaction, { type: "legacy" }>>;
 
-/** The signed InnerTx of a user: a token transfer that keeps every rule, unless told otherwise. */
+/** The signed InnerTx of a user: a token transfer that keeps every rule, unless `changes` break one. */
 export function innerOf(user: number, nonce: number | bigint = 0, changes: Changes = {}): Hex {
   const tx = {
     type: "legacy",
@@ -73,12 +73,12 @@ export function typedInnerOf(user: number, nonce: number | bigint = 0): Uint8Arr
   return signTransaction(tx, userKey(user)).raw;
 }
 
-/** The hash that a client knows it by (D6). */
+/** The hash by which a client knows a transaction (D6). */
 export function hashOf(raw: Hex): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(raw)));
 }
 
-/** The numbers of the first users by address: a lane takes senders in this order. */
+/** The users 1 to `count`, sorted by their addresses: a lane takes senders in this order. */
 export function usersByAddress(count: number): number[] {
   const users = Array.from({ length: count }, (_, i) => i + 1);
   return users.sort((a, b) => (userAddress(a) < userAddress(b) ? -1 : 1));
