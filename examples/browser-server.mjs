@@ -32,9 +32,11 @@ async function forward(request, response, target, headers = {}) {
   for await (const chunk of request) chunks.push(chunk);
   const type = { "content-type": "application/json" };
   const post = request.method === "POST" && { method: "POST", body: Buffer.concat(chunks) };
-  const from = await fetch(target, { headers: { ...headers, ...(post && type) }, ...post });
-  response.writeHead(from.status, { "content-type": from.headers.get("content-type") ?? "text/plain" });
-  await pipeline(from.body, response);
+  const upstream = await fetch(target, { headers: { ...headers, ...(post && type) }, ...post });
+  response.writeHead(upstream.status, {
+    "content-type": upstream.headers.get("content-type") ?? "text/plain",
+  });
+  await pipeline(upstream.body, response);
 }
 
 const server = createServer((request, response) => {

@@ -44,15 +44,15 @@ function assertNode() {
 
 /** Compares the lock file with npm's own record of the installed packages in node_modules. */
 async function isOutOfDate() {
-  const wanted = await packagesOf(join(root, "package-lock.json"));
+  const locked = await packagesOf(join(root, "package-lock.json"));
   const installed = await packagesOf(join(root, "node_modules", ".package-lock.json")).catch(() => undefined);
   if (installed === undefined) return true;
-  return Object.entries(wanted).some(([path, { version, optional, devOptional }]) => {
+  return Object.entries(locked).some(([path, { version, optional, devOptional }]) => {
     if (path === "") return false;
-    const there = installed[path];
+    const installedPackage = installed[path];
     // npm leaves out optional packages for other platforms.
-    if (there === undefined) return !(optional || devOptional);
-    return there.version !== version;
+    if (installedPackage === undefined) return !(optional || devOptional);
+    return installedPackage.version !== version;
   });
 }
 

@@ -58,7 +58,7 @@ describe("the service on a chain that knows no waivers", () => {
     expect(program.stderr).toMatch(/the WaiverRegistry at 0x0{36}f334 cannot be read/);
   });
 
-  it("tells no inclusion and no failure of what the chain took and did not execute, sends it once, and stops the lane", async () => {
+  it("reports neither inclusion nor failure of a wrapper that the chain took and did not execute, sends it once, and stops the lane", async () => {
     const flags = ["--request-timeout", String(TIMEOUT_MS), "--resend-after", "500", "--reorg-depth", "64"];
     const service = startService({ rpcUrl: anvil.url, dataDir: freshFolder(), flags });
     const { url } = await service.ready();

@@ -27,7 +27,8 @@ const BURNER = "0x00000000000000000000000000000000c0de0004";
 
 const started = registryService([10]);
 const sign = (user: number, tx: TransactionLike) => account(user).signTransaction(tx);
-const callOf = (to: string, more: TransactionLike = {}) => transferOf(RECIPIENT, 1n, 0, { to, ...more });
+const callOf = (to: string, overrides: TransactionLike = {}) =>
+  transferOf(RECIPIENT, 1n, 0, { to, ...overrides });
 
 beforeAll(async () => {
   const service = started();

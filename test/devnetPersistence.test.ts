@@ -160,10 +160,10 @@ describe("a chain in a folder", () => {
       ]);
     const signed = await account(3).signTransaction(transferOf(account(7).address, 5n, 0));
     const ids: string[] = [];
-    for (const found of [0, 1]) {
+    for (const earlierCount of [0, 1]) {
       const program = dev();
       const { url, rpcUrl } = await program.ready();
-      expect(program.stdout).toContain(`${found} earlier submission`);
+      expect(program.stdout).toContain(`${earlierCount} earlier submission`);
       const [line] = await submit(url, [signed], { query: "?wait=included" });
       expect(line).toMatchObject({ success: true, txHash: keccak256(signed) });
       ids.push(line?.id ?? "");

@@ -17,7 +17,7 @@ import { startService } from "./support/service.js";
 import { post, type Request, submit } from "./support/submit.js";
 import { account, connect, MARKER, token, transferOf } from "./support/user.js";
 
-const SENDS = "eth_sendRawTransaction";
+const SEND_METHOD = "eth_sendRawTransaction";
 
 let devnet: Devnet;
 let proxy: NodeProxy;
@@ -69,7 +69,13 @@ describe("a request refused as a whole", () => {
   it.each<[string, Request, number, string, string]>([
     ["malformed JSON", { body: '{"transactions":[' }, 400, "INVALID_REQUEST", "MALFORMED_JSON"],
     ["no body", { body: "" }, 400, "INVALID_REQUEST", "MALFORMED_JSON"],
-    ["no array", { body: '{"transactions":"0x00"}' }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    [
+      "transactions that are not an array",
+      { body: '{"transactions":"0x00"}' },
+      400,
+      "INVALID_REQUEST",
+      "MALFORMED_BODY",
+    ],
     ["no transactions", { body: "{}" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
     ["an array as body", { body: "[]" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
     ["an empty array", { body: '{"transactions":[]}' }, 400, "INVALID_REQUEST", "EMPTY_BATCH"],
@@ -151,7 +157,7 @@ async function withHighS(): Promise<string> {
 describe("a transaction that cannot be parsed", () => {
   it.each<[string, () => Promise<string> | string, string]>([
     ["hex of odd length", () => "0x123", "INVALID_HEX"],
-    ["no hex", () => "0xzz", "INVALID_HEX"],
+    ["text that is not hex", () => "0xzz", "INVALID_HEX"],
     ["hex without 0x", () => "00", "INVALID_HEX"],
     ["an empty string", () => "", "EMPTY_TRANSACTION"],
     ["no bytes", () => "0x", "EMPTY_TRANSACTION"],
@@ -163,7 +169,7 @@ describe("a transaction that cannot be parsed", () => {
   });
 });
 
-describe("a transaction against the rules", () => {
+describe("a transaction that breaks a rule", () => {
   it.each<[string, () => Promise<string>, string]>([
     ["a wrong chain id", () => sign({ chainId: 988 }), "WRONG_CHAIN_ID"],
     ["a gas price of 1", () => sign({ gasPrice: 1 }), "NON_ZERO_GAS_PRICE"],
@@ -182,7 +188,7 @@ describe("a transaction against the rules", () => {
       "SELECTOR_NOT_ALLOWED",
     ],
     ["no selector at all", () => sign({ data: "0x" }), "SELECTOR_NOT_ALLOWED"],
-    ["a wrapper as inner", async () => sign({ to: MARKER, data: await sign({}) }), "TARGET_IS_MARKER"],
+    ["a wrapper as the InnerTx", async () => sign({ to: MARKER, data: await sign({}) }), "TARGET_IS_MARKER"],
     ["gas below its intrinsic gas", () => sign({ gasLimit: 21_500 }), "GAS_LIMIT_TOO_LOW"],
     ["gas above the limit", () => sign({ gasLimit: 10_000_001 }), "GAS_LIMIT_TOO_HIGH"],
     ["a nonce too far ahead", () => sign({ nonce: 5 }), "NONCE_GAP"],
@@ -213,11 +219,11 @@ describe("a transaction against the rules", () => {
   });
 });
 
-describe("a failing node", () => {
-  it("that answers several times with an unknown error fails nothing: the transaction runs after it", async () => {
+describe("a node", () => {
+  it("that answers several times with an unknown error does not fail the transaction, which runs afterwards", async () => {
     const signed = await account(4).signTransaction(transferOf(recipient, 1n, 0));
     let errors = 0;
-    proxy.decide = (call) => (call.includes(SENDS) && ++errors <= 3 ? refusalOf(call) : "pass");
+    proxy.decide = (call) => (call.includes(SEND_METHOD) && ++errors <= 3 ? refusalOf(call) : "pass");
     const [line] = await submit(url, [signed], { query: "?wait=included" });
     expect(line).toMatchObject({ success: true });
     expect(errors).toBeGreaterThan(3);
@@ -226,12 +232,12 @@ describe("a failing node", () => {
   it("that goes away after the acceptance ends the waiting with TIMEOUT, and the submission goes on", async () => {
     const sender = account(5);
     const signed = await sender.signTransaction(transferOf(recipient, 1n, 0));
-    proxy.decide = (call) => (call.includes(SENDS) ? "reset" : "pass");
-    const [late] = await submit(url, [signed]);
-    expect(late).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
+    proxy.decide = (call) => (call.includes(SEND_METHOD) ? "reset" : "pass");
+    const [timedOut] = await submit(url, [signed]);
+    expect(timedOut).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
     proxy.decide = () => "pass";
-    const [same] = await submit(url, [signed], { query: "?wait=included" });
-    expect(same).toMatchObject({ id: late?.id, success: true });
+    const [resubmitted] = await submit(url, [signed], { query: "?wait=included" });
+    expect(resubmitted).toMatchObject({ id: timedOut?.id, success: true });
     expect(await chain.getTransactionCount(sender.address)).toBe(1);
   });
 });

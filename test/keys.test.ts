@@ -27,12 +27,12 @@ beforeAll(async () => {
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
   postgres = await new TestPostgres().start();
   databaseUrl = await postgres.createDatabase();
-  // The replicas have no keys of their configuration. They start in turn, because the first creates the schema.
+  // The replicas' configuration has no API keys. They start in turn, because the first creates the schema.
   const adminToken = `tests:${ADMIN_TOKEN}`;
   const flags = ["--admin-port", "0"];
-  const one = startService({ rpcUrl, databaseUrl, apiKeys: "", adminToken, flags });
-  const first = await one.ready();
-  adminUrl = (await one.line(/^admin API at (\S+)/))[1] ?? "";
+  const firstReplica = startService({ rpcUrl, databaseUrl, apiKeys: "", adminToken, flags });
+  const first = await firstReplica.ready();
+  adminUrl = (await firstReplica.line(/^admin API at (\S+)/))[1] ?? "";
   const second = await startService({ rpcUrl, databaseUrl, apiKeys: "" }).ready();
   urls = [first.url, second.url];
 });
@@ -89,7 +89,7 @@ describe("gas-waiver keys, beside two replicas", () => {
 
   it("revoke closes open WebSockets of both replicas within 5 s", async () => {
     const { key, record } = await json<{ key: string; record: KeyJson }>("create", "--label", "leaked");
-    const closed = await Promise.all(
+    const closings = await Promise.all(
       urls.map(async (url) => {
         await untilStatus(url, key, 200);
         const socket = new WebSocket(`${url.replace("http", "ws")}/v1/submit`, { headers: bearer(key) });
@@ -99,7 +99,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     );
     expect(await json<KeyJson>("revoke", "--key", record.id)).toMatchObject({ state: "revoked" });
     const since = performance.now();
-    const codes = (await Promise.all(closed.map(({ closing }) => closing))).map(([code]) => code);
+    const codes = (await Promise.all(closings.map(({ closing }) => closing))).map(([code]) => code);
     expect(codes).toEqual([1008, 1008]);
     // It takes 1 s on an idle machine.
     expect(performance.now() - since).toBeLessThan(5_000);
@@ -112,19 +112,21 @@ describe("gas-waiver keys, beside two replicas", () => {
 
   it("update, rotate, disable, enable and audit work, with output for people and for programs", async () => {
     const { key, record } = await json<{ key: string; record: KeyJson }>("create", "--label", "k");
-    const at = ["--key", record.id];
-    expect(await json("update", ...at, "--label", "renamed", "--daily-gas", "9000000")).toMatchObject({
+    const ofKey = ["--key", record.id];
+    expect(await json("update", ...ofKey, "--label", "renamed", "--daily-gas", "9000000")).toMatchObject({
       label: "renamed",
       caps: { gas: "9000000" },
     });
-    expect(await json<KeyJson>("disable", ...at)).toMatchObject({ state: "disabled" });
-    expect((await keys("show", ...at)).out).toMatch(new RegExp(`^${record.id}  disabled, test: renamed\n`));
-    expect(await json<KeyJson>("enable", ...at)).toMatchObject({ state: "active" });
-    const rotated = await json<{ key: string }>("rotate", ...at, "--overlap", "0");
+    expect(await json<KeyJson>("disable", ...ofKey)).toMatchObject({ state: "disabled" });
+    expect((await keys("show", ...ofKey)).out).toMatch(
+      new RegExp(`^${record.id}  disabled, test: renamed\n`),
+    );
+    expect(await json<KeyJson>("enable", ...ofKey)).toMatchObject({ state: "active" });
+    const rotated = await json<{ key: string }>("rotate", ...ofKey, "--overlap", "0");
     const [url = ""] = urls;
     await untilStatus(url, rotated.key, 200);
     await untilStatus(url, key, 401);
-    const audit = await keys("audit", ...at);
+    const audit = await keys("audit", ...ofKey);
     expect(
       audit.out.match(/(create|update|disable|enable|rotate) [0-9a-f]{16} by command line, \S+@\S+/g),
     ).toHaveLength(5);
@@ -152,18 +154,18 @@ describe("gas-waiver keys, beside two replicas", () => {
       out: "",
       err: `gas-waiver: there is no key with the id ${"0".repeat(16)}\n`,
     });
-    const whole = await keys("revoke", "--key", `gw_live_${"0".repeat(16)}_${"5ec2e7".repeat(8)}`);
-    expect(whole.status).toBe(2);
-    expect(whole.err).not.toContain("5ec2e7");
+    const pastedKey = await keys("revoke", "--key", `gw_live_${"0".repeat(16)}_${"5ec2e7".repeat(8)}`);
+    expect(pastedKey.status).toBe(2);
+    expect(pastedKey.err).not.toContain("5ec2e7");
     const past = await keys("create", "--label", "k", "--expires", "2001-01-01T00:00:00Z");
     expect(past.status).toBe(1);
     expect(past.err).toContain("not a time in the future");
-    const stranger = new Program([
+    const withoutService = new Program([
       ...["packages/cli/bin/gas-waiver.mjs", "keys", "list"],
       "--data-dir",
       freshFolder(),
     ]);
-    expect(await stranger.ended).toMatchObject({ status: 1 });
-    expect(stranger.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
+    expect(await withoutService.ended).toMatchObject({ status: 1 });
+    expect(withoutService.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
   });
 });

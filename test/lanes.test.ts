@@ -45,7 +45,7 @@ const transfer = (user: number, nonce = 0) =>
 
 describe("gas-waiver lanes, beside a running service", () => {
   const dataDir = freshFolder();
-  const at = ["--data-dir", dataDir];
+  const ofFolder = ["--data-dir", dataDir];
   let service: Program;
   beforeAll(async () => {
     service = startService({ rpcUrl, dataDir });
@@ -55,7 +55,7 @@ describe("gas-waiver lanes, beside a running service", () => {
   });
 
   it("list shows each lane, for people and for programs", async () => {
-    const { status, out } = await lanes("list", ...at);
+    const { status, out } = await lanes("list", ...ofFolder);
     expect(status).toBe(0);
     expect(out).toMatch(
       new RegExp(`^${first}  open, worked by [0-9a-f-]{36}\n  0 queued; 0 signed or broadcast\n$`),
@@ -66,46 +66,48 @@ describe("gas-waiver lanes, beside a running service", () => {
   });
 
   it("doctor finds nothing if store and chain agree, and needs a node", async () => {
-    const { status, out } = await lanes("doctor", ...at, "--rpc-url", rpcUrl);
+    const { status, out } = await lanes("doctor", ...ofFolder, "--rpc-url", rpcUrl);
     expect(status).toBe(0);
     expect(out).toContain(
       "the chain's next nonce is 1; no nonce waits for a block\n  store and chain agree\n",
     );
-    const json = await lanes("doctor", ...at, "--rpc-url", rpcUrl, "--json", "--repair");
+    const json = await lanes("doctor", ...ofFolder, "--rpc-url", rpcUrl, "--json", "--repair");
     expect(JSON.parse(json.out)).toMatchObject([{ chainNonce: "1", findings: [], repaired: false }]);
-    const without = await lanes("doctor", ...at);
-    expect(without.status).toBe(2);
-    expect(without.err).toContain("--rpc-url");
-    const away = await lanes("doctor", ...at, "--rpc-url", "http://127.0.0.1:1");
-    expect(away.status).toBe(1);
-    expect(away.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
+    const withoutNode = await lanes("doctor", ...ofFolder);
+    expect(withoutNode.status).toBe(2);
+    expect(withoutNode.err).toContain("--rpc-url");
+    const unreachable = await lanes("doctor", ...ofFolder, "--rpc-url", "http://127.0.0.1:1");
+    expect(unreachable.status).toBe(1);
+    expect(unreachable.err).toMatch(/^gas-waiver: [^\n]*node[^\n]*\n$/);
   });
 
   it("stop, open and drain change a lane's state; list shows the reason", async () => {
-    expect(await lanes("stop", "--waiver", first, ...at)).toMatchObject({
+    expect(await lanes("stop", "--waiver", first, ...ofFolder)).toMatchObject({
       status: 0,
       out: `${first} is stopped\n`,
     });
-    expect((await lanes("list", ...at)).out).toContain(`${first}  stopped`);
-    expect((await lanes("list", ...at)).out).toContain("\n  because by the operator\n");
-    expect((await lanes("open", "--waiver", FIRST.address, ...at)).out).toBe(`${first} takes work again\n`);
+    expect((await lanes("list", ...ofFolder)).out).toContain(`${first}  stopped`);
+    expect((await lanes("list", ...ofFolder)).out).toContain("\n  because by the operator\n");
+    expect((await lanes("open", "--waiver", FIRST.address, ...ofFolder)).out).toBe(
+      `${first} takes work again\n`,
+    );
     expect(await list(dataDir)).toMatchObject([{ state: "open" }]);
-    const drained = await lanes("drain", "--waiver", first, "--json", ...at);
+    const drained = await lanes("drain", "--waiver", first, "--json", ...ofFolder);
     expect(JSON.parse(drained.out)).toEqual({ waiver: first, state: "draining" });
-    await lanes("open", "--waiver", first, ...at);
+    await lanes("open", "--waiver", first, ...ofFolder);
     const { url } = await service.ready();
     const [line] = await submit(url, [await transfer(1)], { query: "?wait=included" });
     expect(line).toMatchObject({ success: true });
   });
 
   it("refuse an unknown waiver, and a text that is not an address", async () => {
-    const unknown = await lanes("stop", "--waiver", second, ...at);
+    const unknown = await lanes("stop", "--waiver", second, ...ofFolder);
     expect(unknown).toEqual({
       status: 1,
       out: "",
       err: `gas-waiver: the service has no lane for waiver ${second}\n`,
     });
-    const wrong = await lanes("stop", "--waiver", "0x12", ...at);
+    const wrong = await lanes("stop", "--waiver", "0x12", ...ofFolder);
     expect(wrong.status).toBe(2);
     expect(wrong.err).toContain("is not an address");
   });
@@ -139,13 +141,13 @@ describe("a service on SIGHUP", () => {
     expect(byWaiver.get(first)?.owner).toBeUndefined();
     expect(byWaiver.get(second)?.owner).toBeDefined();
 
-    write("this is no key");
+    write("this is not a key");
     service.signal("SIGHUP");
     const [warning] = await service.line(/^the waiver keys stay as they were.*/);
     expect(warning).toContain(keyFile);
-    expect(warning).not.toContain("this is no key");
-    const [again] = await submit(url, [await transfer(3)], { query: "?wait=included" });
-    expect(again).toMatchObject({ success: true });
+    expect(warning).not.toContain("this is not a key");
+    const [afterWarning] = await submit(url, [await transfer(3)], { query: "?wait=included" });
+    expect(afterWarning).toMatchObject({ success: true });
 
     const text = await (await fetch(metrics)).text();
     expect(text).toContain("gas_waiver_accepted_total 2");

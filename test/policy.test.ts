@@ -56,7 +56,7 @@ describe("a service that follows the governance of its chain", () => {
     );
   });
 
-  it("refuses calls that a narrower policy excludes from its block on, and sends nothing", async () => {
+  it("refuses calls that a narrower policy excludes, as soon as it is in a block, and sends nothing", async () => {
     const service = started();
     await service.update(SECOND, [APPROVALS]);
     await service.update(FIRST, [APPROVALS]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, processesWith } from "./support/program.js";
 
-/** Time that the end may take after a signal, also during the start. */
+/** The most time that a program may take to end after a signal, also while it starts. */
 const END_WITHIN_MS = 5_000;
 
 const dev = (dataDir: string, ...flags: string[]) =>
@@ -40,9 +40,9 @@ describe("a start that fails", () => {
   it.each([["--port"], ["--rpc-port"]])(
     "explains in one sentence that the port of %s is in use",
     async (flag) => {
-      const other = createServer();
-      await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-      const { port } = other.address() as AddressInfo;
+      const portHolder = createServer();
+      await new Promise<void>((resolve) => portHolder.listen(0, "127.0.0.1", resolve));
+      const { port } = portHolder.address() as AddressInfo;
       const dataDir = freshFolder();
       const free = flag === "--port" ? "--rpc-port" : "--port";
       const args = ["dev", "--data-dir", dataDir, flag, String(port), free, "0"];
@@ -50,7 +50,7 @@ describe("a start that fails", () => {
       expect(await program.ended).toEqual({ status: 1, signal: null });
       expect(program.stderr).toBe(`gas-waiver: port ${port} of 127.0.0.1 is in use by another program\n`);
       expect(processesWith(dataDir)).toEqual([]);
-      await new Promise((resolve) => other.close(resolve));
+      await new Promise((resolve) => portHolder.close(resolve));
     },
   );
 
@@ -76,10 +76,10 @@ describe("a start that fails", () => {
 describe("a second start on the same data folder", () => {
   it("finds the earlier submissions, and adopts its new chain", async () => {
     const dataDir = freshFolder();
-    for (const found of [0, 1, 2]) {
+    for (const earlierCount of [0, 1, 2]) {
       const program = dev(dataDir, "--block-time", "100");
       await program.ready();
-      expect(program.stdout).toContain(`${found} earlier submission`);
+      expect(program.stdout).toContain(`${earlierCount} earlier submission`);
       expect(program.stdout).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);
       expect(await program.end()).toEqual({ status: 0, signal: null });
     }

@@ -15,7 +15,7 @@ import { exampleModules, readDocumentation } from "./support/documentation.js";
 const root = join(import.meta.dirname, "..");
 const documentation = readDocumentation(["protocol", "crypto-native", "client"]);
 
-/** The functions of an entry, and its classes but for errors. */
+/** The functions and classes that an entry point exports, except its errors. */
 function functionsOf(entry: object): string[] {
   return Object.entries(entry)
     .filter(([, value]) => typeof value === "function" && !(value.prototype instanceof Error))

@@ -85,22 +85,22 @@ describe("the lock file", () => {
 
 /** The entries of the lock file that installing a package brings, by the rule of Node: the nearest node_modules. */
 function installedBy(packages: Readonly<Record<string, LockEntry>>, start: string): string[] {
-  const found = new Set<string>();
+  const visited = new Set<string>();
   const visit = (path: string) => {
-    if (found.has(path)) return;
-    found.add(path);
+    if (visited.has(path)) return;
+    visited.add(path);
     const { dependencies, optionalDependencies } = packages[path] ?? {};
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) visit(find(path, name));
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) visit(resolve(path, name));
   };
-  const find = (from: string, name: string): string => {
+  const resolve = (from: string, name: string): string => {
     const nested = `${from === "" ? "" : `${from}/`}node_modules/${name}`;
     const entry = packages[nested];
     if (entry) return entry.link ? (entry.resolved ?? nested) : nested;
     if (from === "") throw new Error(`${name} is not in the lock file`);
-    return find(from.replace(/(^|\/)(node_modules\/(@[^/]+\/)?[^/]+|[^/]+)$/, ""), name);
+    return resolve(from.replace(/(^|\/)(node_modules\/(@[^/]+\/)?[^/]+|[^/]+)$/, ""), name);
   };
   visit(start);
-  return [...found];
+  return [...visited];
 }
 
 describe("an installation of the protocol or the client alone", () => {
@@ -136,7 +136,7 @@ describe("the scripts of npm", () => {
   });
 });
 
-describe("what is tracked", () => {
+describe("the repository", () => {
   const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
     .split("\0")
     .filter(Boolean);

@@ -5,7 +5,7 @@ import { submit } from "./support/submit.js";
 import { account, tokensOf, transferOf } from "./support/user.js";
 
 const USERS = 10;
-const EACH = 10;
+const PER_USER = 10;
 const SEED = 20_260_101;
 
 const started = useDevService();
@@ -13,7 +13,7 @@ const started = useDevService();
 it("executes a shuffled batch of 100 from 10 users, each user's in nonce order", async () => {
   const { url, chain } = started();
   const recipient = "0x0000000000000000000000000000000000001234";
-  const jobs = Array.from({ length: USERS * EACH }, (_, i) => ({
+  const jobs = Array.from({ length: USERS * PER_USER }, (_, i) => ({
     user: i % USERS,
     nonce: Math.floor(i / USERS),
   }));
@@ -45,7 +45,7 @@ it("executes a shuffled batch of 100 from 10 users, each user's in nonce order",
   places.sort((a, b) => a.place - b.place);
   for (let user = 0; user < USERS; user++) {
     const order = places.filter((entry) => entry.user === user).map(({ nonce }) => nonce);
-    expect(order).toEqual([...Array(EACH).keys()]);
+    expect(order).toEqual([...Array(PER_USER).keys()]);
   }
-  expect(await tokensOf(chain, recipient)).toBe(BigInt(USERS * EACH));
+  expect(await tokensOf(chain, recipient)).toBe(BigInt(USERS * PER_USER));
 });

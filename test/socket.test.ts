@@ -8,7 +8,7 @@ import { proxiedChain } from "./support/proxiedChain.js";
 import { startService } from "./support/service.js";
 import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
 
-const SENDS = "eth_sendRawTransaction";
+const SEND_METHOD = "eth_sendRawTransaction";
 
 const started = proxiedChain();
 
@@ -25,7 +25,7 @@ describe.each([
     const batch = await Promise.all(
       [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
     );
-    proxy.decide = (call) => (call.includes(SENDS) ? "dropRequest" : "pass");
+    proxy.decide = (call) => (call.includes(SEND_METHOD) ? "dropRequest" : "pass");
     const first = startService({ rpcUrl: proxy.url, dataDir });
     const { url } = await first.ready();
     const client = connectService({ url, apiKey: API_KEY, WebSocket });

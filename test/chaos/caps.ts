@@ -28,10 +28,10 @@ export async function compareCaps(environment: Environment): Promise<Finding[]> 
     (await environment.query<Count>(USED, [environment.cappedKeyId])).map((one) => [one.sender, one]),
   );
   return counted.flatMap(({ sender, transactions, gas }): Finding[] => {
-    const right = used.get(sender) ?? { transactions: "0", gas: "0" };
-    if (transactions === right.transactions && gas === right.gas) return [];
-    const whose = sender === "" ? "the key" : `sender 0x${sender}`;
-    const text = `${whose} is counted with ${transactions} and ${gas} gas, and has used ${JSON.stringify(right)}`;
+    const expected = used.get(sender) ?? { transactions: "0", gas: "0" };
+    if (transactions === expected.transactions && gas === expected.gas) return [];
+    const holder = sender === "" ? "the key" : `sender 0x${sender}`;
+    const text = `${holder} is counted with ${transactions} and ${gas} gas, and has used ${JSON.stringify(expected)}`;
     return [{ violation: "miscounted", text }];
   });
 }

@@ -131,7 +131,7 @@ describe("the comparison of the ledgers", () => {
       ["falseFailure"],
     ],
     [
-      "a failure that nothing asked for",
+      "a failure without a cause",
       { ...all, clients: [], store: [{ ...row, state: "failed", error_reason: "NODE_REFUSED" }], chain: [] },
       ["needlessFailure"],
     ],
@@ -154,7 +154,7 @@ describe("the comparison of the ledgers", () => {
       [],
     ],
     [
-      "a missing nonce that was there",
+      "a NONCE_GAP although the earlier nonce was used",
       {
         ...all,
         clients: [],

@@ -109,9 +109,9 @@ export async function fetchRecords(
   ids: readonly string[],
 ): Promise<Map<string, { readonly state: string } | undefined>> {
   const records = new Map<string, { readonly state: string } | undefined>();
-  const left = [...ids];
+  const remaining = [...ids];
   const work = async () => {
-    for (let id = left.pop(); id !== undefined; id = left.pop())
+    for (let id = remaining.pop(); id !== undefined; id = remaining.pop())
       records.set(id, await fetchRecord(environment, id));
   };
   await Promise.all(Array.from({ length: 8 }, work));
@@ -130,7 +130,8 @@ async function fetchRecord(
     });
     const body = (await response.json()) as { state: string };
     if (response.status === 200) return body;
-    if (response.status !== 404) throw new Error(`the record of ${id} cannot be had: ${response.status}`);
+    if (response.status !== 404)
+      throw new Error(`the record of ${id} could not be read: status ${response.status}`);
   }
   return undefined;
 }

@@ -46,11 +46,13 @@ export class DevnetClient {
 
   async nonces(addresses: readonly Hex[]): Promise<number[]> {
     const method = "eth_getTransactionCount";
-    const nonces = await this.#batch<Hex>(addresses.map((a) => ({ method, params: [a, "latest"] })));
+    const nonces = await this.#batch<Hex>(
+      addresses.map((address) => ({ method, params: [address, "latest"] })),
+    );
     return nonces.map(Number);
   }
 
-  /** Forgets the executions above a block that a reorg has removed. @returns those that are gone. */
+  /** Forgets the executions above a block that a reorg has removed. @returns the removed ones. */
   rewind(block: number): Execution[] {
     const first = this.executions.findIndex((execution) => execution.block > block);
     this.#scanned = Math.min(this.#scanned, block);

@@ -113,14 +113,14 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   const lanes = await openLaneAdmin({ databaseUrl });
   closers.push(() => lanes.close());
   const { key, record } = await createCappedKey(databaseUrl, replicas);
-  const followed = followHead(chain);
-  closers.push(() => followed.close());
+  const headFollower = followHead(chain);
+  closers.push(() => headFollower.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
     ...{ pool, chain, node, spare, postgres, reorgDepth, replicas, lanes },
     ...{ waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
     get head() {
-      return followed.number;
+      return headFollower.number;
     },
     query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
       (await client.query<Row>(sql, parameters)).rows,
@@ -148,14 +148,14 @@ async function startReplicas(options: ReplicasOptions, closers: Closers): Promis
   const { folder, databaseUrl, count, rpcUrl, spareUrl, differentPolicies, waiverKeys, flags } = options;
   const policyFile = join(folder, "policy.json");
   writeFileSync(policyFile, JSON.stringify([{ address: TEST_TOKEN_ADDRESS, selectors: SELECTORS }]));
-  const place = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY], spareUrl, flags };
+  const common = { folder, databaseUrl, policyFile, apiKeys: [FIXED_KEY], spareUrl, flags };
   const replicas: Replica[] = [];
   for (let i = 0; i < count; i++) {
     const proxy = await TcpProxy.inFrontOf(rpcUrl);
     closers.push(() => proxy.close());
     // The first replica learns of a revoked waiver by the node's refusals, the others from the registry.
     const policySource = i === 0 && !differentPolicies ? "config" : "both";
-    const replica = new Replica(`replica ${i + 1}`, proxy, { ...place, policySource }, waiverKeys);
+    const replica = new Replica(`replica ${i + 1}`, proxy, { ...common, policySource }, waiverKeys);
     closers.push(() => replica.kill());
     replicas.push(replica);
   }
@@ -182,9 +182,9 @@ async function startDevnet(pool: PoolKind, closers: Closers) {
 
 /** The private keys of the two waivers of genesis, and of two more. */
 function keysOf(seed: number): Uint8Array[] {
-  const own = accountsOf("waiver").map(({ privateKey }) => hexToBytes(privateKey));
-  const more = [1, 2].map((i) => crypto.keccak256(new TextEncoder().encode(`waiver ${seed} ${i}`)));
-  return [...own, ...more];
+  const genesisKeys = accountsOf("waiver").map(({ privateKey }) => hexToBytes(privateKey));
+  const addedKeys = [1, 2].map((i) => crypto.keccak256(new TextEncoder().encode(`waiver ${seed} ${i}`)));
+  return [...genesisKeys, ...addedKeys];
 }
 
 const HEAD_INTERVAL_MS = 60;

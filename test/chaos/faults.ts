@@ -17,7 +17,7 @@ import { CUTS } from "./tcpProxy.js";
 /** A fault of a round: it begins after a time, lasts for a time, and is then undone. */
 export interface Fault {
   readonly name: string;
-  /** More of its name, for a reader. */
+  /** Details that are printed with the name. */
   readonly detail?: string | undefined;
   /** The part of the environment that it affects. A round has at most one fault of each part. */
   readonly target: string;
@@ -31,7 +31,7 @@ export interface Fault {
 
 type PlannedFault = Omit<Fault, "name" | "kills" | "afterMs"> & {
   readonly kills?: boolean;
-  /** More of its name. */
+  /** Details that are printed with the name. */
   readonly detail?: string;
 };
 type FaultKind = (environment: Environment, random: SeededRandom) => PlannedFault;
@@ -128,7 +128,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     begin: () => chain.call("devnet_setFaults", nodeFaults(random)),
     end: () => chain.call("devnet_clearFaults"),
   }),
-  /** The node of another kind from now on, with one or two faults of the zoo. */
+  /** The node behaves as another kind from now on, with one or two faults of the zoo. */
   node: (environment, random) => {
     const { node } = environment;
     const personality = random.pick(PERSONALITIES);

@@ -27,7 +27,7 @@ export interface Ledgers {
  * - `falseSuccess`: a line says `success: true`, or the store says included, and the chain did not execute it; a line
  *   says included, and the transaction reverted; or a line says `success: true` of a submission that failed later.
  * - `falseFailure`: a line or the store says that a submission failed for good, and the chain executed it, without a
- *   later submission of the same bytes that did. A TIMEOUT of a line is no failure: the work goes on.
+ *   later submission of the same bytes that did. A line's TIMEOUT is not a failure: the work goes on.
  * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the store
  *   has another waiver nonce than the chain.
  * - `notReplayed`: a repeated request with an Idempotency-Key gave another id for a transaction, or another outcome.
@@ -146,12 +146,13 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
   } else find("unresolved", `still ${row.state}: ${evidence()}`);
 }
 
-/** Each transaction of a repeated request must have one id and one outcome. A TIMEOUT is no outcome. */
+/** Each transaction of a repeated request must have one id and one outcome. A TIMEOUT is not an outcome. */
 function compareReplays({ name, lines }: KeyedRequest, find: Context["find"]): void {
-  for (const [index, ofOne] of groupBy(lines, (line) => line.index)) {
-    const ids = new Set(ofOne.map(({ id }) => id));
-    const outcomes = new Set(ofOne.flatMap((line) => outcomeOf(line) ?? []));
-    if (ids.size > 1 || outcomes.size > 1) find("notReplayed", `${name}, at ${index}: ${shortJson(ofOne)}`);
+  for (const [index, transactionLines] of groupBy(lines, (line) => line.index)) {
+    const ids = new Set(transactionLines.map(({ id }) => id));
+    const outcomes = new Set(transactionLines.flatMap((line) => outcomeOf(line) ?? []));
+    if (ids.size > 1 || outcomes.size > 1)
+      find("notReplayed", `${name}, at ${index}: ${shortJson(transactionLines)}`);
   }
 }
 

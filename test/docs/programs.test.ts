@@ -11,7 +11,7 @@ import { allBlocks, type DocumentedProgram, programsOf } from "./codeBlocks.js";
 
 const run = promisify(execFile);
 const LONGEST_MS = 40_000;
-/** The service's waiver. Number 11 is left to those who wrap by themselves. */
+/** The service's waiver. Account 11 is left to the programs that wrap transactions themselves. */
 const WAIVER = account(10);
 const ADMIN_TOKEN = "an-operators-token-of-the-documents";
 
@@ -21,7 +21,7 @@ const files = [...new Set(programs.map(({ file }) => file))];
 /** Where the reader is: a folder with the packages, and the service's data where the commands look for it. */
 const folder = freshFolder();
 /** Values in the documents, and their replacements in this test. */
-const here = new Map<string, string>();
+const replacements = new Map<string, string>();
 let chain: Program;
 let service: Program;
 
@@ -33,12 +33,12 @@ beforeAll(async () => {
   const { url } = await service.ready();
   const [, metricsUrl = ""] = await service.line(/^metrics at (\S+)\/metrics/);
   const [, adminUrl = ""] = await service.line(/^admin API at (\S+)\/admin\//);
-  here.set("http://127.0.0.1:8080", url);
-  here.set("http://127.0.0.1:8545", rpcUrl);
-  here.set("http://127.0.0.1:9090", metricsUrl);
-  here.set("http://127.0.0.1:8081", adminUrl);
+  replacements.set("http://127.0.0.1:8080", url);
+  replacements.set("http://127.0.0.1:8545", rpcUrl);
+  replacements.set("http://127.0.0.1:9090", metricsUrl);
+  replacements.set("http://127.0.0.1:8081", adminUrl);
   const { stdout } = await shell("gas-waiver keys create --label 'of the documents' --json");
-  here.set("0123456789abcdef", JSON.parse(stdout).record.id);
+  replacements.set("0123456789abcdef", JSON.parse(stdout).record.id);
 });
 afterAll(async () => {
   await service?.end();
@@ -75,13 +75,13 @@ const shell = (text: string) => run("sh", ["-e", "-c", text], options());
 
 /** Runs the program, and fails if it does. */
 async function runHere({ language, text }: DocumentedProgram): Promise<string> {
-  const mended = [...here].reduce((before, [from, to]) => before.replaceAll(from, to), text);
+  const adapted = [...replacements].reduce((before, [from, to]) => before.replaceAll(from, to), text);
   if (language === "sh") {
-    const { stdout } = await shell(mended.replaceAll(/^curl /gm, "curl --fail --silent --show-error "));
+    const { stdout } = await shell(adapted.replaceAll(/^curl /gm, "curl --fail --silent --show-error "));
     return stdout;
   }
   const path = join(folder, "program.mjs");
-  writeFileSync(path, mended);
+  writeFileSync(path, adapted);
   return (await run(process.execPath, [path], options())).stdout;
 }
 
@@ -94,7 +94,6 @@ describe("the programs of the documents", () => {
           throw new Error(`${file}:${program.line} failed: ${error.message}`, { cause: error });
         });
         expect(output, `${file}:${program.line}`).not.toBe("");
-        expect(output, `${file}:${program.line}`).not.toBe("");
         // The guide to checks shows refusals; everywhere else what is sent succeeds.
         const failure = file.endsWith("/check.md") ? /"error":/ : /TIMEOUT|"error":|success"?: ?false/;
         expect(output, `${file}:${program.line}`).not.toMatch(failure);
@@ -103,7 +102,7 @@ describe("the programs of the documents", () => {
     3 * LONGEST_MS,
   );
 
-  it("have types that fit", async () => {
+  it("type-check", async () => {
     const sources = join(folder, "types");
     mkdirSync(sources);
     for (const [i, { language, file, line, text }] of programs.entries()) {

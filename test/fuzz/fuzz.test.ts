@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { theDescription } from "../../packages/server/test/support/description.js";
 import { problemsOf } from "./answers.js";
 import { probeOf, runFuzz } from "./runFuzz.js";
-import { smallest } from "./smallest.js";
+import { shrink } from "./shrink.js";
 
 describe("a service under malformed requests", () => {
   it("answers as described, logs no error, and serves a well-behaved client meanwhile", async () => {
@@ -37,6 +37,6 @@ describe("the fuzzer", () => {
   it("reduces a finding to the smallest request that shows it", async () => {
     const holds = async (pieces: readonly Buffer[]) => Buffer.concat(pieces).includes("bad");
     const pieces = [Buffer.from("good and b"), Buffer.from("ad and more")];
-    expect(Buffer.concat(await smallest(pieces, holds)).toString()).toBe("bad");
+    expect(Buffer.concat(await shrink(pieces, holds)).toString()).toBe("bad");
   });
 });

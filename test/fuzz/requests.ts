@@ -42,9 +42,9 @@ const HEADERS: readonly (readonly [string, readonly string[]])[] = [
 ];
 const JSON_TYPE = "application/json";
 const CONTENT_TYPES = [JSON_TYPE, `${JSON_TYPE}; charset=utf-8`, "text/plain", "", `${JSON_TYPE};`, "a/b"];
-const GOOD = `Bearer ${KEY}`;
+const VALID_AUTHORIZATION = `Bearer ${KEY}`;
 const KEYS = [
-  GOOD,
+  VALID_AUTHORIZATION,
   `Bearer  ${KEY} `,
   "Bearer x",
   "Basic eA==",
@@ -59,7 +59,10 @@ export function requestProbe(random: SeededRandom): Probe {
   const method = random.chance(0.8) ? route.method : random.pick(METHODS);
   const path = (random.chance(0.85) ? route.path : random.pick(PATHS)).replace(":id", id(random));
   const url = `${path}${query(random)}`;
-  const fields = ["Host: x", `Authorization: ${random.chance(0.9) ? GOOD : random.pick(KEYS)}`];
+  const fields = [
+    "Host: x",
+    `Authorization: ${random.chance(0.9) ? VALID_AUTHORIZATION : random.pick(KEYS)}`,
+  ];
   if (!isPlain) for (let i = random.between(1, 3); i > 0; i--) fields.push(header(random));
   const content = method === "POST" || random.chance(0.1) ? Buffer.from(body(random), "utf8") : undefined;
   if (content !== undefined) {
@@ -69,11 +72,11 @@ export function requestProbe(random: SeededRandom): Probe {
     }
   }
   const head = Buffer.from(`${method} ${url} HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`, "latin1");
-  const whole = Buffer.concat([head, content ?? Buffer.alloc(0)]);
-  if (random.chance(0.25)) return { pieces: inPieces(mutated(whole, random), random) };
+  const bytes = Buffer.concat([head, content ?? Buffer.alloc(0)]);
+  if (random.chance(0.25)) return { pieces: inPieces(mutated(bytes, random), random) };
   const request =
     isPlain && /^[\x21-\x7e]+$/.test(url) && /^[A-Z]+$/.test(method) ? { method, url } : undefined;
-  return { pieces: inPieces(whole, random), ...(request && { request }) };
+  return { pieces: inPieces(bytes, random), ...(request && { request }) };
 }
 
 function id(random: SeededRandom): string {
@@ -82,17 +85,17 @@ function id(random: SeededRandom): string {
 
 function query(random: SeededRandom): string {
   if (random.chance(0.5)) return "";
-  const one = () => {
+  const parameter = () => {
     const name = random.pick(Object.keys(PARAMETERS));
     const value = random.chance(0.7) ? random.pick(PARAMETERS[name] ?? [""]) : encoded(text(random));
     return `${name}=${value}`;
   };
-  return `?${Array.from({ length: random.between(0, 4) }, one).join("&")}`;
+  return `?${Array.from({ length: random.between(0, 4) }, parameter).join("&")}`;
 }
 
 /** Percent-encodes a text, without lone surrogates, which have no encoding. */
-function encoded(one: string): string {
-  return encodeURIComponent(one.replace(/[\ud800-\udfff]/g, ""));
+function encoded(value: string): string {
+  return encodeURIComponent(value.replace(/[\ud800-\udfff]/g, ""));
 }
 
 function header(random: SeededRandom): string {

@@ -4,7 +4,7 @@ import { problemsOf } from "./answers.js";
 import { socketProbe } from "./frames.js";
 import type { Probe } from "./probe.js";
 import { requestProbe } from "./requests.js";
-import { smallest } from "./smallest.js";
+import { shrink } from "./shrink.js";
 import { Target } from "./target.js";
 
 export interface FuzzOptions {
@@ -29,7 +29,7 @@ export interface FuzzResult {
 }
 
 /** Probes in flight at once. */
-const AT_ONCE = 8;
+const CONCURRENT_PROBES = 8;
 const PROGRESS_MS = 10_000;
 
 /** The probe with a number among those of a seed. It depends on nothing else. */
@@ -46,7 +46,7 @@ export async function runFuzz({ seed, forMs, signal, onProgress }: FuzzOptions):
   let probes = 0;
   try {
     while (performance.now() < deadline && !signal?.aborted) {
-      const numbers = Array.from({ length: AT_ONCE }, () => probes++);
+      const numbers = Array.from({ length: CONCURRENT_PROBES }, () => probes++);
       const finding = await sendProbes(target, seed, numbers);
       if (finding !== undefined) return { probes, finding };
       if (performance.now() - reportedAt < PROGRESS_MS) continue;
@@ -66,18 +66,22 @@ async function sendProbes(
   numbers: readonly number[],
 ): Promise<Finding | undefined> {
   const outcomes = await Promise.all(numbers.map((number) => problemOf(target, probeOf(seed, number))));
-  const found = outcomes.findIndex((problem) => problem !== undefined);
-  const number = numbers[found];
+  const index = outcomes.findIndex((problem) => problem !== undefined);
+  const number = numbers[index];
   if (number !== undefined) {
     const probe = probeOf(seed, number);
-    const kind = kindOf(outcomes[found]);
-    const holds = async (pieces: readonly Buffer[]) =>
+    const kind = kindOf(outcomes[index]);
+    const hasSameKind = async (pieces: readonly Buffer[]) =>
       kindOf(await problemOf(target, { ...probe, pieces })) === kind;
-    return { number, problem: outcomes[found] ?? "", request: asText(await smallest(probe.pieces, holds)) };
+    return {
+      number,
+      problem: outcomes[index] ?? "",
+      request: asText(await shrink(probe.pieces, hasSameKind)),
+    };
   }
   if (target.problem === undefined) return undefined;
   // The target itself has a problem. Any of these probes may have caused it.
-  const all = numbers.flatMap((one) => probeOf(seed, one).pieces);
+  const all = numbers.flatMap((each) => probeOf(seed, each).pieces);
   return { number: numbers[0] ?? 0, problem: target.problem, request: asText(all) };
 }
 

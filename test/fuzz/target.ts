@@ -70,14 +70,14 @@ export class Target {
     return new Promise((resolve) => {
       const parts: Buffer[] = [];
       const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      const limit = setTimeout(() => {
+      const timer = setTimeout(() => {
         resolve(undefined);
         socket.destroy();
       }, TIMEOUT_MS);
       socket.on("data", (part) => parts.push(part));
       socket.on("error", () => {});
       socket.once("close", () => {
-        clearTimeout(limit);
+        clearTimeout(timer);
         resolve(Buffer.concat(parts));
       });
       const pieces = withKnownId(probe, this.#knownId);

@@ -81,16 +81,16 @@ export function json(random: SeededRandom, depth = 4): string {
   }
 }
 
-function list(random: SeededRandom, one: () => string): string {
+function list(random: SeededRandom, item: () => string): string {
   const length = random.chance(0.02) ? random.between(90, 120) : random.between(0, 4);
-  return Array.from({ length }, one).join(",");
+  return Array.from({ length }, item).join(",");
 }
 
 /** The body of a submit request, or other JSON. */
 export function body(random: SeededRandom): string {
   if (random.chance(0.15)) return json(random, 3);
-  const one = () => (random.chance(0.8) ? JSON.stringify(transaction(random)) : json(random, 2));
-  const members = [`"transactions":[${list(random, one)}]`];
+  const item = () => (random.chance(0.8) ? JSON.stringify(transaction(random)) : json(random, 2));
+  const members = [`"transactions":[${list(random, item)}]`];
   if (random.chance(0.2)) members.push(`${JSON.stringify(random.pick(NAMES))}:${json(random, 3)}`);
   return `{${random.shuffled(members).join(",")}}`;
 }
@@ -102,13 +102,13 @@ export function mutated(bytes: Buffer, random: SeededRandom): Buffer {
     const from = random.between(0, result.length - 1);
     const to = Math.min(result.length, from + random.between(1, 32));
     const [before, part, after] = [result.subarray(0, from), result.subarray(from, to), result.subarray(to)];
-    const any = Buffer.from(Array.from({ length: random.between(1, 8) }, () => random.between(0, 255)));
+    const inserted = Buffer.from(Array.from({ length: random.between(1, 8) }, () => random.between(0, 255)));
     result = Buffer.concat(
       random.pick([
-        [before, any, after],
+        [before, inserted, after],
         [before, after],
         [before, part, part, after],
-        [before, any, part, after],
+        [before, inserted, part, after],
         [part, before, after],
         [before],
       ]),

@@ -56,7 +56,7 @@ export interface Domain {
   readonly tipAboveFee: boolean;
 }
 
-/** The ranges of D2. An EIP-155 `v` must fit 256 bits, so a chain id has at most 254. */
+/** The ranges of D2. An EIP-155 `v` must fit 256 bits, so a chain id has at most 254 bits. */
 export const WHOLE_DOMAIN: Domain = {
   nonce: UINT64 - 1n,
   minChainId: 0n,
@@ -159,7 +159,9 @@ export const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(somewhere, bytes(1, 4)).map(([at, other]) => splice(at, other.length, other)),
+    arbitrary: fc
+      .tuple(somewhere, bytes(1, 4))
+      .map(([at, replacement]) => splice(at, replacement.length, replacement)),
   },
   // Cut off the end, or append bytes.
   {
@@ -168,7 +170,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: bytes(1, 8).map((more) => (from: Uint8Array) => Uint8Array.from([...from, ...more])),
+    arbitrary: bytes(1, 8).map((appended) => (from: Uint8Array) => Uint8Array.from([...from, ...appended])),
   },
 );
 

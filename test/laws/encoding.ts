@@ -48,7 +48,7 @@ function readLike(shape: RlpTree, reader: RlpReader): RlpTree {
   return items;
 }
 
-function isEqual(a: RlpTree, b: RlpTree): void {
+function assertSameTree(a: RlpTree, b: RlpTree): void {
   deepStrictEqual(nestedHex(a), nestedHex(b));
 }
 
@@ -57,7 +57,7 @@ const blobHash = bytes(31).map((rest) => bytesToHex(Uint8Array.of(1, ...rest)));
 /** Transactions of types that the oracles know and the protocol refuses (D1): EIP-4844 and EIP-7702. */
 const unsupported = fc.record({
   tx: transaction(ORACLE_DOMAIN).map((tx) => (tx.type === "eip1559" ? forViem(tx) : undefined)),
-  extra: fc.oneof(
+  typeFields: fc.oneof(
     fc.record({
       type: fc.constant("eip4844" as const),
       maxFeePerBlobGas: uint(UINT256),
@@ -136,8 +136,8 @@ export const ENCODING_LAWS: readonly Law[] = [
     "a signed EIP-4844 or EIP-7702 transaction is an unsupported type",
     { cases: 1_000 },
     unsupported,
-    ({ tx, extra, signature: { compact, yParity } }) => {
-      const base = { chainId: 2201, nonce: 0, ...tx, ...extra };
+    ({ tx, typeFields, signature: { compact, yParity } }) => {
+      const base = { chainId: 2201, nonce: 0, ...tx, ...typeFields };
       const raw = hexToBytes(
         serializeTransaction(base as TransactionSerializable, {
           r: bytesToHex(compact.subarray(0, 32)),
@@ -145,7 +145,7 @@ export const ENCODING_LAWS: readonly Law[] = [
           yParity,
         }),
       );
-      strictEqual(raw[0], extra.type === "eip4844" ? 3 : 4);
+      strictEqual(raw[0], typeFields.type === "eip4844" ? 3 : 4);
       strictEqual(
         reasonOf(() => decodeTransaction(raw)),
         "UNSUPPORTED_TYPE",
@@ -161,7 +161,7 @@ export const ENCODING_LAWS: readonly Law[] = [
       strictEqual(bytesToHex(encoded), toRlp(nestedHex(item)));
       strictEqual(bytesToHex(encoded), ethersRlp(nestedHex(item)));
       const reader = new RlpReader(encoded);
-      isEqual(readLike(item, reader), item);
+      assertSameTree(readLike(item, reader), item);
       reader.finish("the item");
     },
   ),

@@ -19,12 +19,12 @@ export function withFault(raw: Uint8Array, fault: Fault, at: number): Uint8Array
   const { type, fields } = fieldsTree(raw);
   const integers = type === undefined ? LEGACY_INTEGERS : (INTEGERS[type] ?? []);
   const count = countItems(fields);
-  let left = at % count;
+  let itemsBefore = at % count;
   let field = -1;
 
   const encode = (item: RlpTree, depth: number): Uint8Array => {
     if (depth === 1) field++;
-    const chosen = left-- === 0;
+    const chosen = itemsBefore-- === 0;
     const isInteger = depth === 1 && integers.includes(field);
     if (item instanceof Uint8Array) {
       if (!chosen) return withHeader(item, 0x80);

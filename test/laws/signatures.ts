@@ -43,14 +43,14 @@ function senderOf(tx: InnerTx): string | undefined {
 }
 
 const isProtected = (tx: UnsignedTransaction) => tx.chainId !== undefined;
-const bySomeone = fc.record({ tx: transaction(ORACLE_DOMAIN), key: privateKey });
-const innerBySomeone = fc.record({ tx: transaction(WHOLE_DOMAIN).filter(isProtected), key: privateKey });
+const txAndKey = fc.record({ tx: transaction(ORACLE_DOMAIN), key: privateKey });
+const innerTxAndKey = fc.record({ tx: transaction(WHOLE_DOMAIN).filter(isProtected), key: privateKey });
 
 export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "viem and ethers compute the same hash and recover the same sender",
     { cases: 900, recovers: true },
-    bySomeone,
+    txAndKey,
     async ({ tx, key }) => {
       const signed = signTransaction(tx, key);
       const sender = privateKeyToAddress(key);
@@ -66,7 +66,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "viem and ethers sign the same bytes, and the protocol recovers their signer",
     { cases: 600, recovers: true },
-    bySomeone,
+    txAndKey,
     async ({ tx, key }) => {
       const raw = bytesToHex(signTransaction(tx, key).raw);
       const account = privateKeyToAccount(bytesToHex(key));
@@ -103,7 +103,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "a mutated signed transaction is refused, or has another sender",
     { cases: 4_000, recovers: true },
-    fc.record({ signed: innerBySomeone, mutate: mutation }),
+    fc.record({ signed: innerTxAndKey, mutate: mutation }),
     ({ signed: { tx, key }, mutate }) => {
       const { raw } = signTransaction(tx, key);
       const mutated = mutate(raw);
@@ -121,7 +121,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "other fields under the same signature have another sender",
     { cases: 2_000, recovers: true },
-    fc.record({ signed: innerBySomeone, other: transaction(WHOLE_DOMAIN).filter(isProtected) }),
+    fc.record({ signed: innerTxAndKey, other: transaction(WHOLE_DOMAIN).filter(isProtected) }),
     ({ signed: { tx, key }, other }) => {
       const signed = signTransaction(tx, key);
       const sender = bytesToHex(privateKeyToAddress(key));
@@ -137,7 +137,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "the high-s form of a signature (n - s, other parity) is refused, though it recovers to the same sender",
     { cases: 200, recovers: true },
-    bySomeone,
+    txAndKey,
     async ({ tx, key }) => {
       const signed = signTransaction(tx, key);
       const r = BigInt(bytesToHex(signed.signature.compact.subarray(0, 32)));

@@ -20,13 +20,13 @@ type Edit = "replace" | "insert" | "remove";
 /** Replaces or removes one item of a signed transaction, or inserts another before it. The result is canonical RLP. */
 function edited(raw: Uint8Array, edit: Edit, at: number, item: RlpItem): Uint8Array {
   const { type, fields } = fieldsTree(raw);
-  // Never the list of all fields.
-  let left = 1 + (at % (countItems(fields) - 1));
+  // The list of all fields is never chosen.
+  let itemsBefore = 1 + (at % (countItems(fields) - 1));
   const walk = (tree: RlpTree): RlpItem[] => {
-    const chosen = left-- === 0;
-    const same = tree instanceof Uint8Array ? tree : tree.flatMap(walk);
-    if (!chosen) return [same];
-    return { replace: [item], insert: [item, same], remove: [] }[edit];
+    const chosen = itemsBefore-- === 0;
+    const unchanged = tree instanceof Uint8Array ? tree : tree.flatMap(walk);
+    if (!chosen) return [unchanged];
+    return { replace: [item], insert: [item, unchanged], remove: [] }[edit];
   };
   const [tree = []] = walk(fields);
   return type === undefined ? encodeRlp(tree) : concatBytes(Uint8Array.of(type), encodeRlp(tree));

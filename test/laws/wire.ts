@@ -27,7 +27,7 @@ import { bytes } from "./arbitraries.js";
 import { type Law, law } from "./law.js";
 
 /** JSON objects with the wire's member names, whose values are right or arbitrary. */
-const nearly = fc.record(
+const wireLikeObject = fc.record(
   {
     transactions: fc.oneof(fc.array(fc.oneof(fc.string(), fc.jsonValue())), fc.jsonValue()),
     index: fc.oneof(fc.nat(), fc.jsonValue()),
@@ -45,19 +45,19 @@ const nearly = fc.record(
   { requiredKeys: [] },
 );
 const anyJson = fc
-  .oneof(nearly, fc.array(nearly, { maxLength: 3 }), fc.jsonValue())
+  .oneof(wireLikeObject, fc.array(wireLikeObject, { maxLength: 3 }), fc.jsonValue())
   .map((value): unknown => JSON.parse(JSON.stringify(value)));
 
 /** Fails if a parser throws another error than its own. */
-function throwsOnly(parse: () => unknown, own: abstract new (...args: never[]) => Error): void {
+function throwsOnly(parse: () => unknown, ownError: abstract new (...args: never[]) => Error): void {
   try {
     parse();
   } catch (error) {
-    ok(error instanceof own, `threw ${error}`);
+    ok(error instanceof ownError, `threw ${error}`);
   }
 }
 
-const hash = bytes(32).map((of) => `0x${Buffer.from(of).toString("hex")}`);
+const hash = bytes(32).map((value) => `0x${Buffer.from(value).toString("hex")}`);
 const reason = fc.constantFrom(...(Object.keys(REASONS) as Reason[]));
 const resultLine: fc.Arbitrary<ResultLine> = fc.oneof(
   fc.record({
@@ -95,7 +95,7 @@ const call = fc.record({
   data: fc.oneof(
     bytes(0, 3),
     selector,
-    fc.tuple(selector, bytes(0, 40)).map((parts) => Uint8Array.from(parts.flatMap((p) => [...p]))),
+    fc.tuple(selector, bytes(0, 40)).map((parts) => Uint8Array.from(parts.flatMap((part) => [...part]))),
   ),
 });
 
@@ -103,10 +103,10 @@ const call = fc.record({
 function literalVerdict(targets: readonly AllowedTarget[], to: Uint8Array, data: Uint8Array): Verdict {
   const forTarget = targets.filter(({ address }) => address === "*" || bytesEqual(address, to));
   if (forTarget.length === 0) return "target not allowed";
-  const own = selectorOf(data);
+  const called = selectorOf(data);
   const permitted = forTarget.some(
     ({ selectors }) =>
-      selectors === undefined || (own !== undefined && selectors.some((one) => bytesEqual(one, own))),
+      selectors === undefined || (called !== undefined && selectors.some((one) => bytesEqual(one, called))),
   );
   return permitted ? "allowed" : "selector not allowed";
 }

@@ -83,14 +83,14 @@ function toContractTarget({ address, selectors }: Target) {
 }
 
 /** Starts chain and service before the file's tests and ends both after them. The returned function gives the service. */
-export function registryService(waivers: readonly number[], changes: Partial<ServerOptions> = {}) {
+export function registryService(waivers: readonly number[], overrides: Partial<ServerOptions> = {}) {
   let service: RegistryService | undefined;
-  const ends: (() => Promise<unknown>)[] = [];
+  const cleanups: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     const postgres = await new TestPostgres().start();
-    ends.push(() => postgres.end());
+    cleanups.push(() => postgres.end());
     const devnet = await createDevnet({ blockTimeMs: 0 });
-    ends.push(() => devnet.close());
+    cleanups.push(() => devnet.close());
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
     const server = await createServer({
       chainId: CHAIN_ID,
@@ -101,14 +101,14 @@ export function registryService(waivers: readonly number[], changes: Partial<Ser
       pollIntervalMs: 20,
       leaseMs: 500,
       logLevel: "silent",
-      ...changes,
+      ...overrides,
     });
-    ends.push(() => server.close());
+    cleanups.push(() => server.close());
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
     service = new RegistryService(devnet, url);
   });
   afterAll(async () => {
-    for (const end of ends.reverse()) await end();
+    for (const end of cleanups.reverse()) await end();
   });
   return () => {
     if (service === undefined) throw new Error("the service has not been started");

@@ -116,13 +116,13 @@ interface SyntaxNode {
 const FUNCTIONS = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"];
 
 /** Calls back for each node below a value, with the name of the nearest declaration, property or parameter around it. */
-function visit(value: unknown, name: string, found: (node: SyntaxNode, name: string) => void): void {
+function visit(value: unknown, name: string, onNode: (node: SyntaxNode, name: string) => void): void {
   if (Array.isArray(value)) {
-    for (const item of value) visit(item, name, found);
+    for (const item of value) visit(item, name, onNode);
   } else if (isNode(value)) {
-    const own = nameOf(value) ?? name;
-    found(value, own);
-    for (const child of Object.values(value)) visit(child, own, found);
+    const nearest = nameOf(value) ?? name;
+    onNode(value, nearest);
+    for (const child of Object.values(value)) visit(child, nearest, onNode);
   }
 }
 

@@ -69,7 +69,7 @@ describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects 
   afterAll(() => anvil?.end());
 
   it.each(included)("$name", async ({ wrapper, accounts, expected }) => {
-    const mark = await rpc("evm_snapshot");
+    const snapshot = await rpc("evm_snapshot");
     await setState(accounts);
     const inner = Transaction.from(signedBytesOf(Transaction.from(wrapper).data));
     // A waiver that carries its own InnerTx has used a nonce for the wrapper.
@@ -87,6 +87,6 @@ describe.skipIf(program === undefined)("anvil runs the InnerTx with the effects 
       if (address === expected.waiver && expected.waiver !== expected.sender) continue;
       expect(await rpc("eth_getTransactionCount", address, "latest"), address).toBe(hex(nonce));
     }
-    await rpc("evm_revert", mark);
+    await rpc("evm_revert", snapshot);
   });
 });

@@ -68,7 +68,7 @@ export const VERIFICATION_GAS = 10_000n;
 const word = (hex: string) => hex.replace("0x", "").padStart(64, "0");
 export const transferData = (to: string, amount: bigint) => TRANSFER + word(to) + word(amount.toString(16));
 
-const PLAIN: Fields = {
+const VALID_TRANSFER: Fields = {
   type: 0,
   chainId: CHAIN_ID,
   nonce: USER_NONCE,
@@ -87,12 +87,12 @@ export type Changes = Partial<Fields> & { readonly signer?: number; readonly edi
 
 /** Signs an InnerTx of the user: a transfer of 7 units of the test token to another user, with these changes. */
 export function innerTx({ signer = USER, edit, ...fields }: Changes = {}): Signed {
-  return sign({ ...PLAIN, ...fields }, signer, edit);
+  return sign({ ...VALID_TRANSFER, ...fields }, signer, edit);
 }
 
 /** Signs a wrapper of the waiver around some bytes. */
 export function wrapperTx(data: string, { signer = WAIVER, edit, ...fields }: Changes = {}): Signed {
-  const plain = { ...PLAIN, nonce: WAIVER_NONCE, gasLimit: 1_000_000n, to: MARKER, data };
+  const plain = { ...VALID_TRANSFER, nonce: WAIVER_NONCE, gasLimit: 1_000_000n, to: MARKER, data };
   return sign({ ...plain, ...fields }, signer, edit);
 }
 

@@ -48,8 +48,8 @@ describe("a refused vector changes no state and uses no nonce on the devnet (D7)
     const node = await nodeOf(vector);
     const before = await stateRoot(node);
     const { check, reason, cause } = vector.expect;
-    const expected = await refusalOf(node, vector.wrapper);
-    expect(expected).toMatchObject({ reason, check, ...(cause === undefined ? {} : { cause }) });
+    const refusal = await refusalOf(node, vector.wrapper);
+    expect(refusal).toMatchObject({ reason, check, ...(cause === undefined ? {} : { cause }) });
     await node.mine();
     expect(await stateRoot(node)).toBe(before);
   });

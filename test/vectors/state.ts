@@ -92,8 +92,11 @@ export const contracts: Readonly<Record<string, Contract>> = {
 const tokenPolicy = [{ address: TOKEN, selectors: [TRANSFER, TRANSFER_FROM, APPROVE] }];
 
 /** The registry of the devnet's genesis, with `policy` for `WAIVER`. */
-export function registry(policy: readonly AllowedTargetJson[] = tokenPolicy, more: Registry = {}): Registry {
-  return { [addressOf(WAIVER)]: policy, [addressOf(OTHER_WAIVER)]: tokenPolicy, ...more };
+export function registry(
+  policy: readonly AllowedTargetJson[] = tokenPolicy,
+  otherWaivers: Registry = {},
+): Registry {
+  return { [addressOf(WAIVER)]: policy, [addressOf(OTHER_WAIVER)]: tokenPolicy, ...otherWaivers };
 }
 
 /** The next nonces of user and waiver. They differ, so that a test notices if one is used for the other. */

@@ -41,9 +41,9 @@ const wallets = new Map<number, HDNodeWallet>();
 
 /** Account i of the devnet's mnemonic. */
 function wallet(index: number): HDNodeWallet {
-  const known = wallets.get(index) ?? HDNodeWallet.fromMnemonic(MNEMONIC, `m/44'/60'/0'/0/${index}`);
-  wallets.set(index, known);
-  return known;
+  const account = wallets.get(index) ?? HDNodeWallet.fromMnemonic(MNEMONIC, `m/44'/60'/0'/0/${index}`);
+  wallets.set(index, account);
+  return account;
 }
 
 export const addressOf = (index: number) => wallet(index).address.toLowerCase();
@@ -51,12 +51,12 @@ export const addressOf = (index: number) => wallet(index).address.toLowerCase();
 /** An unsigned integer as an RLP string, which is empty for 0. */
 export const integer = (value: bigint) => (value === 0n ? "0x" : toBeHex(value));
 
-const pairs = (bytes: number) => bytes.toString(16).padStart(2, "0");
+const hexByte = (byte: number) => byte.toString(16).padStart(2, "0");
 
 function header(length: number, offset: number): string {
-  if (length < 56) return pairs(offset + length);
+  if (length < 56) return hexByte(offset + length);
   const digits = toBeHex(length).slice(2);
-  return pairs(offset + 55 + digits.length / 2) + digits;
+  return hexByte(offset + 55 + digits.length / 2) + digits;
 }
 
 /** The signed bytes in a wrapper's data: the data itself, or the content of its RLP string (D1). */
@@ -92,7 +92,7 @@ function unsignedItems(f: Fields): Item[] {
   return f.type === 4 ? [...items, []] : items;
 }
 
-const NAMES = {
+const FIELD_NAMES = {
   0: ["nonce", "gasPrice", "gasLimit", "to", "value", "data", "v", "r", "s"],
   1: ["chainId", "nonce", "gasPrice", "gasLimit", "to", "value", "data", "accessList", "v", "r", "s"],
   2: [
@@ -100,7 +100,7 @@ const NAMES = {
     ...["accessList", "v", "r", "s"],
   ],
 } as const;
-type Name = (typeof NAMES)[0 | 1 | 2][number];
+type Name = (typeof FIELD_NAMES)[0 | 1 | 2][number];
 
 /** Changes the signed fields before they are encoded. */
 export type Edit = (items: Item[], fields: Fields) => Item[];
@@ -108,7 +108,7 @@ export type Edit = (items: Item[], fields: Fields) => Item[];
 /** Replaces one field. For a typed transaction, `v` is its parity. */
 export function set(name: Name, item: Item): Edit {
   return (items, { type }) => {
-    const names: readonly string[] = NAMES[type === 1 || type === 2 ? type : 0];
+    const names: readonly string[] = FIELD_NAMES[type === 1 || type === 2 ? type : 0];
     const at = names.indexOf(name);
     if (at < 0) throw new Error(`type ${type} has no ${name}`);
     return items.map((old, i) => (i === at ? item : old));
@@ -118,7 +118,7 @@ export function set(name: Name, item: Item): Edit {
 /** Signs a transaction. `edit` changes the fields afterwards, so that the signature is that of the original fields. */
 export function sign(fields: Fields, signer: number, edit: Edit = (items) => items): Signed {
   const envelope = (items: readonly Item[]) =>
-    `0x${fields.type === 0 ? "" : pairs(fields.type)}${encode(items)}`;
+    `0x${fields.type === 0 ? "" : hexByte(fields.type)}${encode(items)}`;
   const items = unsignedItems(fields);
   const replayProtected = fields.type === 0 && fields.chainId !== null;
   const digest = keccak256(

@@ -16,7 +16,10 @@ import {
 } from "./state.js";
 import { addressOf, type Fields, sign } from "./transaction.js";
 
-/** The partners of transactions that raise only a user's nonce or only a waiver's. No vector names them. */
+/**
+ * The waiver of a transaction that only has to raise a user's nonce, and the user of one that only has to raise a
+ * waiver's. No vector names them.
+ */
 const SPARE_WAIVER = OTHER_WAIVER;
 const SPARE_USER = 8;
 const VALIDATORS = [VALIDATOR, VALIDATOR + 1, VALIDATOR + 2];
@@ -37,7 +40,7 @@ export class VectorNode {
     const called = Object.keys(contracts).some((address) => vector.wrapper.includes(address.slice(2)));
     if (called && vector.expect.verdict === "included") await node.#deploy();
     await node.#raiseNonces(vector.accounts);
-    await node.#pay(vector.accounts);
+    await node.#fund(vector.accounts);
     await node.#govern(vector.registry);
     return node;
   }
@@ -100,7 +103,7 @@ export class VectorNode {
     }
   }
 
-  async #pay(accounts: Accounts): Promise<void> {
+  async #fund(accounts: Accounts): Promise<void> {
     for (const [to, { balance }] of Object.entries(accounts)) {
       if (balance === "0") continue;
       await this.#sendAndMine(await this.#signPaid(DEPLOYER, { to, value: BigInt(balance), data: "0x" }));
@@ -112,19 +115,19 @@ export class VectorNode {
     const genesis = registry();
     for (const waiver of Object.keys(genesis)) {
       const policy = wanted[waiver];
-      if (policy === undefined) await this.#carry("proposeRevoke", [waiver]);
+      if (policy === undefined) await this.#passProposal("proposeRevoke", [waiver]);
       else if (JSON.stringify(policy) !== JSON.stringify(genesis[waiver])) {
-        await this.#carry("proposeUpdate", [waiver, policy.map(targetOf)]);
+        await this.#passProposal("proposeUpdate", [waiver, policy.map(targetOf)]);
       }
     }
     for (const [waiver, policy] of Object.entries(wanted)) {
       if (genesis[waiver] === undefined) {
-        await this.#carry("proposeRegister", [waiver, policy.map(targetOf)]);
+        await this.#passProposal("proposeRegister", [waiver, policy.map(targetOf)]);
       }
     }
   }
 
-  async #carry(method: string, values: unknown[]): Promise<void> {
+  async #passProposal(method: string, values: unknown[]): Promise<void> {
     const data = abi.encodeFunctionData(method, values);
     await this.#sendAndMine(await this.#signPaid(VALIDATOR, { to: REGISTRY, data }));
     const count = { to: REGISTRY, data: abi.encodeFunctionData("proposalCount") };

@@ -34,14 +34,14 @@ describe("the vector file", () => {
     const documented = readFileSync(join(import.meta.dirname, "../../docs/protocol.md"), "utf8");
     const checks = [...documented.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, name = ""]) => name);
     expect(checks).toEqual(CHECKS);
-    const expected = new Set(cases.map(({ name }) => name));
+    const names = new Set(cases.map(({ name }) => name));
     const pairs = checks.flatMap((one, i) => checks.slice(i + 1).map((two) => `${one} before ${two}`));
-    expect(pairs.filter((pair) => !expected.has(pair))).toEqual([]);
+    expect(pairs.filter((pair) => !names.has(pair))).toEqual([]);
     expect([...new Set(cases.flatMap(checkOf))].sort()).toEqual([...checks].sort());
   });
 
   it("has every reason that a validator or the rules on an InnerTx can give", () => {
-    const expected = new Set(cases.flatMap(reasonsOf));
+    const covered = new Set(cases.flatMap(reasonsOf));
     const elsewhere = /^(INVALID_HEX|DATA_TOO_LONG|TRANSACTION_TOO_LARGE|NONCE_CONFLICT)$/;
     const reasons = Object.entries(REASONS)
       .filter(
@@ -49,7 +49,7 @@ describe("the vector file", () => {
       )
       .map(([reason]) => reason)
       .filter((reason) => !elsewhere.test(reason));
-    expect(reasons.filter((reason) => !expected.has(reason))).toEqual([]);
+    expect(reasons.filter((reason) => !covered.has(reason))).toEqual([]);
   });
 
   it.each(valid)("$name: viem and ethers agree on hashes, signers and fields", async (one) => {

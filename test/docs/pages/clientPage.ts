@@ -46,9 +46,13 @@ interface Source {
 
 /** docs/reference/client.md */
 export function clientPage(): string {
-  const points = ENTRY_POINTS.map((point) => ({ ...point, found: declarationsOf(sourceOf(point.module)) }));
-  for (const { module, found } of points) {
-    if (!found.some(({ kind }) => kind !== "type")) throw new Error(`${module} exports no function or class`);
+  const points = ENTRY_POINTS.map((point) => ({
+    ...point,
+    declarations: declarationsOf(sourceOf(point.module)),
+  }));
+  for (const { module, declarations } of points) {
+    if (!declarations.some(({ kind }) => kind !== "type"))
+      throw new Error(`${module} exports no function or class`);
   }
   return page(
     "the doc comments in packages/client/src",
@@ -56,18 +60,18 @@ export function clientPage(): string {
     "Each function, class and type of `@gas-waiver/client`, by its entry point. The methods of `createWaiverClient` are the functions of the same name, bound to one service.",
     table(
       ["entry point", "", "functions and classes"],
-      points.map(({ module, about, found }) => [
+      points.map(({ module, about, declarations }) => [
         code(module),
         about,
-        found
+        declarations
           .filter(({ kind }) => kind !== "type")
           .map(({ name }) => `[${code(name)}](#${anchorOf(module, name)})`)
           .join(", "),
       ]),
     ),
-    ...points.map(({ module, found }) => {
+    ...points.map(({ module, declarations }) => {
       const sections = (isType: boolean) =>
-        found.filter(({ kind }) => (kind === "type") === isType).map((one) => section(module, one));
+        declarations.filter(({ kind }) => (kind === "type") === isType).map((one) => section(module, one));
       return [`## ${module}`, ...sections(false), ...sections(true)].join("\n\n");
     }),
   );

@@ -27,13 +27,13 @@ import {
 import { addressOf, encode, gasOf } from "../transaction.js";
 
 /**
- * Gas of the token's own code for a transfer of a few units to somebody who holds some, and to oneself. Not
- * counted but measured, since the code is the compiler's; another EVM confirms it (anvil.test.ts).
+ * Gas of the token's own code for a transfer of a few units to an account that holds some, and to oneself. Measured and
+ * not counted, because a compiler wrote the code; another EVM confirms the values (anvil.test.ts).
  */
 const TOKEN_GAS = { toHolder: 12_633n, toSelf: 5_033n } as const;
 
 const open: Registry = registry([{ address: "*" }]);
-const plain = addressOf(OTHER_USER);
+const accountWithoutCode = addressOf(OTHER_USER);
 
 function transferLog(from: string, to: string, amount: bigint): Log {
   const topics = [id("Transfer(address,address,uint256)"), zeroPadValue(from, 32), zeroPadValue(to, 32)];
@@ -49,29 +49,34 @@ function witnessLog(sender: string, value = 0n): Log {
   return { address: smallContracts.witness.address, topics: [], data };
 }
 
-function calling(name: string, contract: SmallContract, inner: Changes = {}, more: Partial<Situation> = {}) {
+function calling(
+  name: string,
+  contract: SmallContract,
+  inner: Changes = {},
+  overrides: Partial<Situation> = {},
+) {
   const to = smallContracts[contract].address;
-  return { name, clause: "D9, D10", registry: open, inner: { to, data: "0x", ...inner }, ...more };
+  return { name, clause: "D9, D10", registry: open, inner: { to, data: "0x", ...inner }, ...overrides };
 }
 
 function transfers(): VectorCase[] {
   const sender = addressOf(USER);
-  const log = transferLog(sender, plain, 7n);
+  const log = transferLog(sender, accountWithoutCode, 7n);
   const transfer = (
     name: string,
     inner: Changes = {},
     wrapper: Changes = {},
-    more: Partial<Situation> = {},
+    overrides: Partial<Situation> = {},
   ) =>
     included(
-      { name, clause: "D9, D10", inner, wrapper, ...more },
+      { name, clause: "D9, D10", inner, wrapper, ...overrides },
       { execution: TOKEN_GAS.toHolder, logs: [log] },
     );
-  /** The other reading of "RLP encoding of the InnerTx" (D1). */
+  /** The InnerTx inside an RLP string: the other reading of "RLP encoding of the InnerTx" (D1). */
   const transferInString = (name: string, inner: Changes) =>
     transfer(name, inner, {}, { clause: "D1, D9", data: `0x${encode(innerTx(inner).bytes)}` });
   const data = transferData(sender, 7n);
-  const own = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
+  const gasOfBoth = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
   return [
     transfer("token transfer in a legacy inner"),
     transfer("token transfer in an EIP-2930 inner", { type: 1 }),
@@ -80,8 +85,8 @@ function transfers(): VectorCase[] {
     transferInString("token transfer in an EIP-1559 inner inside an RLP string", { type: 2 }),
     transfer("token transfer in an EIP-2930 wrapper", {}, { type: 1 }),
     transfer("token transfer in an EIP-1559 wrapper", { type: 2 }, { type: 2 }),
-    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: own + VERIFICATION_GAS }),
-    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: own + 50_000n }),
+    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: gasOfBoth + VERIFICATION_GAS }),
+    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: gasOfBoth + 50_000n }),
     transfer("inner gas limit of 10,000,000", { gasLimit: 10_000_000n }, { gasLimit: 11_000_000n }),
     included(
       {
@@ -120,7 +125,7 @@ function transfers(): VectorCase[] {
   ];
 }
 
-function asTheUser(): VectorCase[] {
+function callerCases(): VectorCase[] {
   const gas = { execution: smallContracts.witness.gas };
   const seen = (signer: number, value = 0n) => ({ ...gas, logs: [witnessLog(addressOf(signer), value)] });
   return [
@@ -248,7 +253,7 @@ const callTo = (target: string, changes: Changes = {}) => ({ to: target, data: "
 function withoutCode(): VectorCase[] {
   const ones = `0x${"01".repeat(1_000)}`;
   return [
-    included({ ...noCode, name: "inner to an account without code", inner: callTo(plain) }),
+    included({ ...noCode, name: "inner to an account without code", inner: callTo(accountWithoutCode) }),
     included({
       ...noCode,
       name: "inner without data to its own sender, where any target is permitted",
@@ -259,10 +264,10 @@ function withoutCode(): VectorCase[] {
       {
         ...noCode,
         name: "whole balance to an account without code",
-        inner: callTo(plain, { value: 10n }),
+        inner: callTo(accountWithoutCode, { value: 10n }),
         accounts: accounts({ [USER]: 10n }),
       },
-      { paid: plain },
+      { paid: accountWithoutCode },
     ),
     included(
       {
@@ -285,7 +290,7 @@ function withoutCode(): VectorCase[] {
     included({
       ...noCode,
       name: "calldata whose floor is above its gas (EIP-7623)",
-      inner: callTo(plain, { data: ones }),
+      inner: callTo(accountWithoutCode, { data: ones }),
     }),
   ];
 }
@@ -316,7 +321,7 @@ function precompiles(): VectorCase[] {
 
 export const executionCases = (): VectorCase[] => [
   ...transfers(),
-  ...asTheUser(),
+  ...callerCases(),
   ...failures(),
   ...effects(),
   ...withoutCode(),

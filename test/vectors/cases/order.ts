@@ -45,7 +45,7 @@ const BREAKS: readonly Break[] = [
 /** The names of the checks, in the order of D7. */
 export const CHECKS: readonly string[] = BREAKS.map(({ check }) => check);
 
-function both(one: Break, two: Break) {
+function situationOf(one: Break, two: Break) {
   const edit: Edit = (items, fields) => {
     const once = one.inner?.edit?.(items, fields) ?? items;
     return two.inner?.edit?.(once, fields) ?? once;
@@ -62,7 +62,7 @@ function both(one: Break, two: Break) {
 }
 
 function pair(one: Break, two: Break): VectorCase {
-  const situation = both(one, two);
+  const situation = situationOf(one, two);
   if (one.inService === undefined && two.inService === undefined) {
     return (one.wrapper ?? one.registry)
       ? refused(situation, one.check, one.reason, one.cause)

@@ -15,24 +15,24 @@ const clause = "D7 9, D4";
 const ANY = "*";
 const witness = smallContracts.witness.address;
 const reverts = smallContracts.reverts.address;
-const plain = addressOf(OTHER_USER);
+const accountWithoutCode = addressOf(OTHER_USER);
 
-type Told = [name: string, policy: readonly AllowedTargetJson[] | undefined, inner: Changes];
+type PolicyCase = [name: string, policy: readonly AllowedTargetJson[] | undefined, inner: Changes];
 
-function notAllowed(reason: string, cases: readonly Told[]): VectorCase[] {
+function notAllowed(reason: string, cases: readonly PolicyCase[]): VectorCase[] {
   return cases.map(([name, policy, inner]) =>
     refusedByBoth({ name, clause, registry: registry(policy), inner }, "target and selector", reason),
   );
 }
 
 /** Cases that call an account without code, whose gas is that of the calldata alone. */
-function allowed(cases: readonly Told[]): VectorCase[] {
+function allowed(cases: readonly PolicyCase[]): VectorCase[] {
   return cases.map(([name, policy, inner]) =>
-    included({ name, clause, registry: registry(policy), inner: { to: plain, ...inner } }),
+    included({ name, clause, registry: registry(policy), inner: { to: accountWithoutCode, ...inner } }),
   );
 }
 
-const onPlain = (...selectors: string[]) => [{ address: plain, selectors }];
+const forAccount = (...selectors: string[]) => [{ address: accountWithoutCode, selectors }];
 
 const targets = (): VectorCase[] =>
   notAllowed("TARGET_NOT_ALLOWED", [
@@ -98,42 +98,46 @@ const selectors = (): VectorCase[] =>
 
 const permitted = (): VectorCase[] =>
   allowed([
-    ["calldata of exactly a selector that is named", onPlain(TRANSFER), { data: TRANSFER }],
-    ["calldata of five bytes that begin with a selector", onPlain(TRANSFER), { data: `${TRANSFER}01` }],
+    ["calldata of exactly a selector that is named", forAccount(TRANSFER), { data: TRANSFER }],
+    ["calldata of five bytes that begin with a selector", forAccount(TRANSFER), { data: `${TRANSFER}01` }],
     [
       "the last of many selectors",
-      onPlain(...Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(8, "0")}`)),
+      forAccount(...Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(8, "0")}`)),
       { data: "0x00000014" },
     ],
-    ["the selector of zeros, named", onPlain("0x00000000"), { data: "0x00000000" }],
-    ["the selector of ones, named", onPlain("0xffffffff"), { data: "0xffffffff" }],
-    ["a selector named twice", onPlain(TRANSFER, TRANSFER), { data: TRANSFER }],
-    ["any calldata of a contract, and none", [{ address: plain }], { data: "0x" }],
-    ["any calldata of a contract, and one byte", [{ address: plain }], { data: "0x00" }],
-    ["any calldata of a contract, and three bytes", [{ address: plain }], { data: "0xa9059c" }],
-    ["any calldata of a contract, and a selector", [{ address: plain }], {}],
+    ["the selector of zeros, named", forAccount("0x00000000"), { data: "0x00000000" }],
+    ["the selector of ones, named", forAccount("0xffffffff"), { data: "0xffffffff" }],
+    ["a selector named twice", forAccount(TRANSFER, TRANSFER), { data: TRANSFER }],
+    ["any calldata of a contract, and none", [{ address: accountWithoutCode }], { data: "0x" }],
+    ["any calldata of a contract, and one byte", [{ address: accountWithoutCode }], { data: "0x00" }],
+    ["any calldata of a contract, and three bytes", [{ address: accountWithoutCode }], { data: "0xa9059c" }],
+    ["any calldata of a contract, and a selector", [{ address: accountWithoutCode }], {}],
     ["any contract and any calldata, and one byte", [{ address: ANY }], { data: "0x00" }],
     ["any contract and any calldata, and a selector", [{ address: ANY }], {}],
     ["any contract with the selector", [{ address: ANY, selectors: [TRANSFER] }], {}],
     [
       "any contract with another selector, and the contract with this one",
-      [{ address: ANY, selectors: [APPROVE] }, ...onPlain(TRANSFER)],
+      [{ address: ANY, selectors: [APPROVE] }, ...forAccount(TRANSFER)],
       {},
     ],
     [
       "any contract with this selector, and the contract with another one",
-      [{ address: ANY, selectors: [TRANSFER] }, ...onPlain(APPROVE)],
+      [{ address: ANY, selectors: [TRANSFER] }, ...forAccount(APPROVE)],
       {},
     ],
-    ["a narrow entry beside a wide one of the same contract", [...onPlain(APPROVE), { address: plain }], {}],
+    [
+      "a narrow entry beside a wide one of the same contract",
+      [...forAccount(APPROVE), { address: accountWithoutCode }],
+      {},
+    ],
     [
       "a wide entry beside a narrow one of the same contract",
-      [{ address: plain }, ...onPlain(APPROVE)],
+      [{ address: accountWithoutCode }, ...forAccount(APPROVE)],
       { data: "0x" },
     ],
     [
       "two narrow entries of the same contract, which add up",
-      [...onPlain(APPROVE), ...onPlain(TRANSFER)],
+      [...forAccount(APPROVE), ...forAccount(TRANSFER)],
       {},
     ],
     ["any contract, and the zero address", [{ address: ANY }], { to: `0x${"00".repeat(20)}`, data: "0x" }],

@@ -13,13 +13,13 @@ import {
 import { accounts, MARKER, OTHER_USER, OTHER_WAIVER, REGISTRY, TOKEN, USER, WAIVER } from "../state.js";
 import { addressOf, gasOf, integer, otherParity, set } from "../transaction.js";
 
-const MOST = 2n ** 256n - 1n;
-const NO_POINT = "0x05";
+const MAX_UINT256 = 2n ** 256n - 1n;
+const R_OF_NO_POINT = "0x05";
 
 function price(): VectorCase[] {
   const cases: [string, Changes][] = [
     ["legacy inner with a gas price of 1 wei", { gasPrice: 1n }],
-    ["legacy inner with the highest gas price", { gasPrice: MOST }],
+    ["legacy inner with the highest gas price", { gasPrice: MAX_UINT256 }],
     ["EIP-2930 inner with a gas price of 1 wei", { type: 1, gasPrice: 1n }],
     ["EIP-1559 inner with a fee cap of 1 wei", { type: 2, maxFeePerGas: 1n }],
     ["EIP-1559 inner with a tip of 1 wei and a fee cap of 0", { type: 2, maxPriorityFeePerGas: 1n }],
@@ -39,8 +39,8 @@ function chain(): VectorCase[] {
     ["inner signed for chain 2202", { chainId: 2_202n }],
     ["EIP-2930 inner signed for chain 0", { type: 1, chainId: 0n }],
     ["EIP-1559 inner signed for chain 988", { type: 2, chainId: 988n }],
-    ["EIP-1559 inner signed for chain 2^256 - 1", { type: 2, chainId: MOST }],
-    ["legacy inner with the highest v", { edit: set("v", integer(MOST)) }],
+    ["EIP-1559 inner signed for chain 2^256 - 1", { type: 2, chainId: MAX_UINT256 }],
+    ["legacy inner with the highest v", { edit: set("v", integer(MAX_UINT256)) }],
   ];
   return cases.map(([name, inner]) =>
     refusedByBoth({ name, clause: "D7 8, D27", inner }, "inner chain id", "WRONG_CHAIN_ID"),
@@ -83,14 +83,14 @@ function signature(): VectorCase[] {
       {
         name: `inner of type ${type} whose r is the x of no point`,
         clause: "D7 10",
-        inner: { type, edit: set("r", NO_POINT) },
+        inner: { type, edit: set("r", R_OF_NO_POINT) },
       },
       "inner signature",
       "INVALID_SIGNATURE",
     ),
   );
-  // A wrong signature is somebody's: of an account that has sent nothing, whose nonce 2 is ahead of its turn.
-  const stranger = refused(
+  // The wrong parity recovers to another account. It has sent nothing, so the nonce 2 is too high for it.
+  const otherParityCase = refused(
     {
       name: "inner with the other parity, which is somebody's",
       clause: "D7 12",
@@ -99,7 +99,7 @@ function signature(): VectorCase[] {
     "inner nonce",
     "NONCE_GAP",
   );
-  return [...noKey, stranger];
+  return [...noKey, otherParityCase];
 }
 
 function nonces(): VectorCase[] {
@@ -107,7 +107,11 @@ function nonces(): VectorCase[] {
     refusedByChain({ name, clause: "D7 11", wrapper: { nonce } }, "wrapper nonce", reason);
   const inner = (name: string, nonce: bigint, reason: string) =>
     refusedByChain({ name, clause: "D7 12", inner: { nonce } }, "inner nonce", reason);
-  const own = (name: string, nonce: bigint) => ({ name, clause: "D9", inner: { signer: WAIVER, nonce } });
+  const ownInner = (name: string, nonce: bigint) => ({
+    name,
+    clause: "D9",
+    inner: { signer: WAIVER, nonce },
+  });
   return [
     wrapper("wrapper with the nonce before the next", 2n, "WRAPPER_NONCE_TOO_LOW"),
     wrapper("wrapper with nonce 0 again", 0n, "WRAPPER_NONCE_TOO_LOW"),
@@ -118,11 +122,11 @@ function nonces(): VectorCase[] {
     inner("inner with the nonce after the next", 3n, "NONCE_GAP"),
     inner("inner with the highest nonce", 2n ** 64n - 2n, "NONCE_GAP"),
     refusedByChain(
-      own("waiver's own inner with the nonce of its wrapper", 3n),
+      ownInner("waiver's own inner with the nonce of its wrapper", 3n),
       "inner nonce",
       "NONCE_TOO_LOW",
     ),
-    refusedByChain(own("waiver's own inner two after its wrapper", 5n), "inner nonce", "NONCE_GAP"),
+    refusedByChain(ownInner("waiver's own inner two after its wrapper", 5n), "inner nonce", "NONCE_GAP"),
     refused(
       {
         name: "wrapper of the other waiver with this waiver's nonce",
@@ -146,7 +150,7 @@ function value(): VectorCase[] {
   const cases = [
     situation("inner with a value of 1 wei from an empty account", 1n, {}),
     situation("inner with a value of 1 wei more than the balance", 11n, { [USER]: 10n }),
-    situation("inner with the highest value", MOST, { [USER]: 10n }),
+    situation("inner with the highest value", MAX_UINT256, { [USER]: 10n }),
     situation("inner with a value that only the waiver could pay", 5n, { [WAIVER]: 10n }),
     situation("inner with a value that only the recipient has", 5n, { [OTHER_USER]: 10n }),
   ];

@@ -2,7 +2,7 @@
 const MAX_TRIES = 150;
 
 /** Reduces bytes for which `holds` is true: it removes halves, quarters and so on, as long as `holds` stays true. */
-export async function smallest(
+export async function shrink(
   pieces: readonly Buffer[],
   holds: (pieces: readonly Buffer[]) => Promise<boolean>,
 ): Promise<readonly Buffer[]> {
