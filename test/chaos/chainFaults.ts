@@ -14,30 +14,28 @@ const BLOCK_PAUSE_MS = 120;
 
 /**
  * Takes the chain back by some blocks.
- * @param keep the share of the lost transactions that go back to the pool, as a node puts them there.
+ * @param keep the share of the transactions sent meanwhile that go back to the pool, as a node puts them there.
  */
 async function reorg(
   { chain, node }: Environment,
   random: SeededRandom,
   { depth, keep }: { readonly depth: number; readonly keep: number },
 ): Promise<void> {
-  // Without the miner's clock, no block comes between the snapshot and the way back to it.
+  // Without the miner's clock, no block comes between the snapshot and the way back to it. Other faults may spoil every
+  // method but the controls.
   await chain.call("devnet_stopMining");
   const before = new Set(node.sent.keys());
-  const height = await chain.head();
+  const { head } = await chain.call<{ head: { number: number } }>("devnet_status");
   const snapshot = await chain.call("evm_snapshot");
   for (let i = 0; i < depth; i++) {
     await chain.call("evm_mine");
     await sleep(BLOCK_PAUSE_MS);
   }
-  await chain.scan();
+  // The pool has what it had at the snapshot again.
   await chain.call("evm_revert", snapshot);
-  const lost = chain.rewind(height).map(({ wrapperHash }) => wrapperHash);
-  const recent = [...node.sent.keys()].filter((hash) => !before.has(hash));
-  for (const hash of new Set([...lost, ...recent])) {
-    const raw = node.sent.get(hash);
-    if (raw !== undefined && random.chance(keep)) await chain.call(SEND, raw).catch(() => {});
-  }
+  chain.rewind(head.number);
+  for (const [hash, raw] of node.sent)
+    if (!before.has(hash) && random.chance(keep)) await chain.call(SEND, raw).catch(() => {});
   await chain.call("devnet_resumeMining");
 }
 

@@ -52,11 +52,11 @@ export class DevnetClient {
     return nonces.map(Number);
   }
 
-  /** Forgets the executions above a block that a reorg has removed. @returns the removed ones. */
-  rewind(block: number): Execution[] {
+  /** Forgets the executions above a block that a reorg has removed. */
+  rewind(block: number): void {
     const first = this.executions.findIndex((execution) => execution.block > block);
     this.#scanned = Math.min(this.#scanned, block);
-    return first < 0 ? [] : this.executions.splice(first);
+    if (first >= 0) this.executions.splice(first);
   }
 
   /** Reads the blocks since the last scan. */

@@ -28,8 +28,9 @@ export async function runRound(
   clearTimeout(timer);
   await untilQuiet(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
-  await environment.chain.scan();
+  // The store first: a submission that is still open may be executed at any time.
   const store = await environment.query<Row & Record<string, unknown>>(ROWS);
+  await environment.chain.scan();
   const findings = compare({
     clients: ledger.txs.values(),
     keyedRequests: ledger.keyedRequests,
