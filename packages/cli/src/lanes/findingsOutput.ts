@@ -20,12 +20,12 @@ export function findingsJson(found: readonly LaneFindings[]): string {
   return JSON.stringify(found.map(laneFindingsJson), jsonValue);
 }
 
-function laneFindingsJson({ lane, chainNonce, taken, findings, repaired }: LaneFindings) {
+function laneFindingsJson({ lane, chainNonce, assigned, findings, repaired }: LaneFindings) {
   const differences = findings.map(({ candidate, outcome }) => ({
     suspect: candidate,
     fate: { ...outcome, kind: OUTCOMES[outcome.kind].json },
   }));
-  return { lane: laneJson(lane), chainNonce, taken, findings: differences, repaired };
+  return { lane: laneJson(lane), chainNonce, taken: assigned, findings: differences, repaired };
 }
 
 function jsonValue(_key: string, value: unknown): unknown {

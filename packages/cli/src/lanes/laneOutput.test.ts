@@ -31,7 +31,7 @@ it("prints the findings of a lane as JSON under names that programs rely on", ()
   const found: LaneFindings = {
     lane,
     chainNonce: 8n,
-    taken: { lowest: 8n, highest: 9n, count: 2 },
+    assigned: { lowest: 8n, highest: 9n, count: 2 },
     findings: [
       { candidate, outcome: { kind: "nonceUsed", next: 5n } },
       { candidate, outcome: { kind: "replaced" } },

@@ -93,8 +93,8 @@ export interface NodeClient {
   /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
-   * Sends signed bytes in order, at most {@link MAX_BATCH_CALLS} in one request, and returns the outcome of each. Nothing is sent after
-   * a request that may not have arrived. Never rejects, and repeats only what the node refused unseen, for its size.
+   * Sends signed bytes in order, at most {@link MAX_BATCH_CALLS} in one request, and returns the outcome of each. Nothing
+   * is sent after a request that may not have arrived. Never rejects, and repeats only what the node refused unseen, for its size.
    */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }

@@ -25,7 +25,7 @@ export interface LaneAdmin {
    */
   set(waiver: Uint8Array, state: LaneState, reason?: string): Promise<boolean>;
   /**
-   * Compares every lane's unfinished submissions with the chain. With `repair` it brings them to what the chain says,
+   * Compares every lane's unfinished submissions with the chain. With `repair` it brings them to their outcomes there,
    * in lanes that no service owns; otherwise it changes nothing.
    * @throws {@link StartError} if the node cannot be used, or is on another chain than the store.
    */
@@ -38,7 +38,9 @@ export interface LaneFindings {
   /** The chain's next nonce of the waiver. */
   readonly chainNonce: bigint;
   /** The range of the lane's waiver nonces that wait for a block. */
-  readonly taken: { readonly lowest: bigint; readonly highest: bigint; readonly count: number } | undefined;
+  readonly assigned:
+    | { readonly lowest: bigint; readonly highest: bigint; readonly count: number }
+    | undefined;
   readonly findings: readonly Finding[];
   /** The findings were repaired. A lane that a service owns is repaired by that service. */
   readonly repaired: boolean;
@@ -70,11 +72,11 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
       for (const lane of await findLaneStatuses(store, chainRef)) {
         const key = { chain: chainRef, waiver: lane.waiver };
         const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
-        const taken = rangeOf(await findAssignedNonces(store, key));
+        const assigned = rangeOf(await findAssignedNonces(store, key));
         const findings = await examine(key, { store, chain });
         const repaired = repair && lane.owner === undefined && findings.length > 0;
         if (repaired) await repairLane(key, findings, { store, chain });
-        all.push({ lane, chainNonce, taken, findings, repaired });
+        all.push({ lane, chainNonce, assigned, findings, repaired });
       }
       return all;
     },
@@ -94,13 +96,13 @@ async function connectNode(rpcUrl: string, expected: ChainIdentity): Promise<Nod
   return chain;
 }
 
-function rangeOf(taken: readonly AssignedNonce[]): LaneFindings["taken"] {
-  const [lowest, highest] = [taken[0]?.waiverNonce, taken.at(-1)?.waiverNonce];
+function rangeOf(assigned: readonly AssignedNonce[]): LaneFindings["assigned"] {
+  const [lowest, highest] = [assigned[0]?.waiverNonce, assigned.at(-1)?.waiverNonce];
   if (lowest === undefined || highest === undefined) return undefined;
-  return { lowest, highest, count: taken.length };
+  return { lowest, highest, count: assigned.length };
 }
 
-/** Long enough to repair a lane, and no longer than a service believes of another's lease. */
+/** Long enough to repair a lane, and no longer than the longest lease that a service accepts of another owner. */
 const LEASE_MS = 4_000;
 
 /** Takes the lease of a lane that nobody owns, and reconciles twice: some outcomes must be confirmed after a while. */
@@ -110,7 +112,8 @@ async function repairLane(
   { store, chain }: { readonly store: Store; readonly chain: NodeClient },
 ): Promise<void> {
   const lease = await takeLease(store, { ...key, owner: randomUUID() }, LEASE_MS);
-  if (lease === undefined) throw new StartError("a service has begun to work the lane: it repairs by itself");
+  if (lease === undefined)
+    throw new StartError("a service has taken over the lane, and repairs it by itself");
   const context: ReconcileContext = {
     store,
     chain,

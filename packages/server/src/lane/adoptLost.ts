@@ -18,7 +18,7 @@ import type { Store } from "../store/store.js";
 /**
  * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that it does not
  * know. A transaction of the waiver to the marker that decodes is such a wrapper, for an hour after the store has moved to
- * another server. It is taken into the store, so that the same InnerTx sent again gets the same answer (D18), and it is no
+ * another server. It is stored again, so that the same InnerTx sent again gets the same answer (D18), and it is no
  * foreign use of the key.
  */
 export async function adoptIfLost(
@@ -34,11 +34,11 @@ export async function adoptIfLost(
   const lost = wrappers.map((wrapper) => wrapper.lost);
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
-  log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are in it again");
+  log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
   return { own: wrappers.map(({ transaction }) => transaction), ids };
 }
 
-/** Reads the wrapper in a transaction of the waiver; undefined if it is none. */
+/** Reads the wrapper in a transaction of the waiver; undefined if the transaction is not a wrapper. */
 function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction): LostWrapper | undefined {
   if (!isWrapper({ to })) return undefined;
   try {

@@ -32,7 +32,7 @@ export interface BroadcastMemory {
   readonly probe: SetAsideProbe;
 }
 
-/** Pauses before what the node does not take yet is assigned again. */
+/** Pauses in ms before a submission whose wrapper the node does not take yet gets another nonce. */
 const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "nonce gap": 50,
   "inner too early": 250,
@@ -71,10 +71,10 @@ export async function applyAnswers(
     answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
     context,
   );
-  const rest = answered.filter(
+  const notAccepted = answered.filter(
     ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !withdrawn.has(id),
   );
-  const resend = await applyDecisions(held, rest, answered, memory.probe, context);
+  const resend = await applyDecisions(held, notAccepted, answered, memory.probe, context);
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
   await rejectRemaining(remaining, breaker);
@@ -96,10 +96,10 @@ function isUnclear({ kind }: SendVerdict, isFirst: boolean): boolean {
   return UNCLEAR.has(kind) || (kind === "refused" && !isFirst);
 }
 
-/** Applies the law to each answer that is no acceptance. @returns the ids of those whose bytes must go out again. */
+/** Applies the law to each answer that is not an acceptance. @returns the ids of those whose bytes must go out again. */
 async function applyDecisions(
   held: HeldLane,
-  rest: readonly AnsweredBroadcast[],
+  notAccepted: readonly AnsweredBroadcast[],
   answered: readonly AnsweredBroadcast[],
   probe: SetAsideProbe,
   context: WatchContext,
@@ -107,12 +107,12 @@ async function applyDecisions(
   const { store, log } = context;
   const verdicts = answered.map(({ verdict }) => verdict.kind);
   if (verdicts.includes("accepted")) probe.onAccepted();
-  if (rest.length === 0) return new Set();
-  const open = await openWrappersOf(rest, store);
+  if (notAccepted.length === 0) return new Set();
+  const open = await openWrappersOf(notAccepted, store);
   const failed: FailedSubmission[] = [];
   const requeued = new Map<string, RequeueGroup>();
   const resend = new Set<string>();
-  for (const { submission, verdict, isFirst } of rest) {
+  for (const { submission, verdict, isFirst } of notAccepted) {
     const { id, state, signings } = submission;
     const isNodeWell = probe.isNodeWell(submission, verdicts);
     const answer = { verdict, isFirst, isNodeWell };
@@ -154,10 +154,10 @@ async function requeue(
 
 /** Counts the open wrappers where a decision needs them: only a first refusal requires that no other wrapper is open. */
 async function openWrappersOf(
-  rest: readonly AnsweredBroadcast[],
+  notAccepted: readonly AnsweredBroadcast[],
   store: Store,
 ): Promise<ReadonlyMap<string, number>> {
-  const ids = rest
+  const ids = notAccepted
     .filter(({ submission, verdict }) => verdict.kind === "refused" && submission.signings > 1)
     .map(({ submission }) => submission.id);
   return countOpenWrappers(store, ids);
@@ -183,9 +183,9 @@ async function addKnown(
 }
 
 /**
- * Queues what cannot have its nonce because a wrapper that the lane once took back still waits under it: that one may
- * wait for nonces below it, and they for this one. What cannot have its nonce because of somebody else's wrapper stays:
- * the chain will show whose it was.
+ * Queues again the submissions whose nonce is occupied in the pool by a withdrawn wrapper of the lane. Otherwise both
+ * could wait for ever: the withdrawn wrapper for nonces below it, and those for this submission. Submissions whose nonce
+ * is occupied by a foreign wrapper stay: the chain will show whose it was.
  */
 async function requeueBlockedByWithdrawn(
   held: HeldLane,
@@ -220,7 +220,7 @@ async function rejectRemaining(
 ): Promise<void> {
   if (remaining[0] === undefined) return;
   const why = `${remaining[0].verdict.kind}: ${messageOf(remaining[0])}`;
-  // Nodes that are away may be away for every lane. Only what concerns this lane counts against its key.
+  // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
   const kinds = new Set(remaining.map(({ verdict }) => verdict.kind));
   // A wrapper that was held back behind an unanswered request has the verdict `not now`.
   if (kinds.has("ambiguous") && [...kinds].every((kind) => kind === "ambiguous" || kind === "not now")) {

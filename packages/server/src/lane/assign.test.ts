@@ -59,7 +59,7 @@ describe("an assignment", () => {
     ]);
   });
 
-  it("asks for another step if it could only put aside what it saw, since others may stand behind", async () => {
+  it("asks for another step if it could only postpone the submissions that it saw, since others may be behind them", async () => {
     const early = [6, 7, 8].map((user) => newSubmissionOf(user, 1));
     await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
     const steps = [];

@@ -17,14 +17,14 @@ import { type Placed, placeAbove, placeInGaps } from "./placement.js";
 import { planSender, type SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
-import { putAside, wakeNext } from "./waiting.js";
+import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
   readonly signed: readonly InFlightSubmission[];
   /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
   readonly stepAgain: boolean;
-  /** The pauses of more submissions may be over than the step looked at. */
+  /** There may be more submissions whose pause is over than the step read. */
   readonly moreDue: boolean;
 }
 
@@ -33,9 +33,12 @@ const NOTHING: Assigned = { signed: [], stepAgain: false, moreDue: false };
 export interface AssignOptions {
   /** The most submissions to assign. */
   readonly limit: number;
-  /** The most submissions to look at of those whose pause is over. */
+  /** The most submissions to read of those whose pause is over. */
   readonly due: number;
-  /** The last snapshot did not show all that was queued. Then the expected senders are not asked for in advance. */
+  /**
+   * The last snapshot did not show all that was queued. Then the nonces of the expected senders are not fetched in
+   * advance.
+   */
   readonly backlog?: boolean;
 }
 
@@ -58,13 +61,13 @@ export async function assign(
     placeAbove(snapshot, waiverNonce, ready) ?? (await placeInGaps(held, waiverNonce, ready, context));
   if (placed === undefined) return { ...NOTHING, stepAgain: true };
   const signed = placed.length > 0 ? await signAndStore(held, placed, context) : [];
-  const gone = [...failed, ...signed.map(({ id }) => id)];
-  await wakeNext(held, senders, new Set(gone), context);
-  const isMoving = gone.length + hidden > 0;
+  const leftQueue = [...failed, ...signed.map(({ id }) => id)];
+  await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
+  const hasProgress = leftQueue.length + hidden > 0;
   return {
     signed,
-    stepAgain: isMoving && snapshot.ready >= options.limit,
-    moreDue: isMoving && options.due > 0 && snapshot.due >= options.due,
+    stepAgain: hasProgress && snapshot.ready >= options.limit,
+    moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
   };
 }
 
@@ -88,7 +91,7 @@ async function gatherEvidence(
 ): Promise<Evidence | undefined> {
   const { store, chain, options } = context;
   const expected = context.expectedSenders.take(held.waiver);
-  // The node answers for the expected senders while the store is asked.
+  // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, early] = await Promise.all([
     readLaneSnapshot(store, held, { ready: limit, due }),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
@@ -138,15 +141,15 @@ function planAllReady(
 
 /**
  * The ready submissions that come first in the turns of the API keys. Senders with a submission that was signed before
- * come last: if a node refuses it again, nobody is above it.
+ * come last: if a node refuses it again, no other wrapper of the step has a nonce above it.
  */
 function nextReady(plans: readonly SenderPlan[], room: number): QueuedSubmission[] {
-  const isAgain = ({ ready }: SenderPlan) => ready.some(({ signings }) => signings > 0);
-  const inTurn = (some: readonly SenderPlan[]) =>
-    some.flatMap((plan) => plan.ready).sort((a, b) => a.position - b.position);
-  const again = plans.filter(isAgain);
-  const first = again.length === 0 ? plans : plans.filter((plan) => !isAgain(plan));
-  return [...inTurn(first), ...inTurn(again)].slice(0, room);
+  const wasSignedBefore = ({ ready }: SenderPlan) => ready.some(({ signings }) => signings > 0);
+  const inTurn = (chosen: readonly SenderPlan[]) =>
+    chosen.flatMap((plan) => plan.ready).sort((a, b) => a.position - b.position);
+  const signedBefore = plans.filter(wasSignedBefore);
+  const neverSigned = signedBefore.length === 0 ? plans : plans.filter((plan) => !wasSignedBefore(plan));
+  return [...inTurn(neverSigned), ...inTurn(signedBefore)].slice(0, room);
 }
 
 /** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */
@@ -159,11 +162,11 @@ async function handleNotReady(
   const late = plans.flatMap((plan) => plan.late);
   await reconcile(held, late, context);
   const failed = await failUnsent(held, plans, context);
-  return { failed, hidden: await putAside(held, senders, plans, new Set(failed), context) };
+  return { failed, hidden: await postponeWaiting(held, senders, plans, new Set(failed), context) };
 }
 
 /**
- * Fails what waited too long for its turn, unless one of its wrappers may still land (L9).
+ * Fails the submissions that waited too long for their turn, unless one of their wrappers may still land (L9).
  * @returns the ids of those that have failed.
  */
 async function failUnsent(

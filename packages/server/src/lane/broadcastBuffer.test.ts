@@ -17,25 +17,25 @@ const wrapperHash = bytes(32, 2);
 
 let store: Store;
 let lane: HeldLane;
-let heard: string[];
+let notified: string[];
 let published: string[];
 let broadcastBuffer: BroadcastBuffer;
 /** Resolves with the first update that is published after the store knows. */
 let stored: Promise<void>;
 
 function create(flushDelayMs: number): BroadcastBuffer {
-  let tell = () => {};
+  let onStored = () => {};
   stored = new Promise((resolve) => {
-    tell = resolve;
+    onStored = resolve;
   });
-  const notifyHere = (id: string, { state }: SubmissionUpdate) => heard.push(`${id} ${state}`);
+  const notifyHere = (id: string, { state }: SubmissionUpdate) => notified.push(`${id} ${state}`);
   return createBroadcastBuffer({
     store,
     results: {
       notifyHere,
       publish(moved, updateOf) {
         published.push(...moved.map(({ id }) => `${id} ${updateOf(id).state}`));
-        if (moved.length > 0) tell();
+        if (moved.length > 0) onStored();
       },
     },
     log: silent,
@@ -48,7 +48,7 @@ const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0]?.s
 useTestStore("perTest", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
-  heard = [];
+  notified = [];
   published = [];
   broadcastBuffer = create(NEVER_MS);
 });
@@ -58,7 +58,7 @@ describe("buffered broadcasts", () => {
   it("notify this replica at once, and all replicas once the store knows", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
-    expect([heard, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
+    expect([notified, published, await stateOf(id)]).toEqual([[`${id} broadcast`], [], "signed"]);
     await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[`${id} broadcast`], "broadcast"]);
   });
@@ -109,8 +109,10 @@ describe("buffered broadcasts", () => {
   it("stay in the buffer if they could not be stored", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
-    const away = () => Promise.reject(new Error("the store is away"));
-    await expect(broadcastBuffer.storeAlongside(lane, away)).rejects.toThrow("the store is away");
+    const failingWrite = () => Promise.reject(new Error("the store does not answer"));
+    await expect(broadcastBuffer.storeAlongside(lane, failingWrite)).rejects.toThrow(
+      "the store does not answer",
+    );
     await broadcastBuffer.flush();
     expect(await stateOf(id)).toBe("broadcast");
   });
@@ -153,9 +155,9 @@ describe("buffered broadcasts", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 4n);
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
-    const anew = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
+    const resigned = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
     const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
-      saveSigned(store, lane, [anew], wrappers),
+      saveSigned(store, lane, [resigned], wrappers),
     );
     expect(saved.signed.map((one) => one.id)).toEqual([id]);
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
@@ -163,7 +165,7 @@ describe("buffered broadcasts", () => {
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
   });
 
-  it("of a lost lane fail its write, as that would fail without them", async () => {
+  it("of a lane with a lost lease fail its next write, which would fail without them too", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);

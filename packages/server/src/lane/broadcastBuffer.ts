@@ -26,7 +26,7 @@ export interface BroadcastBuffer {
     write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;
   /**
-   * Stores everything that is buffered, and waits for the writes that others have begun. A client that has its line
+   * Stores everything that is buffered, and waits for the writes that `storeAlongside` has begun. A client that has its line
    * may ask for the record next. Never rejects.
    */
   flush(): Promise<void>;
@@ -37,7 +37,7 @@ export interface BroadcastBufferDependencies {
   readonly store: Store;
   readonly results: Pick<Results, "notifyHere" | "publish">;
   readonly log: Logger;
-  /** The time that a wrapper waits for a write of its lane to go along with. */
+  /** The longest time in ms that a wrapper waits for another write of its lane. */
   readonly flushDelayMs?: number;
 }
 
@@ -66,11 +66,11 @@ export function createBroadcastBuffer({
     writes.push(writing);
     try {
       const saved = await writing;
-      // This replica's lines hear it a second time, and the other replicas' the first.
+      // Lines on this replica get the update a second time, those on other replicas for the first time.
       results.publish(saved.broadcast, () => BROADCAST);
       return saved;
     } catch (error) {
-      buffered.add(error instanceof LeaseLostError ? entries.filter(isAfter(held)) : entries);
+      buffered.add(error instanceof LeaseLostError ? entries.filter(isOfLaterLease(held)) : entries);
       if (!buffered.isEmpty()) flushTimer.start(RETRY_MS);
       throw error;
     } finally {
@@ -146,6 +146,6 @@ function createEntries() {
  * Whether an entry belongs to a later lease than the one that was lost. The next owner of a lost lease finds the
  * wrappers of this and earlier epochs signed, and sends them again.
  */
-function isAfter(lost: HeldLane) {
+function isOfLaterLease(lost: HeldLane) {
   return ({ held: { epoch } }: BufferedEntry) => epoch > lost.epoch;
 }

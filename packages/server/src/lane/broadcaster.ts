@@ -10,8 +10,8 @@ import { createSetAsideProbe } from "./setAside.js";
 
 export interface SendOptions {
   /**
-   * These bytes have just been signed under the present lease, and nobody has sent them before: only then an answer is
-   * the only one that any node ever gave (D28).
+   * These bytes have just been signed under the present lease, and nobody has sent them before. Only then is the answer
+   * the first that any node gives about them (D28).
    */
   readonly isFirst: boolean;
 }
@@ -19,7 +19,7 @@ export interface SendOptions {
 /** Sends stored wrappers, and stores what the node's answers mean. */
 export interface Broadcaster {
   /**
-   * Sends the wrappers in the order given, a hundred in one request, and moves their submissions by the answers.
+   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
   send(held: HeldLane, submissions: readonly InFlightSubmission[], options: SendOptions): Promise<void>;
@@ -41,7 +41,7 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
   };
   const send: Broadcaster["send"] = async (held, submissions, { isFirst }) => {
     if (submissions.length === 0) return;
-    const outcomes = await exchange(submissions.map((s) => s.wrapperRaw));
+    const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const outcome = outcomes[i];
       return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
@@ -63,8 +63,8 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
 const MAX_UNANSWERED = 2;
 
 /**
- * Sends each in a request of its own, in order: one of them may have kept the others from an answer, where a proxy
- * refuses the whole request for it.
+ * Sends each wrapper in a request of its own, in order. In a shared request one of them may keep the others from an
+ * answer, because a proxy refuses the whole request.
  */
 async function sendSingly(
   raws: readonly Uint8Array[],
@@ -75,7 +75,7 @@ async function sendSingly(
   for (const raw of raws) {
     if (silent >= MAX_UNANSWERED) {
       outcomes.push({
-        error: new RpcUnavailableError("not sent, since those before it got no answer", "no"),
+        error: new RpcUnavailableError("not sent, because the wrappers before it got no answer", "no"),
       });
       continue;
     }

@@ -21,7 +21,7 @@ export interface CaretakerDependencies extends LaneDependencies {
   isOwn(waiver: Uint8Array): boolean;
 }
 
-interface Charge {
+interface WatchedLane {
   readonly context: WatchContext;
   readonly watcher: Watcher;
   sweptAt: number;
@@ -32,25 +32,25 @@ const ROUND_MS = 1_000;
 const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
 
 /**
- * Starts to look after the lanes without an owner. In each round it takes the lease of one lane after the other, brings it
- * to what the chain says, and gives the lease back, so that a replica with the key can have it.
+ * Starts to watch the lanes without an owner. In each round it takes the lease of one lane after the other, reconciles it
+ * with the chain, and gives the lease back, so that a replica with the key can have it.
  */
 export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
   const { store, chainRef, options, log } = dependencies;
   const owner = randomUUID();
-  const charges = new Map<Hex, Charge>();
+  const watchedLanes = new Map<Hex, WatchedLane>();
   const timer = createWakeableTimer();
   let closed = false;
-  const careFor = async (waiver: Uint8Array) => {
+  const watchLane = async (waiver: Uint8Array) => {
     const lease = await takeLease(store, { chain: chainRef, waiver, owner }, options.leaseMs, {
       watchOnly: true,
     });
     if (lease === undefined) return;
-    const name = bytesToHex(waiver);
-    const charge = charges.get(name) ?? createCharge(waiver, dependencies);
-    charges.set(name, charge);
+    const waiverHex = bytesToHex(waiver);
+    const watched = watchedLanes.get(waiverHex) ?? createWatchedLane(waiver, dependencies);
+    watchedLanes.set(waiverHex, watched);
     try {
-      await watchOnce(lease, charge, options);
+      await watchOnce(lease, watched, options);
     } finally {
       await dependencies.broadcastBuffer.flush();
       await releaseLease(store, lease.lane);
@@ -62,11 +62,12 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     const waivers = lanes
       .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
       .map(({ waiver }) => waiver);
-    const names = new Set(waivers.map(bytesToHex));
-    for (const name of charges.keys()) if (!names.has(name)) charges.delete(name);
+    const unwatched = new Set(waivers.map(bytesToHex));
+    for (const waiverHex of watchedLanes.keys())
+      if (!unwatched.has(waiverHex)) watchedLanes.delete(waiverHex);
     for (const waiver of waivers) {
       if (closed) return;
-      await careFor(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
+      await watchLane(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
     }
   };
   const running = (async () => {
@@ -84,7 +85,7 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
   };
 }
 
-function createCharge(waiver: Uint8Array, dependencies: CaretakerDependencies): Charge {
+function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependencies): WatchedLane {
   const { chain, options } = dependencies;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
   const context: WatchContext = {
@@ -101,12 +102,12 @@ function createCharge(waiver: Uint8Array, dependencies: CaretakerDependencies): 
 
 async function watchOnce(
   { lane, state }: Lease,
-  charge: Charge,
+  watched: WatchedLane,
   options: WatchContext["options"],
 ): Promise<void> {
-  if (performance.now() - charge.sweptAt >= options.sweepIntervalMs) {
-    await sweep(lane, charge.context);
-    charge.sweptAt = performance.now();
+  if (performance.now() - watched.sweptAt >= options.sweepIntervalMs) {
+    await sweep(lane, watched.context);
+    watched.sweptAt = performance.now();
   }
-  await charge.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
+  await watched.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
 }

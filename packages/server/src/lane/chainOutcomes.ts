@@ -11,7 +11,7 @@ export interface Candidate {
   readonly signings: number;
   /** Undefined for a queued submission. */
   readonly waiverNonce?: bigint;
-  /** 32 bytes; undefined likewise. */
+  /** 32 bytes; undefined for a queued submission. */
   readonly wrapperHash?: Uint8Array;
 }
 
@@ -22,7 +22,7 @@ export interface Candidate {
  * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
  * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
  * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
- * - `open`: nothing yet.
+ * - `open`: none of these yet.
  */
 export type ChainOutcome =
   | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
@@ -30,7 +30,7 @@ export type ChainOutcome =
   | { readonly kind: "replaced" }
   | { readonly kind: "open" };
 
-/** Batch size at one RPC call per candidate, beside the one for the waiver's nonce. */
+/** Batch size at one RPC call per candidate, plus one for the waiver's nonce. */
 export const RECEIPT_BATCH = MAX_SNAPSHOT_ITEMS - 1;
 /** Batch size at two RPC calls per candidate. */
 const RECEIPT_AND_NONCE_BATCH = Math.floor(RECEIPT_BATCH / 2);
@@ -47,11 +47,11 @@ export async function chainOutcomes(
   const parts = chunk(candidates, RECEIPT_BATCH);
   const byReceipt = (await Promise.all(parts.map((part) => outcomesByReceipt(waiver, part, chain)))).flat();
   const withoutReceipt = candidates.filter((_, i) => byReceipt[i] === undefined);
-  const others: ChainOutcome[] = [];
+  const outcomesWithoutReceipt: ChainOutcome[] = [];
   for (const part of chunk(withoutReceipt, RECEIPT_AND_NONCE_BATCH)) {
-    others.push(...(await outcomesByNonce(waiver, part, chain)));
+    outcomesWithoutReceipt.push(...(await outcomesByNonce(waiver, part, chain)));
   }
-  return byReceipt.map((outcome) => outcome ?? others.shift() ?? { kind: "open" });
+  return byReceipt.map((outcome) => outcome ?? outcomesWithoutReceipt.shift() ?? { kind: "open" });
 }
 
 async function outcomesByReceipt(

@@ -12,15 +12,16 @@ export interface Confirmations {
    */
   isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
   /**
-   * Call it when no proof was found. The outcome is confirmed again after a pause, which grows: others have their turn.
+   * Call it when no proof was found. The outcome counts as confirmed again after a growing pause, in which other
+   * candidates have their turn.
    */
   postpone(candidate: Pick<Candidate, "id">): void;
-  /** Returns true at the first call for a submission: an operator is told once of what does not change. */
-  report(candidate: Pick<Candidate, "id">): boolean;
+  /** Returns true at the first call for a submission, so that the operator is told only once. */
+  isFirstReport(candidate: Pick<Candidate, "id">): boolean;
 }
 
 export const CONFIRM_MS = 2_000;
-/** An outcome that was first seen this long ago is about a submission that has ended. */
+/** An outcome that was first seen this long ago belongs to a submission that has ended. */
 const FORGET_MS = 600_000;
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
@@ -39,19 +40,19 @@ export function createConfirmations(now: () => number = () => performance.now())
   const reported = new Set<string>();
   return {
     isConfirmed({ id, signings }, outcome) {
-      const at = now();
+      const nowMs = now();
       const first = firstSeen.get(id);
       if (outcome === "open" || outcome === "included") {
         firstSeen.delete(id);
         return false;
       }
-      if (first?.outcome === outcome && first.signings === signings) return at >= first.confirmedAt;
-      for (const [other, { since }] of firstSeen) if (at - since > FORGET_MS) firstSeen.delete(other);
+      if (first?.outcome === outcome && first.signings === signings) return nowMs >= first.confirmedAt;
+      for (const [other, { since }] of firstSeen) if (nowMs - since > FORGET_MS) firstSeen.delete(other);
       firstSeen.set(id, {
         outcome,
         signings,
-        since: at,
-        confirmedAt: at + CONFIRM_MS,
+        since: nowMs,
+        confirmedAt: nowMs + CONFIRM_MS,
         pauseMs: MIN_PAUSE_MS,
       });
       return false;
@@ -62,7 +63,7 @@ export function createConfirmations(now: () => number = () => performance.now())
       const pauseMs = Math.min(MAX_PAUSE_MS, 2 * first.pauseMs);
       firstSeen.set(id, { ...first, confirmedAt: now() + first.pauseMs, pauseMs });
     },
-    report({ id }) {
+    isFirstReport({ id }) {
       const isNew = !reported.has(id);
       reported.add(id);
       return isNew;

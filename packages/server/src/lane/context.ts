@@ -41,7 +41,7 @@ export interface WatchContext extends Omit<LaneDependencies, "signer" | "expecte
   readonly onLaneStopped: () => void;
 }
 
-/** The same for a lane that signs. */
+/** The parts of a lane that also signs. */
 export interface LaneContext extends WatchContext, LaneDependencies {
   readonly account: WaiverAccount;
 }

@@ -51,14 +51,14 @@ async function refreshed(options?: Parameters<typeof opened>[0]): Promise<LaneDi
   return directory;
 }
 
-const work = (waiver: Uint8Array, owner = randomUUID()) =>
+const takeLane = (waiver: Uint8Array, owner = randomUUID()) =>
   takeLease(store, { chain: chainRef, waiver, owner }, 3_600_000);
 const chosen = (directory: LaneDirectory, times = 1) =>
   Array.from({ length: times }, () => bytesToHex(directory.choose()));
 
 describe("the lane for a sender that has nothing in flight", () => {
   it("is the one with the least to do, counting the senders since the last refresh", async () => {
-    await work(SECOND);
+    await takeLane(SECOND);
     for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
     const directory = await refreshed();
     expect(chosen(directory, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
@@ -70,11 +70,11 @@ describe("the lane for a sender that has nothing in flight", () => {
     ["that no replica owns", async () => {}],
     [
       "whose breaker is open",
-      () => work(SECOND).then(() => setBreaker(store, chainRef, SECOND, 60_000, "no")),
+      () => takeLane(SECOND).then(() => setBreaker(store, chainRef, SECOND, 60_000, "no")),
     ],
-    ["that drains", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],
-    ["that is stopped", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "stopped"))],
-    ["that is retired", () => work(SECOND).then(() => setLaneState(store, chainRef, SECOND, "retired"))],
+    ["that drains", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],
+    ["that is stopped", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "stopped"))],
+    ["that is retired", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "retired"))],
   ])("is not one %s", async (_, prepare) => {
     await prepare();
     expect(new Set(chosen(await refreshed(), 5))).toEqual(new Set([WAIVER]));
@@ -84,14 +84,14 @@ describe("the lane for a sender that has nothing in flight", () => {
     await setLaneState(store, chainRef, FIRST, "open");
     await store.pool.query("update lanes set owner = null, lease_until = '-infinity'");
     expect(new Set(chosen(await refreshed({ own: [SECOND] }), 4))).toEqual(new Set([SECOND_WAIVER]));
-    const both = chosen(await refreshed({ own: [FIRST, SECOND] }), 4);
-    expect(both.filter((waiver) => waiver === WAIVER)).toHaveLength(2);
+    const waivers = chosen(await refreshed({ own: [FIRST, SECOND] }), 4);
+    expect(waivers.filter((waiver) => waiver === WAIVER)).toHaveLength(2);
   });
 });
 
 describe("the lane for a call that only some waivers may carry", () => {
   it("is one of these waivers, even if another lane has less to do", async () => {
-    await work(SECOND);
+    await takeLane(SECOND);
     for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
     const directory = await refreshed();
     expect(bytesToHex(directory.choose([FIRST]))).toBe(WAIVER);
@@ -100,7 +100,7 @@ describe("the lane for a call that only some waivers may carry", () => {
   });
 
   it("is the only permitted one even while it takes no work; none is usable then", async () => {
-    await work(SECOND);
+    await takeLane(SECOND);
     await setLaneState(store, chainRef, SECOND, "stopped");
     const directory = await refreshed();
     expect(bytesToHex(directory.choose([SECOND]))).toBe(SECOND_WAIVER);
@@ -138,7 +138,7 @@ describe("a submission that is queued in a lane that does not work", () => {
     await createSubmission("queued", store, lane, free);
     await setLaneState(store, chainRef, FIRST, "stopped");
     const owner = randomUUID();
-    await work(SECOND, owner);
+    await takeLane(SECOND, owner);
     const notifiedOwners = await new Promise<readonly string[]>((resolve) => {
       refreshed({ announceWork: resolve }).catch(() => {});
     });
@@ -173,9 +173,9 @@ describe("a refresh that began before another and is answered after it", () => {
       new Promise((resolve) => {
         answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
       });
-    const late = { pool: { query } } as unknown as Store;
+    const slowStore = { pool: { query } } as unknown as Store;
     // Opening the directory begins the first of the two refreshes.
-    const directory = opened({ from: late });
+    const directory = opened({ from: slowStore });
     const second = directory.refresh();
     answers[1]?.("who has it now");
     await second;

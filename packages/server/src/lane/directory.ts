@@ -76,8 +76,8 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
       const best = leastLoaded(isUsable, permitted) ?? leastLoaded(willBeUsable, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
       if (waiver === undefined) throw new Error("this replica has no waiver");
-      const name = bytesToHex(waiver);
-      chosen.set(name, (chosen.get(name) ?? 0) + 1);
+      const waiverHex = bytesToHex(waiver);
+      chosen.set(waiverHex, (chosen.get(waiverHex) ?? 0) + 1);
       return waiver;
     },
     chooseUsable: (permitted) => leastLoaded(isUsable, permitted),

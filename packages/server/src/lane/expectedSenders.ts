@@ -7,22 +7,22 @@ export interface ExpectedSenders {
   take(waiver: Uint8Array): readonly Uint8Array[];
 }
 
-/** Senders that are kept for one lane. The lane asks for others when it has found them in its queue. */
+/** The maximum number of senders for one lane. The lane fetches the nonces of others after it has read its queue. */
 const MAX_SENDERS = 100;
 
 export function createExpectedSenders(): ExpectedSenders {
   const byWaiver = new Map<string, Map<string, Uint8Array>>();
   return {
     add(waiver, sender) {
-      const name = bytesToHex(waiver);
-      const senders = byWaiver.get(name) ?? new Map<string, Uint8Array>();
-      byWaiver.set(name, senders);
+      const waiverHex = bytesToHex(waiver);
+      const senders = byWaiver.get(waiverHex) ?? new Map<string, Uint8Array>();
+      byWaiver.set(waiverHex, senders);
       if (senders.size < MAX_SENDERS) senders.set(bytesToHex(sender), sender);
     },
     take(waiver) {
-      const name = bytesToHex(waiver);
-      const senders = byWaiver.get(name);
-      byWaiver.delete(name);
+      const waiverHex = bytesToHex(waiver);
+      const senders = byWaiver.get(waiverHex);
+      byWaiver.delete(waiverHex);
       return [...(senders?.values() ?? [])];
     },
   };

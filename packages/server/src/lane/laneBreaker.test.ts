@@ -34,7 +34,7 @@ describe("a lane to whose sends no node answers", () => {
     expect(await isBroken()).toBe(false);
   });
 
-  it("takes what comes where no other lane does", async () => {
+  it("goes on taking new work where no other lane takes any", async () => {
     const breaker = breakerOf(false);
     for (let i = 0; i < 5; i++) await breaker.noAnswer("silence");
     expect(await isBroken()).toBe(false);

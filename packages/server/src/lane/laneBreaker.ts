@@ -5,7 +5,7 @@ import type { LaneDependencies } from "./context.js";
 /** Five failures in a row open the breaker for a second; each opening doubles that, up to half a minute. */
 const LIMITS = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 
-/** So many exchanges in a row without an answer keep new work away, for so long each. */
+/** After this many exchanges in a row without an answer, the lane gets no new work for `AVOIDED_MS`. */
 const MAX_UNANSWERED = 3;
 const AVOIDED_MS = 3_000;
 
@@ -51,7 +51,7 @@ export function createLaneBreaker(
     isAvoided = false;
     if (!breaker.succeed() && !wasAvoided) return;
     await setBreaker(store, chainRef, waiver, 0, undefined);
-    log.info("the lane's breaker is closed: its waiver is of use again");
+    log.info("the lane's breaker is closed: its waiver can be used again");
   };
   const fail: LaneBreaker["fail"] = async (severity, why) => {
     const forMs = breaker.fail(severity);

@@ -52,9 +52,9 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
     }
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
-    const gone = lanes.filter((lane) => !isWanted(lane));
+    const removed = lanes.filter((lane) => !isWanted(lane));
     setLanes(lanes.filter(isWanted));
-    await Promise.all(gone.map((lane) => lane.stop()));
+    await Promise.all(removed.map((lane) => lane.stop()));
   };
   // Two lanes of one waiver in one process would share its lease, so a change waits for the one before.
   let changing: Promise<void> = Promise.resolve();
@@ -73,7 +73,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     async stop() {
       stopped = true;
       await changing;
-      // The other replicas shall not give it lanes any more.
+      // From here on no other replica hands a lane to this one.
       await spreading?.close();
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
     },

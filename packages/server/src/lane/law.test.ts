@@ -4,7 +4,7 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
 
 const BOOLEANS = [false, true];
-const message = "words of a node";
+const message = "the node's message";
 const KINDS: Record<SendVerdictKind, SendVerdict> = {
   accepted: { kind: "accepted" },
   "nonce too low": { kind: "nonce too low" },
@@ -40,7 +40,9 @@ const EXPIRIES: (Expiry | undefined)[] = [
 
 /** A queued submission may be over its time, and one in flight misplaced. */
 const MISPLACEMENTS = [undefined, "sender gap", "no signer"] as const;
-const LEFT = EXPIRIES.flatMap((expiry) => MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const));
+const EXPIRIES_AND_MISPLACEMENTS = EXPIRIES.flatMap((expiry) =>
+  MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const),
+);
 
 function* answers(): Generator<SendAnswer | undefined> {
   yield undefined;
@@ -56,7 +58,7 @@ function* everyEvidence(): Generator<Evidence> {
         for (const senderNonceUse of USES)
           for (const waiverNonceUse of USES)
             for (const answer of answers())
-              for (const [expiry, misplaced] of LEFT)
+              for (const [expiry, misplaced] of EXPIRIES_AND_MISPLACEMENTS)
                 yield {
                   state,
                   openWrappers,
@@ -70,13 +72,13 @@ function* everyEvidence(): Generator<Evidence> {
 }
 
 const ALL = [...everyEvidence()].map((evidence) => ({ evidence, decision: decide(evidence) }));
-const those = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
+const casesWhere = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
   ALL.filter(({ evidence, decision }) => holds(evidence, decision));
 const isSent = ({ state }: Evidence) => state !== "queued";
 
 describe("the law, over every combination of evidence", () => {
   it("includes with a receipt, and never without one", () => {
-    expect(those((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toEqual([]);
+    expect(casesWhere((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toEqual([]);
   });
 
   it("fails only by proof of the sender's nonce, by the one clear refusal, or by time with nothing open", () => {
@@ -87,37 +89,44 @@ describe("the law, over every combination of evidence", () => {
       e.answer?.isFirst &&
       e.answer.verdict.kind === "refused";
     const isOver = (e: Evidence) => e.state === "queued" && e.openWrappers === 0 && e.expiry !== undefined;
-    expect(those((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e))).toEqual([]);
-    expect(those((e, d) => d.move === "fail" && isProven(e)).length).toBeGreaterThan(0);
+    expect(casesWhere((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e))).toEqual(
+      [],
+    );
+    expect(casesWhere((e, d) => d.move === "fail" && isProven(e)).length).toBeGreaterThan(0);
   });
 
   it("fails nothing of which a wrapper may land, but by proof that its InnerTx can never run", () => {
     const mayLand = (e: Evidence) => e.openWrappers > 0 || e.state === "broadcast";
-    expect(those((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+    expect(casesWhere((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
   });
 
   it("fails nothing for an unclear answer, whatever else is known", () => {
     const isUnclear = (e: Evidence) => e.answer !== undefined && e.answer.verdict.kind !== "refused";
-    expect(those((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+    expect(casesWhere((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2")).toEqual(
+      [],
+    );
   });
 
   it("never moves what a final block shows as ours: it waits for the receipt", () => {
     const isOnChain = (e: Evidence) => e.senderNonceUse?.isOurs === true && e.hasReceipt !== true;
-    expect(those((e, d) => isOnChain(e) && d.move !== "stay")).toEqual([]);
+    expect(casesWhere((e, d) => isOnChain(e) && d.move !== "stay")).toEqual([]);
   });
 
   it("decides the same without the evidence that is for another state", () => {
     const without = ({ answer: _, ...rest }: Evidence): Evidence => rest;
     expect(
-      those((e, d) => e.state === "queued" && JSON.stringify(decide(without(e))) !== JSON.stringify(d, big)),
+      casesWhere(
+        (e, d) =>
+          e.state === "queued" && JSON.stringify(decide(without(e))) !== JSON.stringify(d, bigintAsText),
+      ),
     ).toEqual([]);
   });
 
   it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
-    const isShut = (d: Decision) => d.move === "requeue" && !d.isOpen;
+    const isClosed = (d: Decision) => d.move === "requeue" && !d.isOpen;
     const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
     const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst === true;
-    expect(those((e, d) => isShut(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
+    expect(casesWhere((e, d) => isClosed(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
   });
 
   it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
@@ -128,23 +137,23 @@ describe("the law, over every combination of evidence", () => {
       (kinds.has(e.answer?.verdict.kind) || isFull(e)) &&
       e.waiverNonceUse === undefined &&
       e.misplaced === undefined;
-    expect(those((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
+    expect(casesWhere((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
   });
 
   it("queues what is misplaced again, as open, unless the chain shows more", () => {
     const isQueuedAgain = (d: Decision) => d.move === "requeue" && d.clause === "L10";
     const isBare = (e: Evidence) => isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse;
-    expect(those((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined))).toEqual([]);
-    expect(those((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
+    expect(casesWhere((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined))).toEqual([]);
+    expect(casesWhere((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
   });
 
   it("sets nothing aside while the node seems unwell", () => {
-    const needless = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
-    expect(those((e, d) => needless(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
+    const isUnwell = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
+    expect(casesWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
   });
 });
 
-function big(_: string, value: unknown): unknown {
+function bigintAsText(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
 }
 
@@ -163,7 +172,7 @@ describe("a decision", () => {
       clause: "L6",
       failure: {
         reason: "NODE_REFUSED",
-        message: "the chain's node refused the transaction: words of a node",
+        message: "the chain's node refused the transaction: the node's message",
       },
     });
   });

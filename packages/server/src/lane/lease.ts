@@ -16,9 +16,9 @@ export interface LaneLease {
   current(): Lease | undefined;
   /** Returns the lease, after taking or renewing it if that is due; undefined if another replica has it. */
   acquire(): Promise<Lease | undefined>;
-  /** Drops the lease, which another replica has, and asks for it at once. */
+  /** Drops the lease, which another replica has, and makes the next `acquire` query the store. */
   forget(): void;
-  /** Asks the store before anything else begins, since the lane's state has changed there. */
+  /** Makes the next `acquire` query the store, because the lane's state has changed there. */
   recheck(): void;
   /** Releases the lease for another replica, which has some time to take it before this one tries again. */
   handOver(to: string): Promise<void>;
@@ -33,42 +33,42 @@ const HANDOVER_MS = 2_000;
 
 /**
  * Takes the lease of a lane and renews it in time, also while a step waits for a slow node. Every write of the lane is
- * guarded by the lease's epoch besides.
+ * also guarded by the lease's epoch.
  */
 export function keepLease(
   lane: Omit<HeldLane, "epoch">,
   { store, log, options }: KeepLeaseDependencies,
 ): LaneLease {
   let held: Lease | undefined;
-  let takeAt = Number.NEGATIVE_INFINITY;
+  let nextQueryAt = Number.NEGATIVE_INFINITY;
   let rechecks = 0;
   const renewMs = options.leaseMs / 3;
-  const ask = async () => {
+  const query = async () => {
     const before = rechecks;
     held = await takeLease(store, lane, options.leaseMs);
     // An answer that may be older than a recheck does not postpone the next request.
-    if (rechecks === before) takeAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
+    if (rechecks === before) nextQueryAt = performance.now() + (held ? renewMs : Math.min(renewMs, TAKE_MS));
   };
-  let asking: Promise<void> | undefined;
-  // One question at a time: a late answer must not undo a later one, nor take the lease again after its release.
+  let pendingQuery: Promise<void> | undefined;
+  // One query at a time: a late answer must not undo a later one, nor take the lease again after its release.
   const take = () => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
+    pendingQuery ??= query().finally(() => {
+      pendingQuery = undefined;
     });
-    return asking;
+    return pendingQuery;
   };
   const recheck = () => {
     rechecks++;
-    takeAt = Number.NEGATIVE_INFINITY;
+    nextQueryAt = Number.NEGATIVE_INFINITY;
   };
   const timer = setInterval(() => {
-    if (held === undefined || performance.now() < takeAt) return;
+    if (held === undefined || performance.now() < nextQueryAt) return;
     take().catch((error: unknown) => logFailure(log, error, "lease"));
   }, renewMs / 2);
   return {
     current: () => held,
     async acquire() {
-      while (performance.now() >= takeAt) await take();
+      while (performance.now() >= nextQueryAt) await take();
       return held;
     },
     forget() {
@@ -77,24 +77,24 @@ export function keepLease(
     },
     recheck,
     async handOver(to) {
-      await asking?.catch(() => {});
+      await pendingQuery?.catch(() => {});
       const given = held?.lane;
       held = undefined;
-      takeAt = performance.now() + Math.min(renewMs, TAKE_MS);
+      nextQueryAt = performance.now() + Math.min(renewMs, TAKE_MS);
       const forMs = Math.min(options.leaseMs, HANDOVER_MS);
       if (given) await releaseLease(store, given, { replica: to, forMs });
     },
     async release() {
       clearInterval(timer);
-      // A question that fails was logged where it was asked.
-      await asking?.catch(() => {});
+      // A query that fails was logged where it began.
+      await pendingQuery?.catch(() => {});
       if (held === undefined) return;
       await releaseLease(store, held.lane).catch((error: unknown) => logFailure(log, error, "lease"));
     },
   };
 }
 
-/** Logs what failed in a loop of the lane. The loop tries again. */
+/** Logs an error of one of the lane's loops. The loop tries again. */
 export function logFailure(log: Logger, error: unknown, loop: string): void {
   const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   if (error instanceof LeaseLostError) log.warn({ err }, `${loop}: the lane has another owner`);

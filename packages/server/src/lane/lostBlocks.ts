@@ -11,7 +11,7 @@ import type { WatchContext } from "./context.js";
 /*
  * A chain that was restored from a backup, or a node of another chain with the same beginning, does not know blocks that the
  * store knows as final. Such a chain has used nonces once that it will use again, so the lane stops before it acts on either
- * view. A node that merely lags says the same for a while. So a low nonce alone counts for nothing: the node must show another
+ * view. A node that merely lags says the same for a while. So a low nonce alone proves nothing: the node must show another
  * block at the height of a final one, or a head of just now below that height, and go on doing so.
  */
 
@@ -39,10 +39,10 @@ export function judgeFinality(
   return isFresh && head.number < recorded.blockNumber ? "lost" : "no evidence";
 }
 
-/** The pause between two comparisons. */
+/** The pause between two comparisons, in ms. */
 const CHECK_MS = 3_000;
-/** A node says so for at least so long, before it is believed. */
-export const BELIEVE_MS = 15_000;
+/** A node must show the loss for at least this long before the lane stops. */
+export const CONFIRM_LOSS_MS = 15_000;
 
 /** Compares a lane's final blocks with the chain now and then, and stops the lane when the chain has lost them. */
 export interface LostBlocksCheck {
@@ -66,7 +66,7 @@ export function createLostBlocksCheck(
       if (view === undefined || judgement !== "lost") return;
       lostSince ??= now();
       const seen = sentenceOf(view);
-      if (now() - lostSince < BELIEVE_MS) {
+      if (now() - lostSince < CONFIRM_LOSS_MS) {
         log.error({ seen }, "the chain seems to have lost final blocks");
         return;
       }

@@ -6,8 +6,8 @@ import type { LaneContext } from "./context.js";
 import { planSender, type SenderPlan } from "./plan.js";
 
 /**
- * Turns failures by `NONCE_GAP` (D20) into waiting where the missing nonce is not missing. The chain is asked again, and then
- * the store, because a node may take seconds to answer: meanwhile the nonce may have been accepted, or included. Another lane
+ * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. The chain is asked again,
+ * and then the store, because a node may take seconds to answer: meanwhile the nonce may have been accepted, or included. Another lane
  * may hold it, too: where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
  * @param senders the owners of the plans, in the same order.
  */

@@ -1,4 +1,4 @@
-/** The addresses of the waivers whose accounts this replica has; never none. */
+/** The addresses of the waivers whose accounts this replica has; at least one. */
 export interface OwnWaivers {
   /** 20 bytes each. */
   current(): readonly Uint8Array[];

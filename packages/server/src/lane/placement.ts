@@ -19,7 +19,7 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
 }
 
 /**
- * Places the submissions above the taken waiver nonces where these leave no gap, which is nearly always so.
+ * Places the submissions above the assigned waiver nonces if these leave no gap, which is nearly always so.
  * @param chainNonce the chain's next nonce of the waiver.
  * @returns undefined if there is a gap.
  */
@@ -47,48 +47,55 @@ export async function placeInGaps(
   ready: readonly QueuedSubmission[],
   { store }: Pick<LaneContext, "store">,
 ): Promise<Placed[] | undefined> {
-  const taken = await findAssignedNonces(store, held);
-  // Read after the taken nonces: what a block takes in between counts twice, never not at all.
+  const assigned = await findAssignedNonces(store, held);
+  // Read after the assigned nonces: a nonce that a block takes in between counts as assigned and as used, never as free.
   const first = await findFirstFreeNonce(store, held, chainNonce);
-  const { fitting, others } = splitByGap(ready, first, taken);
-  const unfilled = toRequeue(first, taken, fitting.length);
+  const { fillers, nonFillers } = splitByGap(ready, first, assigned);
+  const unfilled = submissionsToRequeue(first, assigned, fillers.length);
   const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", { afterMs: 0, store });
   if (requeued.length > 0) return undefined;
-  const nonces = freeNonces(first, new Set(taken.map((t) => t.waiverNonce)), ready.length);
-  return place([...fitting, ...others], nonces);
+  const nonces = freeNonces(first, new Set(assigned.map(({ waiverNonce }) => waiverNonce)), ready.length);
+  return place([...fillers, ...nonFillers], nonces);
 }
 
 /**
- * Separates those that may fill a gap from those whose sender has something above the gap: there a later nonce of the
+ * Separates the submissions that may fill a gap from those whose sender has one above the gap: there a later nonce of the
  * sender would be sent before an earlier one.
  */
 function splitByGap(
   ready: readonly QueuedSubmission[],
   first: bigint,
-  taken: readonly AssignedNonce[],
-): { fitting: QueuedSubmission[]; others: QueuedSubmission[] } {
-  const gap = firstFree(first, taken);
-  const above = new Set(taken.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => sender));
-  const isFitting = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
-  return { fitting: ready.filter(isFitting), others: ready.filter((one) => !isFitting(one)) };
+  assigned: readonly AssignedNonce[],
+): { fillers: QueuedSubmission[]; nonFillers: QueuedSubmission[] } {
+  const gap = firstFree(first, assigned);
+  const above = new Set(assigned.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => sender));
+  const mayFill = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  return {
+    fillers: ready.filter(mayFill),
+    nonFillers: ready.filter((submission) => !mayFill(submission)),
+  };
 }
 
-function firstFree(first: bigint, taken: readonly AssignedNonce[]): bigint {
-  return freeNonces(first, new Set(taken.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
+function firstFree(first: bigint, assigned: readonly AssignedNonce[]): bigint {
+  return freeNonces(first, new Set(assigned.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
 }
 
 /**
- * The submissions that go back to the queue, because `fitting` others do not fill the gaps: the highest of the lane,
+ * The submissions that go back to the queue, because so few ready ones cannot fill the gaps: the highest of the lane,
  * and their senders' others above the gap, so that no later nonce of a user is sent before an earlier one. A user's
  * nonce lets an InnerTx run only once, so a second wrapper of it does no harm.
  */
-function toRequeue(first: bigint, taken: readonly AssignedNonce[], fitting: number): AssignedNonce[] {
-  const highest = taken.at(-1)?.waiverNonce ?? first;
-  const above = taken.filter(({ waiverNonce }) => waiverNonce >= first).length;
+function submissionsToRequeue(
+  first: bigint,
+  assigned: readonly AssignedNonce[],
+  fillerCount: number,
+): AssignedNonce[] {
+  const highest = assigned.at(-1)?.waiverNonce ?? first;
+  const above = assigned.filter(({ waiverNonce }) => waiverNonce >= first).length;
   const gaps = Number(highest - first) + 1 - above;
-  const missing = Math.min(gaps - fitting, above);
-  if (taken.length === 0 || highest < first || missing <= 0) return [];
-  const gap = firstFree(first, taken);
-  const senders = new Set(taken.slice(-missing).map(({ sender }) => sender));
-  return taken.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender));
+  const missing = Math.min(gaps - fillerCount, above);
+  if (assigned.length === 0 || highest < first || missing <= 0) return [];
+  const gap = firstFree(first, assigned);
+  const senders = new Set(assigned.slice(-missing).map(({ sender }) => sender));
+  return assigned.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender));
 }

@@ -27,19 +27,21 @@ interface PlainWrapperContext {
   readonly store: Store;
   /** Names the waiver in each record. */
   readonly log: Logger;
-  readonly confirmations: Pick<Confirmations, "report">;
-  /** Is called when the lane was stopped here. */
+  readonly confirmations: Pick<Confirmations, "isFirstReport">;
+  /** Called after this has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
 
-/** Stops a lane, and says so, when a final block shows that the chain runs wrappers of it as plain transactions. */
+/** Stops a lane when a final block shows that the chain runs its wrappers as plain transactions. */
 export async function stopForPlainWrappers(
   held: HeldLane,
   contradicted: readonly Contradicted[],
   { store, log, confirmations, onLaneStopped }: PlainWrapperContext,
 ): Promise<void> {
   // An operator who opens the lane again knows about those that were reported.
-  const plain = contradicted.filter((one) => isPlain(one) && confirmations.report(one.candidate));
+  const plain = contradicted.filter(
+    (submission) => isPlain(submission) && confirmations.isFirstReport(submission.candidate),
+  );
   const [first] = plain;
   const use = first?.evidence.waiverNonceUse;
   if (first === undefined || use === undefined) return;

@@ -25,16 +25,16 @@ export interface ReconcileContext {
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly confirmations: Confirmations;
   readonly nonceProofs: NonceProofs;
-  /** Is called when the lane was stopped here. */
+  /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
 
-interface Judged {
+interface CandidateOutcome {
   readonly candidate: Candidate;
   readonly outcome: ChainOutcome;
 }
 
-interface Decided extends Judged {
+interface DecidedCandidate extends CandidateOutcome {
   readonly evidence: Evidence;
   readonly decision: Decision;
 }
@@ -53,11 +53,11 @@ export async function reconcile(
 ): Promise<void> {
   if (candidates.length === 0) return;
   const outcomes = await chainOutcomes(held.waiver, candidates, context);
-  const judged = candidates.map(
-    (candidate, i): Judged => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
+  const candidateOutcomes = candidates.map(
+    (candidate, i): CandidateOutcome => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
   );
-  await includeExecuted(held, judged, context);
-  const contradicted = judged.filter(({ candidate, outcome }) => {
+  await includeExecuted(held, candidateOutcomes, context);
+  const contradicted = candidateOutcomes.filter(({ candidate, outcome }) => {
     const isConfirmed = context.confirmations.isConfirmed(candidate, outcome.kind);
     return isConfirmed || (candidate.signings === 0 && outcome.kind === "nonceUsed");
   });
@@ -70,22 +70,22 @@ export async function reconcile(
   await stopForPlainWrappers(held, decided, context);
 }
 
-/** Proof holds whatever happens meanwhile; what rests on the queue holds as long as the submission is queued. */
+/** A proof stays valid whatever happens meanwhile. Any other failure is valid only while the submission is queued. */
 function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["condition"] {
   return clause === "L2" ? "always" : "queued";
 }
 
 async function decideContradicted(
   held: HeldLane,
-  contradicted: readonly Judged[],
+  contradicted: readonly CandidateOutcome[],
   context: ReconcileContext,
-): Promise<Decided[]> {
+): Promise<DecidedCandidate[]> {
   const signed = contradicted.filter(({ candidate }) => candidate.signings > 0);
   const open = await countOpenWrappers(
     context.store,
     signed.map(({ candidate }) => candidate.id),
   );
-  const decided: Decided[] = [];
+  const decided: DecidedCandidate[] = [];
   let proofs = 0;
   for (const { candidate, outcome } of contradicted) {
     if (candidate.signings > 0 && ++proofs > MAX_PROOFS_PER_CALL) continue;
@@ -108,7 +108,7 @@ async function decideContradicted(
 
 async function evidenceOf(
   held: HeldLane,
-  { candidate, outcome }: Judged,
+  { candidate, outcome }: CandidateOutcome,
   openWrappers: number,
   { nonceProofs }: ReconcileContext,
 ): Promise<Evidence> {
@@ -130,7 +130,7 @@ function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOur
   return { ...use, isOurs: bytesEqual(use.transaction.hash, hash) };
 }
 
-function replacedOf({ candidate, evidence, decision }: Decided): Replaced[] {
+function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replaced[] {
   const { id, waiverNonce, wrapperHash } = candidate;
   const use = evidence.waiverNonceUse;
   if (decision.move !== "requeue" || use === undefined) return [];
@@ -140,10 +140,10 @@ function replacedOf({ candidate, evidence, decision }: Decided): Replaced[] {
 
 async function includeExecuted(
   held: HeldLane,
-  judged: readonly Judged[],
+  candidateOutcomes: readonly CandidateOutcome[],
   { store, results, options }: ReconcileContext,
 ): Promise<void> {
-  const included = judged.flatMap(({ candidate: { id, waiverNonce }, outcome }) => {
+  const included = candidateOutcomes.flatMap(({ candidate: { id, waiverNonce }, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = waiverNonce === undefined ? "queued" : "broadcast";
     if (decide({ state, openWrappers: 0, hasReceipt: true }).move !== "include") return [];

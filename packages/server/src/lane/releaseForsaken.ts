@@ -4,7 +4,7 @@ import { findInFlightInners } from "../store/lanes/inFlight.js";
 import type { WatchContext } from "./context.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
 
-/** Without a block that carries the lane's next nonce for so many blocks, its wrappers count as forsaken. */
+/** After this many blocks without the lane's next nonce, its wrappers count as forsaken. */
 const MAX_BLOCKS_WITHOUT = 5n;
 /** Submissions that are released at a time. */
 const BATCH = 200;

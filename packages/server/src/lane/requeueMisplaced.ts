@@ -5,8 +5,8 @@ import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { decide, type Misplacement } from "./law.js";
 
 /**
- * Queues again what cannot land or run where it stands (L10). What has another wrapper by now stays.
- * @param afterMs the time that they stay in the queue.
+ * Queues again submissions that cannot land or run where they stand (L10). One with another wrapper by now stays as it is.
+ * @param afterMs the time that they stay in the queue, in ms.
  * @returns those that were queued.
  */
 export async function requeueMisplaced(

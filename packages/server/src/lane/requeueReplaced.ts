@@ -22,13 +22,13 @@ interface ReplacedContext {
   readonly store: Store;
   /** Names the waiver in each record. */
   readonly log: Logger;
-  /** Is called when the lane was stopped here. */
+  /** Called after this has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
 
 /** The lane stops when something else has used its key this many times. */
 const MAX_FOREIGN_USES = 2;
-/** A replaced submission waits until a lane that is stopped for it knows so. Then another lane may take it. */
+/** The pause of a replaced submission, in ms: a lane that is stopped because of it notices that before. */
 const REPLACED_DELAY_MS = 1_500;
 
 /** Queues replaced submissions, which get other nonces, and finds out whose transactions used the old ones. */
@@ -52,7 +52,7 @@ export async function requeueReplaced(
   if (requeued.length === 0) return;
   const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
   if (landed.length > 0)
-    log.warn({ nonces: landed }, "wrappers that were taken back landed after all, under their nonces");
+    log.warn({ nonces: landed }, "withdrawn wrappers landed after all, under their nonces");
   const unknown = replaced.filter((one) => !isOurs(one));
   const lost = await adoptIfLost(
     held,

@@ -7,9 +7,9 @@ import { adoptIfLost } from "./adoptLost.js";
 import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
 
-/** Looks for lost wrappers that nothing in the store collides with. */
+/** Searches the chain for lost wrappers under nonces that the store does not know as used. */
 export interface LostWrapperSearch {
-  /** Searches now and then while the store has moved lately; otherwise does nothing. */
+  /** Searches now and then for an hour after the store has moved to another server; otherwise does nothing. */
   search(held: HeldLane): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 /**
  * The nonces of senders that the node did not take. A pool that holds nonces with gaps accepts a sender's later
  * transaction although it has refused the earlier one, and the later one can never run. Such an acceptance must not be
- * told as a success.
+ * reported as a success.
  */
 export interface SenderGaps {
   /**
@@ -47,7 +47,7 @@ const UNDECIDED: ReadonlySet<SendVerdictKind> = new Set([
 const MAX_GAPS = 10_000;
 
 export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
-  // By sender, the lowest nonce that was sent and not taken.
+  // The lowest nonce that was sent and not taken, keyed by sender.
   const gaps = new Map<string, bigint>();
   const addGap = (sender: string, nonce: bigint) => {
     const known = gaps.get(sender);
@@ -60,10 +60,10 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     if (submissions.length === 0) return [];
     const next = await chain.nonces(submissions.map(({ sender }) => sender));
     return submissions.filter(({ sender }, i) => {
-      const name = bytesToHex(sender);
-      const gap = gaps.get(name);
+      const senderHex = bytesToHex(sender);
+      const gap = gaps.get(senderHex);
       if (gap !== undefined && gap >= (next[i] ?? 0n)) return true;
-      gaps.delete(name);
+      gaps.delete(senderHex);
       return false;
     });
   };
@@ -86,7 +86,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
         else if (UNDECIDED.has(verdict.kind)) undecidedSenders.add(sender);
         else if (verdict.kind !== "accepted") continue;
         else if (gap === senderNonce) gaps.delete(sender);
-        // A broadcast one was told as a success before, and stays one.
+        // A submission that is broadcast was reported as a success before, and stays one.
         else if (state !== "signed") continue;
         else if (gap !== undefined && gap < senderNonce) maybeBlocked.push(submission);
         else if (undecidedSenders.has(sender)) undecided.add(id);

@@ -19,8 +19,8 @@ export interface SetAsideProbe {
 }
 
 const PROBE_MS = 1_000;
-/** A node that gave no answer at all for so long may be kept from one by a wrapper (a proxy refuses its request). */
-const PATIENCE_MS = 3_000;
+/** After this time without any answer, a wrapper may be the cause: a proxy may refuse the request because of it. */
+const MAX_SILENCE_MS = 3_000;
 
 /** Verdicts that show a node at work, whatever they say of the wrapper. */
 const CLEAR: ReadonlySet<SendVerdictKind> = new Set([
@@ -50,7 +50,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
       if (signings > 1) return true;
       if (verdicts.every((kind) => SILENT.has(kind))) {
         silentSince ??= now();
-        if (now() - silentSince < PATIENCE_MS) return false;
+        if (now() - silentSince < MAX_SILENCE_MS) return false;
       }
       return last === undefined || last.id === id || now() - last.at >= PROBE_MS;
     },

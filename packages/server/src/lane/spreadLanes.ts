@@ -7,7 +7,7 @@ import { planHandovers } from "./spread.js";
 
 /** Spreads the lanes over the replicas that are alive and have their keys. */
 export interface Spreading {
-  /** Ends it, and says that this replica has ended: before its lanes are released, so that none is handed to it. */
+  /** Stops, and records that this replica has ended. Call it before its lanes are released, so that none is handed to it. */
   close(): Promise<void>;
 }
 
@@ -19,10 +19,10 @@ export interface SpreadingDependencies
   handOver(waiver: Uint8Array, to: string): void;
 }
 
-/** The longest time between two looks at the other replicas. */
+/** The longest time between two reads of the other replicas, in ms. */
 const ROUND_MS = 1_000;
 
-/** Starts to say that this replica is alive, and to hand over the lanes that it has above its share. */
+/** Starts to record that this replica is alive, and to hand over the lanes that it has above its share. */
 export function startSpreading(dependencies: SpreadingDependencies): Spreading {
   const { store, chainRef: chain, replica: id, log, options } = dependencies;
   const timer = createWakeableTimer();

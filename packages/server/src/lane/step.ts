@@ -14,11 +14,11 @@ import type { LaneBreaker } from "./laneBreaker.js";
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
  */
 const MAX_SUBMISSIONS_PER_STEP = 2 * (MAX_BATCH_CALLS - 1);
-/** The most submissions of one step that have waited and are looked at again: few, because others wait for the step. */
+/** The most submissions whose pause is over that one step reads: few, because others wait for the step. */
 const MAX_DUE_PER_STEP = 64;
-/** The time between two steps that look at submissions that have waited. */
+/** The time between two steps that read submissions whose pause is over, in ms. */
 const DUE_MS = 100;
-/** The time that a lane without work rests, unless it is woken. */
+/** The time that a lane without work rests unless it is woken, in ms. */
 export const IDLE_MS = 250;
 
 /**
@@ -47,7 +47,7 @@ export interface StepState {
   readonly mustResend: boolean;
   /** The last step did not see everything that was queued. */
   readonly backlog: boolean;
-  /** The time of the last step that looked at submissions that waited, in ms of a monotonic clock. */
+  /** The time of the last step that read submissions whose pause was over, in ms of a monotonic clock. */
   readonly dueAt: number;
   /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
   readonly broadcasting: Promise<void>;
@@ -135,7 +135,7 @@ async function assignAndBroadcast(
   const { signed, stepAgain, moreDue } = await assignNext(state, held, isDue, context);
   await state.broadcasting;
   const broadcasting = broadcaster.send(held, signed, { isFirst: true });
-  // The next step, or the rest, begins at once. A failure ends the rest, and the step after it meets the failure.
+  // The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it.
   broadcasting.catch(() => context.wake());
   if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);

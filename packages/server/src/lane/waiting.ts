@@ -9,23 +9,23 @@ import { postponeQueued } from "../store/transitions/postponeQueued.js";
 import type { LaneContext } from "./context.js";
 import type { SenderPlan } from "./plan.js";
 
-// Submissions that are ahead of their turn wait beside the queue, so that they take nobody's place in a step. Of each
-// sender only the first is looked at now and then. The others are parked: they come with it, or with a new submission of
-// their sender. Whoever takes submissions out of the queue wakes the next one.
+// Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each
+// sender only the first is read again after a pause. The others are parked: they are read with it, or with a new submission of
+// their sender. A step that takes submissions out of the queue unparks the next one.
 
 /** The pause before a submission that is ahead of its turn is planned again. */
 const EARLY_MS = 250;
 
 /** A snapshot may have left out higher nonces of this sender. */
-const mayHaveMore = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
+const mayHaveUnread = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
 
 /**
- * Puts aside what cannot go now.
+ * Postpones or parks the submissions that cannot be sent now.
  * @param plans in the order of the senders.
  * @param failed the ids of those that have failed.
  * @returns the number of submissions that the lane does not see for a while.
  */
-export async function putAside(
+export async function postponeWaiting(
   held: HeldLane,
   senders: readonly QueuedSender[],
   plans: readonly SenderPlan[],
@@ -37,45 +37,48 @@ export async function putAside(
   plans.forEach((plan, i) => {
     const { early, late } = plan;
     const sender = senders[i];
-    const first = lowest(early);
+    const first = lowestNonce(early);
     // A late one whose outcome is not confirmed yet stays queued, and so does a failed one with an open wrapper.
     postponed.push(...[...late, ...plan.failed].map(({ id }) => id).filter((id) => !failed.has(id)));
     if (sender === undefined || first === undefined) return;
     postponed.push(first.id);
-    const hasOthers = early.some((one) => one !== first && !one.isWaiting);
-    if (hasOthers || mayHaveMore(sender)) parked.push({ sender: sender.sender, nonce: first.senderNonce });
+    const hasOthers = early.some((submission) => submission !== first && !submission.isWaiting);
+    if (hasOthers || mayHaveUnread(sender)) parked.push({ sender: sender.sender, nonce: first.senderNonce });
   });
   const changed = await postponeQueued(store, held, postponed, EARLY_MS);
   return changed.length + (await parkQueued(store, held, parked)).length;
 }
 
 /**
- * Wakes the next submission of each sender of which some have left the queue and the next one is parked.
- * @param gone the ids of those that were signed or have failed.
+ * Unparks the next submission of each sender of which some submissions have left the queue.
+ * @param leftQueue the ids of those that were signed or have failed.
  */
-export async function wakeNext(
+export async function unparkNextOfSenders(
   held: HeldLane,
   senders: readonly QueuedSender[],
-  gone: ReadonlySet<string>,
+  leftQueue: ReadonlySet<string>,
   { store }: Pick<LaneContext, "store">,
 ): Promise<void> {
-  const isStranded = (sender: QueuedSender) => {
+  const hasParkedNext = (sender: QueuedSender) => {
     const { queued } = sender;
-    const isGone = ({ id }: QueuedSubmission) => gone.has(id);
-    if (!queued.some(isGone)) return false;
-    const next = queued.find((one) => !isGone(one)) ?? (mayHaveMore(sender) ? queued.at(-1) : undefined);
+    const hasLeft = ({ id }: QueuedSubmission) => leftQueue.has(id);
+    if (!queued.some(hasLeft)) return false;
+    const next =
+      queued.find((submission) => !hasLeft(submission)) ??
+      (mayHaveUnread(sender) ? queued.at(-1) : undefined);
     return next?.isWaiting === true;
   };
   await unparkNext(
     store,
     held,
-    senders.filter(isStranded).map(({ sender }) => sender),
+    senders.filter(hasParkedNext).map(({ sender }) => sender),
   );
 }
 
-function lowest(early: readonly QueuedSubmission[]): QueuedSubmission | undefined {
+function lowestNonce(early: readonly QueuedSubmission[]): QueuedSubmission | undefined {
   return early.reduce<QueuedSubmission | undefined>(
-    (least, one) => (least === undefined || one.senderNonce < least.senderNonce ? one : least),
+    (lowest, submission) =>
+      lowest === undefined || submission.senderNonce < lowest.senderNonce ? submission : lowest,
     undefined,
   );
 }

@@ -46,7 +46,7 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
     for (;;) {
       const passed = await findCandidatesBelow(store, held, waiverNonce, CANDIDATES_PER_BATCH);
       await reconcile(held, passed, context);
-      // Submissions that could not be reconciled yet come first again.
+      // The same first submission again means that these cannot be reconciled yet.
       if (passed.length < CANDIDATES_PER_BATCH || passed[0]?.id === first) return;
       first = passed[0]?.id;
     }
@@ -72,11 +72,12 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   };
   return {
     async poll(held, mode = "signs") {
-      const inBlocks = options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH) : [];
+      const unfinalized =
+        options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH) : [];
       const [first] = await findInFlight(store, held, { limit: 1 });
-      if (first === undefined && inBlocks.length === 0) return;
+      if (first === undefined && unfinalized.length === 0) return;
       const block = await chain.blockNumber();
-      await checkBlocks(held, inBlocks, block, context);
+      await checkBlocks(held, unfinalized, block, context);
       if (first === undefined) return;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
       await reconcilePassed(held, waiverNonce);
@@ -160,12 +161,12 @@ async function untilLater(sending: Promise<void>): Promise<void> {
 /** Compares the blocks that are not final yet with the chain: each is still there, deep enough, or gone. */
 async function checkBlocks(
   held: HeldLane,
-  inBlocks: readonly UnfinalizedSubmission[],
+  unfinalized: readonly UnfinalizedSubmission[],
   head: bigint,
   { store, chain, options, log }: WatchContext,
 ): Promise<void> {
-  if (inBlocks.length === 0) return;
-  const heights = [...new Set(inBlocks.map(({ blockNumber }) => blockNumber))];
+  if (unfinalized.length === 0) return;
+  const heights = [...new Set(unfinalized.map(({ blockNumber }) => blockNumber))];
   const hashes = await chain.blockHashes(heights);
   const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
   const isThere = ({ blockNumber, blockHash }: UnfinalizedSubmission) => {
@@ -173,12 +174,12 @@ async function checkBlocks(
     return hash !== undefined && bytesEqual(hash, blockHash);
   };
   const depth = BigInt(options.reorgDepth);
-  const final = inBlocks.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
+  const final = unfinalized.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
   await saveFinal(store, held, final);
   // A node that is behind does not have the block yet. Only another block in its place counts.
-  const gone = inBlocks.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
-  if (gone.length === 0) return;
-  const ids = gone.map(({ id }) => id);
+  const reorged = unfinalized.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
+  if (reorged.length === 0) return;
+  const ids = reorged.map(({ id }) => id);
   log.warn({ ids, head: head.toString() }, "a reorg took blocks away; their submissions are followed again");
   await saveReorged(store, held, ids);
 }

@@ -1,4 +1,4 @@
-/** Carries the news that lanes have work from the parts that find it to the lanes of this replica. */
+/** Tells the lanes of this replica that they have work. */
 export interface WorkSignal {
   /** Calls the listeners with the waivers whose lanes have work; undefined stands for any lane. */
   announce(waivers?: readonly Uint8Array[]): void;

@@ -50,7 +50,7 @@ async function replica() {
   return { name, notifications, received, until };
 }
 
-/** Resolves when a connection, other than those in `except`, listens for the replica: from then on no notification is lost. */
+/** Resolves when a connection that is not in `except` listens for the replica: from then on no notification is lost. */
 async function listening(name: string, except: readonly number[] = []): Promise<number> {
   for (;;) {
     const { rows } = await store.pool.query<{ pid: number }>(

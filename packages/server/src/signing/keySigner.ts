@@ -17,7 +17,7 @@ export interface KeySignerDependencies {
   startThread?(onEnd: () => void): Promise<SigningThread>;
 }
 
-/** Batches from this size on go to the thread. Smaller ones are signed on the main thread, before the other thread would wake up. */
+/** Batches from this size on go to the thread. The main thread signs smaller ones before the other would wake up. */
 const MIN_THREAD_BATCH = 10;
 
 /**

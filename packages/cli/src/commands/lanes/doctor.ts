@@ -37,9 +37,9 @@ export const doctor = defineCommand({
 });
 
 function printFindings(laneFindings: readonly LaneFindings[], { print }: Context): void {
-  for (const { lane, chainNonce, taken, findings, repaired } of laneFindings) {
+  for (const { lane, chainNonce, assigned, findings, repaired } of laneFindings) {
     for (const line of laneLines(lane)) print(line);
-    print(`  the chain's next nonce is ${chainNonce}; ${nonceText(taken)}`);
+    print(`  the chain's next nonce is ${chainNonce}; ${nonceText(assigned)}`);
     for (const { candidate, outcome } of findings)
       print(`  ${candidate.id} is ${candidate.state}: ${OUTCOMES[outcome.kind].text}`);
     if (findings.length === 0) print("  store and chain agree");
@@ -47,7 +47,7 @@ function printFindings(laneFindings: readonly LaneFindings[], { print }: Context
   }
 }
 
-function nonceText(taken: LaneFindings["taken"]): string {
-  if (taken === undefined) return "no nonce waits for a block";
-  return `${taken.count} nonce(s) wait for a block, ${taken.lowest} to ${taken.highest}`;
+function nonceText(assigned: LaneFindings["assigned"]): string {
+  if (assigned === undefined) return "no nonce waits for a block";
+  return `${assigned.count} nonce(s) wait for a block, ${assigned.lowest} to ${assigned.highest}`;
 }

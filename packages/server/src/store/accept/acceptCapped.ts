@@ -47,7 +47,10 @@ export async function acceptCapped(
 
 type Place = { readonly chain: number; readonly origin: string };
 
-/** Makes one write. @returns the answers by id. Omits new submissions whose competitor was refused; the caller retries them. */
+/**
+ * Makes one write.
+ * @returns the answers by id, without the new submissions whose competitor was refused: the caller retries them.
+ */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: Place,

@@ -39,8 +39,8 @@ export function parkQueued(
 }
 
 /**
- * Gives the lowest queued nonce of each of these senders its turn again, if it waits. A snapshot reads the others with it. A submission
- * that was signed before keeps its pause.
+ * Gives the lowest queued nonce of each of these senders its turn again, if it waits. A snapshot reads the others with
+ * it. A submission that was signed before keeps its pause.
  * @throws {@link LeaseLostError}
  */
 export function unparkNext(
