@@ -39,7 +39,7 @@ export function resultLine(entry: AwaitedSource, update: SubmissionUpdate, wait:
   return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
 }
 
-/** What ends the wait of a request for its results. */
+/** The conditions that end a request's wait for its results. */
 export interface WaitConditions {
   readonly wait: Wait;
   readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;

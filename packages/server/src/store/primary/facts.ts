@@ -37,7 +37,7 @@ export async function readServerFacts(db: Queryable): Promise<ServerFacts> {
   return { ...facts, synchronousStandbys: seesAll ? seenSynchronous : undefined };
 }
 
-/** What the service requires of its database. */
+/** The requirements of the service on its database. */
 export interface StoreRequirements {
   /** Commits must wait for a standby. */
   readonly requireSynchronousStandby: boolean;
