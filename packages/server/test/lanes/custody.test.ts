@@ -1,4 +1,4 @@
-// Waivers whose keys are not in the service's process (D33).
+// Waivers whose private keys are held outside the service's process (D33).
 import { hexToBytes, privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { mismatchedAccount } from "../../../protocol/test/support/waiverAccountContract.js";
@@ -17,7 +17,7 @@ const services = testServices();
 const INCLUDED = { query: "?wait=included" };
 const batch = (count: number, from = 1) => Array.from({ length: count }, (_, i) => innerOf(from + i));
 
-/** A custody that answers late, each call after its own time, like a key management service behind a network. */
+/** A custody whose calls take different times to answer, like a key management service behind a network. */
 function slowAccount(key: Uint8Array): WaiverAccount & { calls: number } {
   const { address, sign } = privateKeyAccount(key);
   return {
@@ -45,11 +45,11 @@ describe("a custody outside of the service", () => {
   });
 
   it("that gives another key's signatures sends nothing; its lane is avoided, and its work goes to another", async () => {
-    const liar = mismatchedAccount(
+    const mismatched = mismatchedAccount(
       hexToBytes(WAIVER),
       WAIVER_KEY.map((byte) => byte + 7),
     );
-    const service = await services.start({ waivers: [liar], requestTimeoutMs: 300 });
+    const service = await services.start({ waivers: [mismatched], requestTimeoutMs: 300 });
     const lines = await service.submit(batch(5));
     expect(lines.map(outcomeOf)).toEqual(Array(5).fill("TIMEOUT/NOT_BROADCAST"));
     const [lane] = await service.until<{ reason: string }>(
@@ -59,7 +59,7 @@ describe("a custody outside of the service", () => {
     expect(service.node.sent).toEqual([]);
     expect((await service.rows()).map(({ state }) => state)).toEqual(Array(5).fill("queued"));
 
-    await service.server.setWaivers([liar, ...accountsOf(SECOND_KEY)]);
+    await service.server.setWaivers([mismatched, ...accountsOf(SECOND_KEY)]);
     await service.until("select from submissions having bool_and(state = 'included')");
     expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(5n);
     expect(service.node.chain.nonceOf(WAIVER)).toBe(0n);

@@ -37,22 +37,22 @@ const signAs = (id: string, waiverNonce: bigint, fill: number) =>
   saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) }]);
 
 describe("evidence before finality", () => {
-  it("a wrapper in the pool stays open when a reorg takes away the block of the other one that carried its InnerTx", async () => {
+  it("a wrapper in the pool stays open when a reorg removes the block of the other wrapper that carried its InnerTx", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     await signAs(id, 1n, 9);
     await TRANSITION_TO.broadcast(store, lane, id);
-    // The first wrapper landed, in a block that goes away; its nonce goes to another transaction afterwards.
+    // The first wrapper landed, in a block that a reorg removes. Another transaction uses its nonce afterwards.
     const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 1n, reverted: false };
     await saveIncluded(store, lane, [{ id, ...block, foreign: true }], false);
     await saveReorged(store, lane, [id]);
     await closeWithdrawnWrappers(store, lane, [{ waiverNonce: 0n, wrapperHash: bytes(32, 2) }]);
-    // The second wrapper is with the node still.
+    // The second wrapper is still in the node's pool.
     expect((await countOpenWrappers(store, [id])).get(id)).toBe(1);
     expect(await overdue()).toEqual([]);
   });
 
-  it("a proof about one wrapper does not withdraw the next one as dead, which was signed while the proof was looked for", async () => {
+  it("a proof about one wrapper does not close the next one, which was signed during the search for the proof", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
     let now = 0;
     const use: NonceUse = {
@@ -93,7 +93,7 @@ describe("evidence before finality", () => {
     ).toEqual([]);
   });
 
-  it("a refusal of one wrapper fails nothing that has another one by now, and nothing that is open", async () => {
+  it("a refusal of one wrapper fails no submission that has another wrapper by now, or an open one", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
     const refusal = { id, reason: "TARGET_NOT_ALLOWED", message: "no" } as const;
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: false });
@@ -121,7 +121,7 @@ describe("evidence before finality", () => {
     ]);
   });
 
-  it("twenty whose proof is not found do not keep the twenty-first from its own", async () => {
+  it("twenty submissions without a proof do not keep the twenty-first from its proof", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 21; i++)
       ids.push(await createSubmission("signed", store, lane, newSubmissionOf(1 + i), BigInt(i)));

@@ -1,4 +1,4 @@
-// Something else sends with a waiver's key: the lane notices, counts, and stops at the second time.
+// Another program sends with a waiver's key: the lane counts the foreign uses of its nonces, and stops at the second one.
 import "../support/fastConfirmations.js";
 import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ const INCLUDED = { query: "?wait=included" };
 const foreignWrapper = (inner: Hex, nonce: bigint) =>
   signWrapperTxWithKey(decodeInnerTx(hexToBytes(inner)), WAIVER_KEY, { nonce, verificationGas: 50_000n }).raw;
 
-/** Submits, and lets something else use the submission's waiver nonce in the next block. */
+/** Submits, and lets another program's transaction use the submission's waiver nonce in the next block. */
 async function loseNonce(service: TestService, user: number): Promise<void> {
   const { node } = service;
   const before = node.sent.length;
@@ -40,7 +40,7 @@ async function lane(service: TestService, waiver = WAIVER) {
 
 const laneWithForeignUses = (count: number) => `select from lanes where foreign_uses = ${count}`;
 
-describe("a waiver's key that something else uses", () => {
+describe("a waiver's key that another program uses", () => {
   it("makes the submission run under another nonce the first time, and the lane goes on", async () => {
     const service = await services.start(
       { rpcTimeoutMs: 150, requestTimeoutMs: 20_000 },
@@ -73,9 +73,9 @@ describe("a waiver's key that something else uses", () => {
       reason: expect.stringContaining("something else sends with this waiver's key"),
     });
     service.node.automine = true;
-    const ran = service.node.chain.executed.length;
+    const executedBefore = service.node.chain.executed.length;
     expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
-    expect(service.node.chain.executed).toHaveLength(ran);
+    expect(service.node.chain.executed).toHaveLength(executedBefore);
     await service.server.close();
 
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
@@ -112,13 +112,13 @@ describe("two services with the same key and different stores", () => {
       await first.startOnOtherStore(databaseUrl, { requestTimeoutMs: 500 }),
     );
     for (const user of [1, 2]) {
-      const mine = first.submit([innerOf(user)], INCLUDED);
+      const lines = first.submit([innerOf(user)], INCLUDED);
       await node.until(({ chain }) => chain.pending.length === 1);
       // The wrapper of the second service has the same nonce, which the pool has already.
       await second.post(JSON.stringify({ transactions: [innerOf(100 + user)] }));
       await second.until("select from submissions where state = 'signed'");
       node.mine();
-      expect((await mine).map(outcomeOf)).toEqual(["success"]);
+      expect((await lines).map(outcomeOf)).toEqual(["success"]);
       await second.until(`select from lanes where foreign_uses = ${user}`);
       // The submission that lost its nonce goes out again under the next one.
       if (user === 1) await second.until("select from submissions where state = 'broadcast'");

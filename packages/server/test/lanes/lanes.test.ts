@@ -1,4 +1,4 @@
-// Several waivers: how senders are spread over lanes, and what happens to the work of a lane that does not work.
+// Several waivers: how senders are spread over lanes, and where the work of a lane goes that cannot do it.
 import { bytesToHex, decodeTransaction, type Hex, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { lanesOf, setLaneState, untilOwned } from "../support/laneStates.js";
@@ -15,7 +15,7 @@ import {
 } from "../support/user.js";
 
 const services = testServices();
-const BOTH = { waivers: accountsOf(WAIVER_KEY, SECOND_KEY) };
+const TWO_WAIVERS = { waivers: accountsOf(WAIVER_KEY, SECOND_KEY) };
 const INCLUDED = { query: "?wait=included" };
 const users = (count: number, from = 1) => Array.from({ length: count }, (_, i) => from + i);
 
@@ -25,7 +25,10 @@ const waiversOf = (sent: readonly Hex[]) =>
 
 /** Starts a service with two lanes, and resolves when it owns both. */
 async function twoLanes(nodeOptions: { automine?: boolean } = {}): Promise<TestService> {
-  const service = await services.start({ ...BOTH, leaseMs: 300, requestTimeoutMs: 20_000 }, nodeOptions);
+  const service = await services.start(
+    { ...TWO_WAIVERS, leaseMs: 300, requestTimeoutMs: 20_000 },
+    nodeOptions,
+  );
   await untilOwned(service, [WAIVER, SECOND_WAIVER]);
   return service;
 }
@@ -48,7 +51,7 @@ describe("two waivers", () => {
     expect(chain.executed).toHaveLength(61);
   });
 
-  it("keep a sender in its lane while it has something in flight, across requests too", async () => {
+  it("keep a sender in its lane while it has a submission in flight, also across requests", async () => {
     const service = await twoLanes({ automine: false });
     await service.submit([innerOf(1, 0)]);
     for (const nonce of [1, 2, 3]) {
@@ -181,7 +184,7 @@ describe("a lane that is stopped", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBeGreaterThan(before);
   });
 
-  it("cannot be one of a waiver that the store does not know", async () => {
+  it("cannot be the lane of a waiver that the store does not know", async () => {
     const service = await services.start();
     expect(await setLaneState(service, userAddress(1), "stopped")).toBe(false);
   });
@@ -214,7 +217,7 @@ describe("a waiver that is revoked", () => {
   });
 });
 
-describe("a lane to whose sends no node answers", () => {
+describe("a lane whose sends get no answer from any node", () => {
   it("gets no new senders while another lane delivers", async () => {
     const service = await twoLanes();
     const isFirst = (raw: Hex) => waiversOf([raw])[0] === WAIVER;
@@ -222,12 +225,12 @@ describe("a lane to whose sends no node answers", () => {
       raws.some(isFirst) ? { kind: "reset", carriedOut: false } : undefined;
     const work = service.submit(users(6).map((user) => innerOf(user)));
     await service.until("select from lanes where broken_until > now() and reason like 'no node answers%'");
-    const seen = service.node.sent.length;
+    const sentBefore = service.node.sent.length;
     const later = users(6, 20).map((user) => innerOf(user));
     expect((await service.submit(later, INCLUDED)).map(outcomeOf)).toEqual(Array(6).fill("success"));
-    const resent = new Set(service.node.sent.slice(0, seen));
-    const fresh = service.node.sent.slice(seen).filter((raw) => !resent.has(raw));
-    expect(new Set(waiversOf(fresh))).toEqual(new Set([SECOND_WAIVER]));
+    const oldWrappers = new Set(service.node.sent.slice(0, sentBefore));
+    const newWrappers = service.node.sent.slice(sentBefore).filter((raw) => !oldWrappers.has(raw));
+    expect(new Set(waiversOf(newWrappers))).toEqual(new Set([SECOND_WAIVER]));
     service.node.script = undefined;
     await work;
   });

@@ -1,4 +1,4 @@
-// A chain that does not know final blocks any more: it was restored from a backup, or the node is a wrong one.
+// A chain without blocks that were final: it was restored from a backup, or the service was given the wrong node.
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
@@ -18,7 +18,7 @@ const INCLUDED = { query: "?wait=included" };
 const STOPPED = "select reason from lanes where state = 'stopped'";
 
 describe("a chain that has lost final blocks", () => {
-  it("stops the lane with the reason, ends nothing, and the lane goes on from the chain's nonce once it is opened", async () => {
+  it("stops the lane with the reason and fails no submission; once opened, the lane goes on from the chain's nonce", async () => {
     const service = await services.start({ leaseMs: 300, requestTimeoutMs: 20_000 });
     for (const user of [1, 2, 3]) await service.submit([innerOf(user)], INCLUDED);
     service.node.automine = false;
@@ -39,7 +39,7 @@ describe("a chain that has lost final blocks", () => {
     expect(await service.query(STOPPED)).toEqual([]);
   });
 
-  it("is not believed from a node that lags", async () => {
+  it("does not stop the lane if only a lagging node reports it", async () => {
     const service = await services.start({ leaseMs: 300 });
     const { chain } = service.node;
     chain.now = () => Date.now() - 3_600_000;

@@ -41,7 +41,7 @@ async function expectBlamelessLane(): Promise<void> {
   expect(new Set(node.chain.executed).size).toBe(node.chain.executed.length);
 }
 
-describe("a store that lost what it had told", () => {
+describe("a store that lost submissions whose result lines had been sent", () => {
   it("gets the executed submissions back from the chain, and answers the same InnerTx with the same hash", async () => {
     postgres.stallReplication();
     const lines = await service.submit([innerOf(1), innerOf(2)], INCLUDED);
@@ -57,7 +57,7 @@ describe("a store that lost what it had told", () => {
     await expectBlamelessLane();
   });
 
-  it("gives the nonce of a lost wrapper that waits for a block to another, and counts no foreign use when the lost one lands", async () => {
+  it("gives the nonce of a lost wrapper in the pool to another wrapper, and counts no foreign use when the lost one lands", async () => {
     node.automine = false;
     postgres.stallReplication();
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
@@ -65,7 +65,7 @@ describe("a store that lost what it had told", () => {
     const sent = node.sent.length;
     const second = submitAfterFailover(2);
     await node.until((now) => now.sent.length > sent);
-    // The pool has the lost wrapper under this nonce.
+    // The pool still has the lost wrapper under this nonce.
     node.automine = true;
     node.mine();
     expect(await second).toContain('"success":true');

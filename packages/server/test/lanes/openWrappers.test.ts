@@ -25,7 +25,7 @@ describe("the sweep of withdrawn wrappers", () => {
     lane = await createHeldLane(store);
   });
 
-  it("closes a dead wrapper although fifty below it have no proof", async () => {
+  it("closes a dead wrapper although fifty with lower nonces have no proof", async () => {
     await store.pool.query(
       `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
        select $1, $2, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), gen_random_uuid() from generate_series(0, 50) n`,
@@ -72,7 +72,7 @@ describe("a wrapper that no node takes", () => {
     expect(lines.filter((line) => outcomeOf(line) === "success")).toHaveLength(30);
   }, 40_000);
 
-  it("like all others for a while, runs later with them, once", async () => {
+  it("while the node takes no other either, runs once with them as soon as it does", async () => {
     const service = await services.start({ requestTimeoutMs: 30_000 });
     service.node.onSends({ kind: "error", of: () => ({ code: -32000, message: "computer says no" }) });
     const lines = service.submit(Array.from({ length: 30 }, (_, i) => innerOf(10 + i)));
@@ -82,7 +82,7 @@ describe("a wrapper that no node takes", () => {
     await service.node.until(({ chain }) => chain.executed.length === 30);
   }, 40_000);
 
-  it("of a stopped lane is closed when the chain shows its nonce used by another", async () => {
+  it("of a stopped lane is closed when the chain shows that another transaction used its nonce", async () => {
     const service = await services.start(
       { leaseMs: 300, requestTimeoutMs: 400, sweepIntervalMs: 200 },
       { automine: false },
@@ -95,15 +95,15 @@ describe("a wrapper that no node takes", () => {
     await service.submit([POISON]);
     await service.until("select from withdrawn where open_for is not null");
     await setLaneState(service, WAIVER, "stopped");
-    // Somebody else uses the nonce.
+    // Another program's wrapper uses the nonce.
     const inner = decodeInnerTx(hexToBytes(innerOf(500)));
     const { raw } = signWrapperTxWithKey(inner, WAIVER_KEY, { nonce: 0n, verificationGas: 50_000n });
     expect(decodeTransaction(raw).nonce).toBe(0n);
     service.node.chain.addToPool(raw);
     service.node.mine();
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
-    const other = service.node.sent.length;
-    await service.node.until(({ sent }) => sent.length > other);
+    const sentBefore = service.node.sent.length;
+    await service.node.until(({ sent }) => sent.length > sentBefore);
     await service.until(
       "select from withdrawn having count(*) filter (where waiver = $1 and open_for is not null) = 0",
       [hexToBytes(WAIVER)],

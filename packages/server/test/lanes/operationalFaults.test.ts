@@ -1,4 +1,4 @@
-// Faults of operation: a key in two services, clocks that jump, a waiver without a registration, a full disk.
+// Operational faults: a key in two services, clocks that jump, a waiver without a registration, a full disk.
 import "../support/fastConfirmations.js";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -36,7 +36,7 @@ describe("two services with the same key and different databases", () => {
       node.mine();
       await loser.until("select from lanes where foreign_uses = $1", [conflict]);
       if (conflict === 1) {
-        // After the first conflict the loser sends its own under the next nonce.
+        // After the first conflict the loser sends its submission under the next nonce.
         await loser.until("select from submissions where state = 'broadcast'");
         node.mine();
         await loser.until("select from submissions where state = 'included'");
@@ -71,8 +71,8 @@ describe("a clock that jumps by an hour", () => {
   it.each([1, -1])("of the service (%i h) changes no lease, no open line and no order", async (hours) => {
     const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
-    const lease = "select owner, epoch from lanes";
-    const before = await service.query(lease);
+    const leaseQuery = "select owner, epoch from lanes";
+    const before = await service.query(leaseQuery);
     const lines = service.submit([innerOf(1), innerOf(2, 0), innerOf(2, 1)], INCLUDED);
     await service.node.until(({ sent }) => sent.length === 3);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hours * 3_600_000 });
@@ -83,7 +83,7 @@ describe("a clock that jumps by an hour", () => {
     expect((await lines).map(outcomeOf)).toEqual(Array(3).fill("success"));
     const ofUser2 = [0, 1, 2, 3].map((nonce) => hashOf(innerOf(2, nonce)));
     expect(service.node.chain.executed.filter((hash) => ofUser2.includes(hash))).toEqual(ofUser2);
-    expect(await service.query(lease)).toEqual(before);
+    expect(await service.query(leaseQuery)).toEqual(before);
   });
 
   it("of the database, backwards, does not let a dead owner's lease hold for an hour", async () => {
@@ -131,8 +131,8 @@ describe("a waiver without a registration", () => {
       requestTimeoutMs: 20_000,
     });
     service.node.chain.revoked.add(SECOND_WAIVER);
-    const users = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
-    expect((await service.submit(users, INCLUDED)).map(outcomeOf)).toEqual(Array(20).fill("success"));
+    const batch = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
+    expect((await service.submit(batch, INCLUDED)).map(outcomeOf)).toEqual(Array(20).fill("success"));
     expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(0n);
     expect(service.node.chain.nonceOf(WAIVER)).toBe(20n);
     const [lane] = await service.query<{ reason: string }>("select reason from lanes where waiver = $1", [
@@ -144,7 +144,7 @@ describe("a waiver without a registration", () => {
 
 describe("a full disk under PostgreSQL", () => {
   // Every write raises the error of a full disk, SQLSTATE 53100.
-  const FULL = ["unfinished", "finished", "lanes"].map(
+  const TRIGGERS = ["unfinished", "finished", "lanes"].map(
     (table) => `create trigger disk_is_full before insert or update on ${table}
       for each statement execute function disk_is_full()`,
   );
@@ -152,7 +152,7 @@ describe("a full disk under PostgreSQL", () => {
     service.query(
       `create function disk_is_full() returns trigger language plpgsql as $$ begin
          raise exception 'could not extend file: No space left on device' using errcode = '53100';
-       end $$; ${FULL.join("; ")}`,
+       end $$; ${TRIGGERS.join("; ")}`,
     );
   const free = (service: TestService) => service.query("drop function disk_is_full() cascade");
 
@@ -167,7 +167,7 @@ describe("a full disk under PostgreSQL", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     const record = await service.submit([innerOf(1)]).catch((error: Error) => error.message);
     expect(String(record)).toContain("UNAVAILABLE");
-    // The chain executes the transaction in flight, and the service cannot store that.
+    // The chain executes the transaction in flight, and the service cannot store the inclusion.
     service.node.mine();
     await service.node.nextCall("eth_getTransactionReceipt");
     expect((await service.rows()).map(({ state }) => state)).toEqual(["broadcast"]);

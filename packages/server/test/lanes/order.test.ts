@@ -89,11 +89,11 @@ describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool
     expect(service.node.chain.nonceOf(WAIVER)).toBe(4n);
   });
 
-  it("leaves no nonce gap if all that follows is of one user", async () => {
+  it("leaves no nonce gap if all transactions after it are of one user", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool });
-    const [first = 0, then = 0] = usersByAddress(2);
+    const [first = 0, second = 0] = usersByAddress(2);
     service.node.chain.refused.set(hashOf(innerOf(first)), "TARGET_NOT_ALLOWED");
-    const later = [0, 1, 2, 3].map((nonce) => innerOf(then, nonce));
+    const later = [0, 1, 2, 3].map((nonce) => innerOf(second, nonce));
     const lines = await service.submit([innerOf(first), ...later], { query: "?wait=included" });
     expect(lines.map(outcomeOf)).toEqual([
       "VALIDATION_FAILED/TARGET_NOT_ALLOWED",
@@ -102,29 +102,29 @@ describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool
     expect(service.node.chain.executed).toEqual(later.map(hashOf));
   });
 
-  it("does not hold up other users; the same user's later ones run when the nonce comes again", async () => {
+  it("does not hold up other users; the user's later nonces run when the refused nonce is submitted again", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool });
     const batch = [0, 1, 2].map((nonce) => innerOf(1, nonce));
     service.node.chain.refused.set(hashOf(innerOf(1)), "TARGET_NOT_ALLOWED");
     const lines = service.stream(batch, "?wait=included");
     expect((await lines.next()).value).toMatchObject({ index: 0, success: false });
-    const others = [2, 3, 4, 5].map((user) => innerOf(user));
-    const beats = setInterval(() => service.node.mine(), 20);
-    const outcomes = (await service.submit(others, { query: "?wait=included" })).map(outcomeOf);
+    const otherUsers = [2, 3, 4, 5].map((user) => innerOf(user));
+    const mining = setInterval(() => service.node.mine(), 20);
+    const outcomes = (await service.submit(otherUsers, { query: "?wait=included" })).map(outcomeOf);
     expect(outcomes).toEqual(Array(4).fill("success"));
-    const instead = innerOf(1, 0, { gasLimit: 90_000n });
-    expect((await service.submit([instead])).map(outcomeOf)).toEqual(["success"]);
+    const replacement = innerOf(1, 0, { gasLimit: 90_000n });
+    expect((await service.submit([replacement])).map(outcomeOf)).toEqual(["success"]);
     expect((await lines.next()).value).toMatchObject({ success: true });
     expect((await lines.next()).value).toMatchObject({ success: true });
-    clearInterval(beats);
-    const ofUser = [instead, ...batch.slice(1)].map(hashOf);
+    clearInterval(mining);
+    const ofUser = [replacement, ...batch.slice(1)].map(hashOf);
     expect(service.node.chain.executed.filter((hash) => ofUser.includes(hash))).toEqual(ofUser);
     expect(service.node.chain.executed).toHaveLength(7);
   });
 });
 
-describe("a user's later nonce that a queueing pool took although the earlier one was refused", () => {
-  it("is not reported as a success, not after a crash either, and runs when the earlier one comes", async () => {
+describe("a user's later nonce that a queueing pool accepted although the earlier one was refused", () => {
+  it("is not reported as a success, not even after a crash, and runs when the earlier nonce is submitted again", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool: "queued" });
     const [earlier, later] = [innerOf(1, 0), innerOf(1, 1)];
     service.node.chain.refused.set(hashOf(earlier), "TARGET_NOT_ALLOWED");
@@ -132,7 +132,7 @@ describe("a user's later nonce that a queueing pool took although the earlier on
     expect((await first.next()).value).toMatchObject({ index: 0, success: false });
     await service.until("select from unfinished where state = 'queued'");
     await service.server.close();
-    // The process was killed after the pool had taken the wrapper, and before the store knew.
+    // Sets the store back, as if the process had been killed after the pool accepted the wrapper and before the store knew.
     const wrapper = hexToBytes(service.node.sent[1] ?? "0x");
     await service.query(
       `update unfinished set state = 'signed', waiver_nonce = $1, wrapper_raw = $2, wrapper_hash = $3, signings = 1`,
@@ -152,7 +152,7 @@ describe("a user's later nonce that a queueing pool took although the earlier on
   });
 });
 
-describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses", (pool) => {
+describe.each(POOLS)("with a %s pool, a waiver's nonce that another program's wrapper uses", (pool) => {
   it("makes the submission that had it run under another nonce, once", async () => {
     const service = await services.start({ rpcTimeoutMs: 150 }, { pool, automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
@@ -174,9 +174,9 @@ describe.each(POOLS)("with a %s pool, a waiver's nonce that another wrapper uses
     service.node.chain.addToPool(wrapped(innerOf(9), 0n));
     service.node.mine();
     service.node.automine = true;
-    const beats = setInterval(() => service.node.mine(), 20);
+    const mining = setInterval(() => service.node.mine(), 20);
     expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
-    clearInterval(beats);
+    clearInterval(mining);
     expect(service.node.chain.executed).toEqual([innerOf(9), innerOf(1, 0), innerOf(1, 1)].map(hashOf));
   });
 

@@ -7,7 +7,7 @@ import { innerOf } from "../support/user.js";
 const services = testServices();
 const OPTIONS = { requestTimeoutMs: 8_000, rpcTimeoutMs: 2_000 };
 const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
-const UNKNOWN = { code: -32_000, message: "computer says no" };
+const UNKNOWN_ERROR = { code: -32_000, message: "computer says no" };
 
 function submitQuietly(service: TestService, transactions: readonly Hex[]): void {
   service.post(JSON.stringify({ transactions })).catch(() => {});
@@ -17,7 +17,7 @@ function submitQuietly(service: TestService, transactions: readonly Hex[]): void
 const POISON = innerOf(1);
 
 describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that no node takes", (pool) => {
-  it("whose request a proxy refuses does not hold up others for ever", async () => {
+  it("because a proxy refuses its request, does not hold up others for ever", async () => {
     const service = await services.start(OPTIONS, { pool });
     service.node.script = ({ raws }) =>
       raws.some((raw) => carries(raw, POISON))
@@ -29,7 +29,7 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
   }, 30_000);
 
-  it("for whom alone the node has no room does not hold up others for ever", async () => {
+  it("because its pool has no room for that sender, does not hold up others for ever", async () => {
     const service = await services.start(OPTIONS, { pool });
     service.node.onSends({
       kind: "error",
@@ -41,11 +41,11 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
   }, 30_000);
 
-  it("of an unknown error does not hold up others", async () => {
+  it("because of an unknown error, does not hold up others", async () => {
     const service = await services.start(OPTIONS, { pool });
     service.node.onSends({
       kind: "error",
-      of: (raw) => (carries(raw, POISON) ? UNKNOWN : undefined),
+      of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined),
     });
     submitQuietly(service, [POISON]);
     await service.node.until(({ sent }) => sent.length >= 2);
@@ -53,12 +53,12 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
   }, 30_000);
 
-  it("among three others of its kind does not hold up others", async () => {
+  it("together with three more of them, does not hold up others", async () => {
     const service = await services.start({ ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
     const poisons = [1, 2, 3, 4].map((user) => innerOf(user));
     service.node.onSends({
       kind: "error",
-      of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN : undefined),
+      of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
     });
     submitQuietly(service, poisons);
     await service.node.until(({ sent }) =>
@@ -69,9 +69,9 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     }
   }, 60_000);
 
-  it("with a later transaction of its sender stays set aside, and that one waits", async () => {
+  it("stays set aside, and a later transaction of its sender waits", async () => {
     const service = await services.start(OPTIONS, { pool });
-    service.node.onSends({ kind: "error", of: (raw) => (carries(raw, POISON) ? UNKNOWN : undefined) });
+    service.node.onSends({ kind: "error", of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined) });
     submitQuietly(service, [POISON, innerOf(1, 1)]);
     await service.node.until(({ sent }) => sent.length >= 2);
     for (let user = 10; user < 40; user++) {

@@ -1,4 +1,4 @@
-// Nodes and proxies that take only so much at once, behind the whole service.
+// Nodes and proxies that limit the calls or bytes of a request, behind the whole service.
 import "../support/fastConfirmations.js";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, testServices } from "../support/testService.js";
@@ -13,7 +13,7 @@ const large = (nonce: number) =>
     data: Uint8Array.from([...TRANSFER, ...new Uint8Array(100_000)]),
   });
 
-describe("a proxy that takes 1 MiB at once", () => {
+describe("a proxy that takes at most 1 MiB in a request", () => {
   it("passes on 41 transactions of 100 KB each, in order, and refuses none", async () => {
     const { node, ...service } = await startWithNodeLimits({ bytes: 1_048_576 });
     const inners = Array.from({ length: 41 }, (_, nonce) => large(nonce));
@@ -24,16 +24,16 @@ describe("a proxy that takes 1 MiB at once", () => {
   });
 });
 
-describe("a node that takes 10 calls at once", () => {
-  it("has everything, in order, and its limit is learnt", async () => {
+describe("a node that takes at most 10 calls in a request", () => {
+  it("gets all transactions in order, and the service learns its limit", async () => {
     const { node, ...service } = await startWithNodeLimits({ calls: 10 });
     const inners = Array.from({ length: 90 }, (_, nonce) => innerOf(1, nonce));
     expect((await service.submit(inners)).map(outcomeOf)).toEqual(Array(90).fill("success"));
     expect(node.chain.executed).toEqual(inners.map(hashOf));
     const refused = node.requests.refused;
-    const more = Array.from({ length: 50 }, (_, i) => innerOf(2, i));
-    expect((await service.submit(more)).map(outcomeOf)).toEqual(Array(50).fill("success"));
-    // A higher limit is tried now and then.
+    const second = Array.from({ length: 50 }, (_, i) => innerOf(2, i));
+    expect((await service.submit(second)).map(outcomeOf)).toEqual(Array(50).fill("success"));
+    // The service tries a higher limit from time to time.
     expect(node.requests.refused - refused).toBeLessThanOrEqual(2);
   });
 });

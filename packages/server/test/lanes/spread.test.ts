@@ -7,9 +7,9 @@ import { accountsOf, innerOf } from "../support/user.js";
 const services = testServices();
 const KEYS = Array.from({ length: 6 }, (_, i) => new Uint8Array(32).fill(0x61 + i));
 const WITH_KEYS = { waivers: accountsOf(...KEYS), leaseMs: 1_500 };
-const LIMIT_MS = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 
-/** Resolves when the replicas have so many lanes each, ascending. */
+/** Resolves when the replicas have these numbers of lanes, in ascending order. */
 const untilSpread = (service: TestService, ...counts: number[]) =>
   service.until(
     `select from (select count(*) as lanes from lanes where lease_until > now() group by owner) of_replica
@@ -43,7 +43,7 @@ it(
     await untilSpread(first, 3, 3);
     expect(await submitSome(second)).toEqual(ALL_SUCCEED);
   },
-  LIMIT_MS,
+  TEST_TIMEOUT_MS,
 );
 
 it(
@@ -58,7 +58,7 @@ it(
     await untilSpread(first, 3, 3);
     expect(await submitSome(first)).toEqual(ALL_SUCCEED);
   },
-  LIMIT_MS,
+  TEST_TIMEOUT_MS,
 );
 
 it(
@@ -72,5 +72,5 @@ it(
     expect(await submitSome(second)).toEqual(ALL_SUCCEED);
     expect(await first.query("select from lanes where lease_until > now() group by owner")).toHaveLength(2);
   },
-  LIMIT_MS,
+  TEST_TIMEOUT_MS,
 );

@@ -1,14 +1,14 @@
-// Inside an API key, senders take turns: one that waits delays no other (D30).
+// The senders of an API key take turns: a sender that waits for a nonce delays no other (D30).
 import { decodeInnerTx, decodeTransaction, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, userAddress } from "../support/user.js";
 
 const services = testServices();
-/** Nothing ends by a time limit while a test runs. */
+/** Time limits that no test reaches. */
 const PATIENT = { nonceGapTimeoutMs: 300_000, requestTimeoutMs: 300_000, maxBatchSize: 400 };
 const COUNT = 300;
-const many = (of: (i: number) => Hex) => Array.from({ length: COUNT }, (_, i) => of(i));
+const many = (innerAt: (i: number) => Hex) => Array.from({ length: COUNT }, (_, i) => innerAt(i));
 
 const nonceOfInner = (raw: Hex) => decodeInnerTx(decodeTransaction(hexToBytes(raw)).data).nonce;
 const allWait = `select from unfinished where is_waiting having count(*) = ${COUNT}`;
@@ -21,9 +21,9 @@ describe("transactions that wait for a missing nonce", () => {
   it.each([
     ["of one sender", (i: number) => innerOf(1, 1 + i)],
     ["of as many senders", (i: number) => innerOf(1 + i, 1)],
-  ])("%s do not hold up another sender of the key", async (_, of) => {
+  ])("%s do not hold up another sender of the key", async (_, innerAt) => {
     const service = await services.start(PATIENT);
-    submitQuietly(service, many(of));
+    submitQuietly(service, many(innerAt));
     await service.until(allWait);
     for (const user of [900, 901, 902]) {
       expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
@@ -31,7 +31,7 @@ describe("transactions that wait for a missing nonce", () => {
     expect(service.node.chain.executed).toEqual([900, 901, 902].map((user) => hashOf(innerOf(user))));
   });
 
-  it("all go, in order, as soon as the missing one comes, beyond what one step takes", async () => {
+  it("are all sent, in order, as soon as the missing one comes, also more of them than one step takes", async () => {
     const service = await services.start(PATIENT);
     submitQuietly(
       service,
@@ -44,7 +44,7 @@ describe("transactions that wait for a missing nonce", () => {
     expect(service.node.sent.map(nonceOfInner)).toEqual([...Array(COUNT + 1).keys()].map(BigInt));
   });
 
-  it("all go when the missing one was included without the service", async () => {
+  it("are all sent when the missing one was included without the service", async () => {
     const service = await services.start(PATIENT);
     submitQuietly(
       service,

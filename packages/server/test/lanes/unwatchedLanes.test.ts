@@ -1,5 +1,5 @@
-// Lanes in which nobody signs any more: they are stopped or retired, or no replica has their key. The wrappers that they have
-// sent are followed to their end all the same.
+// Lanes in which nobody signs any more: they are stopped or retired, or no replica has their key. A replica still follows
+// the wrappers that they have sent to their end.
 import { bytesToHex, decodeTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { lanesOf, setLaneState, untilOwned } from "../support/laneStates.js";
@@ -22,11 +22,11 @@ async function startWithWork(changes = {}): Promise<TestService> {
 }
 
 /** The ways in which the first lane loses its signer. */
-const LEAVINGS: Readonly<Record<string, (service: TestService) => Promise<unknown>>> = {
+const SIGNER_LOSSES: Readonly<Record<string, (service: TestService) => Promise<unknown>>> = {
   "is stopped by an operator": (service) => setLaneState(service, WAIVER, "stopped"),
   "is retired with work in flight": async (service) => {
     await setLaneState(service, WAIVER, "retired");
-    // Its owner signs until its lease is over, and hears then that the lane is retired.
+    // The lane's owner signs until its lease ends, and then finds the lane retired.
     await service.until("select from lanes where watch_only");
   },
   "loses its key on every replica": (service) => service.server.setWaivers(accountsOf(SECOND_KEY)),
@@ -35,10 +35,10 @@ const LEAVINGS: Readonly<Record<string, (service: TestService) => Promise<unknow
 const waiverOf = (raw: string) =>
   bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw as `0x${string}`))));
 
-describe.each(Object.entries(LEAVINGS))("a lane that %s", (_, leave) => {
+describe.each(Object.entries(SIGNER_LOSSES))("a lane that %s", (_, loseSigner) => {
   it("has its wrappers included by the chain's receipts, and its senders go on in another lane", async () => {
     const service = await startWithWork();
-    await leave(service);
+    await loseSigner(service);
     const sent = service.node.sent.length;
     const later = service.submit([innerOf(1, 1)], INCLUDED);
     await service.until("select from submissions where state = 'queued'");
@@ -51,7 +51,7 @@ describe.each(Object.entries(LEAVINGS))("a lane that %s", (_, leave) => {
     expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ inFlight: 0, queued: 0 });
   });
 
-  it("gives what blocks leave out to another lane, which runs it once", async () => {
+  it("gives submissions that blocks leave out to another lane, which runs them once", async () => {
     const service = await startWithWork({ resendAfterMs: 100 });
     // The first nonce is lost for good, so everything above it waits for ever.
     const [lost] = service.node.chain.pending;
@@ -60,7 +60,7 @@ describe.each(Object.entries(LEAVINGS))("a lane that %s", (_, leave) => {
       of: (raw) => (waiverOf(raw) === WAIVER ? { code: -32000, message: "not here" } : undefined),
     });
     service.node.chain.clearPool();
-    await leave(service);
+    await loseSigner(service);
     const mining = setInterval(() => service.node.mine(), 50);
     await service.until("select from submissions having count(*) filter (where state = 'included') = 3");
     clearInterval(mining);

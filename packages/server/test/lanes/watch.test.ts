@@ -12,7 +12,7 @@ const batch = [1, 2, 3].map((user) => innerOf(user));
 const untilAll = (service: TestService, state: string, condition = "true") =>
   service.until(`select from submissions having bool_and(state = '${state}' and ${condition})`);
 
-/** Resolves when the watcher has polled the height once more, and has its answer. */
+/** Resolves when the watcher has polled the height once more and got the answer. */
 async function pollAgain(service: TestService): Promise<void> {
   await service.node.nextCall("eth_blockNumber");
   await service.node.nextCall("eth_blockNumber");
@@ -38,7 +38,7 @@ describe("a pool that evicts wrappers", () => {
   it("loses no wrapper and executes none twice, however often it evicts", async () => {
     const service = await services.start({ resendAfterMs: 600_000 }, { automine: false });
     const lines = service.submit(batch, INCLUDED);
-    for (let times = 0; times < 3; times++) {
+    for (let evictions = 0; evictions < 3; evictions++) {
       await service.node.until(({ chain }) => chain.pending.length === 3);
       await pollAgain(service);
       service.node.chain.clearPool();
@@ -131,7 +131,7 @@ describe("a reorg", () => {
     );
   });
 
-  it("keeps a draining lane from its end until its blocks are final", async () => {
+  it("keeps a draining lane from retiring until its blocks are final", async () => {
     const service = await services.start({ ...DEEP, leaseMs: 300 }, { automine: false });
     await service.submit(batch);
     await service.query("update lanes set state = 'draining'");

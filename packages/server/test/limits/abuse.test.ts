@@ -62,13 +62,13 @@ describe("idle connections", () => {
       "sec-websocket-version": "13",
       "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     };
-    const knock = (key: string) =>
+    const requestHandshake = (key: string) =>
       service.call("GET", "/v1/submit", undefined, { ...handshake, authorization: `Bearer ${key}` });
-    const ofKey = await knock(API_KEY);
+    const ofKey = await requestHandshake(API_KEY);
     expect([ofKey.status, reasonOf(ofKey.text)]).toEqual([503, "SOCKETS_AT_CAPACITY"]);
     expect(ofKey.headers["retry-after"]).toBe("1");
     const other = await TestSocket.open(service, OTHER_API_KEY);
-    const ofAll = await knock(OTHER_API_KEY);
+    const ofAll = await requestHandshake(OTHER_API_KEY);
     expect([ofAll.status, reasonOf(ofAll.text)]).toEqual([503, "SOCKETS_AT_CAPACITY"]);
     first?.socket.close();
     await first?.closed;
@@ -94,19 +94,19 @@ describe("idle connections", () => {
     }
   });
 
-  it("a connection too many takes the place of the oldest that showed no good key", async () => {
+  it("at the limit, a new connection replaces the oldest one that has shown no valid key", async () => {
     const service = await services.start({ maxConnections: 3 });
     const withKey = await TestSocket.open(service);
     const idle = rawTo(service, []);
-    const stranger = rawTo(service, [
+    const keyless = rawTo(service, [
       "GET /v1/policy HTTP/1.1",
       "Host: x",
       "Authorization: Bearer gw_bad",
       "",
       "",
     ]);
-    await once(stranger, "data");
-    const closed = Promise.all([once(idle, "close"), once(stranger, "close")]);
+    await once(keyless, "data");
+    const closed = Promise.all([once(idle, "close"), once(keyless, "close")]);
     await expectServed(service);
     await expectServed(service);
     const third = rawTo(service, []);
@@ -136,8 +136,8 @@ describe("an unfinished request", () => {
     const reply = await replyFrom(slow);
     clearInterval(dripping);
     expect([reply.status, reasonOf(reply.text)]).toEqual([408, "REQUEST_TOO_SLOW"]);
-    // It finds no room beside the first one, which takes a moment to end.
-    const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
+    // This body has no room beside the first one, whose memory is freed a moment later.
+    const body = JSON.stringify({ transactions: [innerOf(++users)], padding: "x".repeat(30_000) });
     while ((await service.post(body)).status === 503);
     await expectServed(service);
   });
@@ -146,9 +146,9 @@ describe("an unfinished request", () => {
     const service = await services.start({ headTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
     const slow = await TestSocket.open(service);
     slow.socket.send('{"id":1,', { fin: false });
-    const why = once(slow.socket, "close");
+    const closeEvent = once(slow.socket, "close");
     expect(await slow.closed).toBe(CLOSE_CODES.policyViolation);
-    expect(String((await why)[1])).toContain("within 1 seconds");
+    expect(String((await closeEvent)[1])).toContain("within 1 seconds");
     await expectServed(service);
   });
 });
@@ -157,7 +157,7 @@ describe("bodies that are too large together", () => {
   it("get 503 until the first is gone, while another key has room", async () => {
     const service = await services.start({ maxBodyBytes: 40_000, maxHeldBytes: 100_000 });
     const first = rawTo(service, [...HEAD, "Content-Length: 40000", "", ""], "{");
-    const body = JSON.stringify({ transactions: [innerOf(++users)], more: "x".repeat(30_000) });
+    const body = JSON.stringify({ transactions: [innerOf(++users)], padding: "x".repeat(30_000) });
     // Repeats until the bytes of the first one have arrived.
     let reply = await service.post(body);
     while (reply.status === 200) reply = await service.post(body);
@@ -172,7 +172,7 @@ describe("bodies that are too large together", () => {
 
   it("are not read without a key on an unknown path", async () => {
     const service = await services.start();
-    const stranger = rawTo(service, [
+    const keyless = rawTo(service, [
       "POST /v1/nothing HTTP/1.1",
       "Host: x",
       "Content-Type: application/json",
@@ -180,7 +180,7 @@ describe("bodies that are too large together", () => {
       "",
       "",
     ]);
-    const reply = await replyFrom(stranger);
+    const reply = await replyFrom(keyless);
     expect([reply.status, reasonOf(reply.text)]).toEqual([404, "NO_SUCH_PATH"]);
   });
 
@@ -230,9 +230,9 @@ describe("JSON that expands in memory", () => {
     ["arrays", "[],", "[]"],
     ["numbers", "0,", "0"],
     ["depth", "[", `${"]".repeat(300_000)}0`],
-  ])("of very many %s: 400 over HTTP, and an error frame over WebSocket", async (_, one, last) => {
+  ])("of very many %s: 400 over HTTP, and an error frame over WebSocket", async (_, element, last) => {
     const service = shared();
-    const many = `[${one.repeat(300_000)}${last}]`;
+    const many = `[${element.repeat(300_000)}${last}]`;
     const reply = await service.post(`{"transactions":${many}}`);
     expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);
     const client = await TestSocket.open(service);
@@ -283,20 +283,20 @@ describe("a WebSocket that sends", () => {
 
   it("a frame in empty fragments is closed with 1008 and a reason", async () => {
     const client = await TestSocket.open(shared());
-    const why = once(client.socket, "close");
+    const closeEvent = once(client.socket, "close");
     client.socket.send("x", { fin: false });
     for (let i = 0; i < 20_000; i++) client.socket.send("", { fin: false });
     expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
-    expect(String((await why)[1])).toContain("too many pieces");
+    expect(String((await closeEvent)[1])).toContain("too many pieces");
     await expectServed(shared());
   });
 
   it("endless pings is closed with 1008 and a reason", async () => {
     const client = await TestSocket.open(shared());
-    const why = once(client.socket, "close");
+    const closeEvent = once(client.socket, "close");
     for (let i = 0; i < 2_000; i++) client.socket.ping("x".repeat(125), true, () => {});
     expect(await client.closed).toBe(CLOSE_CODES.policyViolation);
-    expect(String((await why)[1])).toContain("pings");
+    expect(String((await closeEvent)[1])).toContain("pings");
     await expectServed(shared());
   });
 

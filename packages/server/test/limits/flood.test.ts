@@ -1,4 +1,4 @@
-// A flood of one key: others are served, the lanes stay, and the key can be revoked.
+// A flood of one key: other keys are served, the lanes keep their owner, and the key can be revoked.
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
@@ -40,7 +40,7 @@ async function flood(service: TestService, key: string, path: string) {
 
 describe("a key that reads as fast as it can on many connections", () => {
   it.each(["/v1/submissions?limit=100", "/v1/policy", "/v1/openapi.json"])(
-    "from %s is slowed down; another key submits, no lane is lost, and the revoked key is out within a second",
+    "from %s is slowed down; another key submits, no lane changes its owner, and a revocation applies within a second",
     async (path) => {
       const service = await services.start({ readRatePerSecond: 50, readBurst: 100, leaseMs: 3_000 });
       const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });

@@ -1,4 +1,4 @@
-// The costs of a connection are bounded by what it is, not by what it sends: the same at one request as at thousands.
+// A connection costs the service the same stalls and listeners at one request as at thousands.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,9 +9,9 @@ import { API_KEY, optionsFor } from "../support/testService.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { WAIVER_KEY } from "../support/user.js";
 
-/** Leaves room for a busy machine. When listeners piled up, 50,000 requests and their end took 17.7 s in one piece. */
+/** Leaves room for a busy machine. When listeners piled up, 50,000 requests stalled the event loop for 17.7 s. */
 const LONGEST_STALL_MS = 2_000;
-/** Node and the service hang up to four listeners on an event of a connection. */
+/** Node and the service add up to four listeners to an event of a connection. */
 const MAX_LISTENERS = 8;
 const REQUESTS = 2_000;
 
@@ -121,18 +121,18 @@ const KINDS: readonly (readonly [string, string])[] = [
   ["an empty batch", request("POST /v1/submit", [KEY, JSON_TYPE], '{"transactions":[]}')],
   ["a batch that does not decode", request("POST /v1/submit", [KEY, JSON_TYPE], '{"transactions":["0x"]}')],
   ["another content type", request("POST /v1/submit", [KEY, "Content-Type: text/plain"], "x")],
-  ["an upgrade to something unknown", request("GET /v1/health", ["Connection: Upgrade", "Upgrade: foo"])],
+  ["an upgrade to an unknown protocol", request("GET /v1/health", ["Connection: Upgrade", "Upgrade: foo"])],
   ["an upgrade that is refused", `${upgradeRequest("gw_test_bad").join("\r\n")}\r\n\r\n`],
   ["Expect: 100-continue", request("GET /v1/health", ["Expect: 100-continue"])],
-  ["an unknown Expect", request("GET /v1/health", ["Expect: more"])],
+  ["an unknown Expect", request("GET /v1/health", ["Expect: foo"])],
   ["a CORS preflight", request("OPTIONS /v1/submit", ["Origin: https://a.example"])],
 ];
 
 describe(`${REQUESTS.toLocaleString("en")} requests through one connection`, () => {
-  it.each(KINDS)("of %s: the event loop turns, and nothing piles up on the connection", async (_, one) => {
+  it.each(KINDS)("of %s: the event loop turns, and nothing piles up on the connection", async (_, bytes) => {
     await report();
     const socket = await open();
-    const piece = Buffer.from(one.repeat(100), "latin1");
+    const piece = Buffer.from(bytes.repeat(100), "latin1");
     const answered = receive(socket, "\r\nDate: ", REQUESTS);
     await pour(socket, piece, REQUESTS / 100);
     await answered;
@@ -147,9 +147,10 @@ describe(`${REQUESTS.toLocaleString("en")} requests through one connection`, () 
     await report();
     const socket = await open();
     socket.pause();
-    const alive = KINDS.filter(([name]) => !/upgrade|JSON|content type/.test(name));
-    const piece = Buffer.from(alive.map(([, one]) => one).join(""), "latin1");
-    for (let i = 0; i < REQUESTS / alive.length; i++) socket.write(piece);
+    // The other kinds make the service close the connection.
+    const kept = KINDS.filter(([name]) => !/upgrade|JSON|content type/.test(name));
+    const piece = Buffer.from(kept.map(([, bytes]) => bytes).join(""), "latin1");
+    for (let i = 0; i < REQUESTS / kept.length; i++) socket.write(piece);
     expect((await fetch(`${url}/v1/health`)).status).toBe(200);
     socket.destroy();
     const { stallMs, listeners } = await report();

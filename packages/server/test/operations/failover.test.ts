@@ -22,11 +22,11 @@ afterEach(async () => {
 
 const bodyOf = (user: number) => JSON.stringify({ transactions: [innerOf(user)] });
 
-/** Submits until the answer is as wanted. Every other answer must be a 503 that names the store. */
-async function postUntil(wanted: (reply: Reply) => boolean, user: number): Promise<Reply> {
+/** Submits until the reply is as expected. Every other refusal must be a 503 that names the store. */
+async function postUntil(isExpected: (reply: Reply) => boolean, user: number): Promise<Reply> {
   for (;;) {
     const reply = await service.post(bodyOf(user));
-    if (wanted(reply)) return reply;
+    if (isExpected(reply)) return reply;
     if (reply.status !== 200) {
       expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "1"]);
       expect(JSON.parse(reply.text).error.reason).toBe("STORE_UNAVAILABLE");
@@ -35,31 +35,31 @@ async function postUntil(wanted: (reply: Reply) => boolean, user: number): Promi
   }
 }
 
-const isTaken = ({ status, text }: Reply) => status === 200 && text.includes('"success":true');
+const isSuccess = ({ status, text }: Reply) => status === 200 && text.includes('"success":true');
 
 describe("a failover", () => {
-  it("with a synchronous standby loses nothing that was told; the service goes on by itself", async () => {
+  it("with a synchronous standby loses no submission that was reported as a success; the service goes on by itself", async () => {
     await postgres.addStandby("synchronous");
-    const told: string[] = [];
+    const reported: string[] = [];
     let isOver = false;
     const load = async (first: number) => {
       for (let user = first; !isOver; user++) {
         const reply = await service.post(bodyOf(user)).catch(() => undefined);
-        if (reply && isTaken(reply)) told.push(hashOf(innerOf(user)));
+        if (reply && isSuccess(reply)) reported.push(hashOf(innerOf(user)));
       }
     };
     const loads = [load(1), load(1_000), load(2_000)];
-    while (told.length < 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (reported.length < 10) await new Promise((resolve) => setTimeout(resolve, 10));
     await postgres.failOver();
-    const before = told.length;
-    while (told.length < before + 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    const before = reported.length;
+    while (reported.length < before + 10) await new Promise((resolve) => setTimeout(resolve, 10));
     isOver = true;
     await Promise.all(loads);
     const rows = await service.query<{ hash: string }>(
       "select '0x' || encode(inner_hash, 'hex') as hash from submissions",
     );
     const stored = new Set(rows.map(({ hash }) => hash));
-    expect(told.filter((hash) => !stored.has(hash))).toEqual([]);
+    expect(reported.filter((hash) => !stored.has(hash))).toEqual([]);
     expect(new Set(node.chain.executed).size).toBe(node.chain.executed.length);
   });
 
@@ -74,17 +74,17 @@ describe("a failover", () => {
         message: expect.stringContaining("the store is read-only"),
       });
     }
-    await postUntil(isTaken, 2);
+    await postUntil(isSuccess, 2);
     expect(node.chain.executed).toEqual([1, 2].map((user) => hashOf(innerOf(user))));
   });
 });
 
-describe("a synchronous standby that is away", () => {
+describe("a synchronous standby that is stopped", () => {
   it("makes requests fail with 503 and its name, and readiness with it, until it is back", async () => {
     await postgres.addStandby("synchronous");
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
     await postgres.stopStandby();
-    // This one waits for the standby, and is told when that is back.
+    // This commit waits for the standby; the request is answered when the standby is back.
     const waiting = service.post(bodyOf(2));
     const storePart = async () => {
       const reply = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
@@ -93,15 +93,15 @@ describe("a synchronous standby that is away", () => {
     let store = await storePart();
     while (store.ok) store = await storePart();
     expect(store.message).toContain("synchronous standby is away");
-    const named = await service.post(bodyOf(3));
-    expect([named.status, named.headers["retry-after"]]).toEqual([503, "1"]);
-    expect(JSON.parse(named.text).error.message).toContain("the store's synchronous standby is away");
+    const refused = await service.post(bodyOf(3));
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(JSON.parse(refused.text).error.message).toContain("the store's synchronous standby is away");
     await postgres.startStandby();
-    await postUntil(isTaken, 3);
-    expect(isTaken(await waiting)).toBe(true);
+    await postUntil(isSuccess, 3);
+    expect(isSuccess(await waiting)).toBe(true);
   });
 
-  it("makes a service that requires it unready when commits no longer wait for it", async () => {
+  it("makes a service that requires one refuse requests when commits no longer wait for it", async () => {
     await postgres.addStandby("synchronous");
     const strict = await service.startReplica({ requireSynchronousStandby: true });
     await postgres.primary.query(

@@ -26,7 +26,7 @@ describe("a client that leaves", () => {
   });
 });
 
-describe("a service whose database is away when its lanes start", () => {
+describe("a service whose database is unavailable when its lanes start", () => {
   it("starts them when the database is back", async () => {
     const first = await services.start();
     await first.server.close();
@@ -52,10 +52,10 @@ describe("a service that is closed", () => {
     service.node.onSends({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length === 1);
-    const since = performance.now();
+    const closedAt = performance.now();
     await service.server.close();
-    // With a margin for a busy machine; a call of the node would take far longer.
-    expect(performance.now() - since).toBeLessThan(15_000);
+    // With a margin for a busy machine. The call to the node would time out far later.
+    expect(performance.now() - closedAt).toBeLessThan(15_000);
     const [line] = await lines;
     expect(outcomeOf(line)).toBe("TIMEOUT/OUTCOME_UNKNOWN");
     expect(line).toMatchObject({ error: { message: expect.stringContaining("shutting down") } });
@@ -84,7 +84,7 @@ describe("a service that is closed", () => {
   });
 });
 
-describe("a database that is away", () => {
+describe("a database that is unavailable", () => {
   it("makes requests fail with 503 UNAVAILABLE and Retry-After until it is back", async () => {
     const service = await services.start();
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
@@ -98,7 +98,7 @@ describe("a database that is away", () => {
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
   });
 
-  it("does not keep an open line from its answer, nor the submission from completing", async () => {
+  it("does not end an open result line or its submission, which complete when it is back", async () => {
     const service = await services.start({ rpcTimeoutMs: 300 }, { automine: false });
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)]);

@@ -61,20 +61,20 @@ describe("the metrics", () => {
     await service.node.close();
     await service.submit([1, 2, 3].map((user) => innerOf(user)));
     await service.query("update unfinished set accepted_at = now() - interval '1 minute'");
-    // A service that starts on this store.
+    // Starts a second service on the same store.
     const next = services.closeAfterTest(await service.startReplica());
     await next.submit([innerOf(4)]);
-    // The answer comes after a refresh of the lanes.
+    // Readiness answers after a refresh of the lanes, which the metrics show.
     await next.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
     const metrics = await (await metered(next))();
-    const of = (metric: string) =>
+    const laneMetric = (metric: string) =>
       [WAIVER, SECOND_WAIVER].map(
         (waiver) => metrics.get(`gas_waiver_lane_${metric}{waiver="${waiver}"}`) ?? -1,
       );
-    expect(of("queued").reduce((a, b) => a + b)).toBeGreaterThanOrEqual(3);
-    expect(of("under_way")).toEqual([0, 0]);
-    expect(Math.max(...of("oldest_seconds"))).toBeGreaterThanOrEqual(60);
-    expect(of("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
+    expect(laneMetric("queued").reduce((a, b) => a + b)).toBeGreaterThanOrEqual(3);
+    expect(laneMetric("under_way")).toEqual([0, 0]);
+    expect(Math.max(...laneMetric("oldest_seconds"))).toBeGreaterThanOrEqual(60);
+    expect(laneMetric("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
   });
 
   it("have a port of their own, with nothing else on it", async () => {

@@ -9,8 +9,8 @@ const INCLUDED = { query: "?wait=included" };
 const users = [1, 2, 3, 4];
 const batch = users.map((user) => innerOf(user));
 
-/** Executes a batch, closes the service, and sets the store back to when the batch was queued or signed. */
-async function restored(state: "queued" | "signed"): Promise<TestService> {
+/** Executes a batch, closes the service, and sets the store back to the time when the batch was queued or signed. */
+async function startRestored(state: "queued" | "signed"): Promise<TestService> {
   const service = await services.start();
   // A trigger keeps a copy of the rows that leave the table, as a backup would have them.
   await service.query(`
@@ -36,7 +36,7 @@ describe("a store restored from an old backup", () => {
   it.each(["queued", "signed"] as const)(
     "with executed submissions as %s: the sweep at the start reconciles them",
     async (state) => {
-      const service = await restored(state);
+      const service = await startRestored(state);
       const sent = service.node.sent.length;
       const next = services.closeAfterTest(await service.startReplica());
       await next.until(allIncluded);
@@ -49,7 +49,7 @@ describe("a store restored from an old backup", () => {
   );
 
   it("does not fail a submission that was executed, however long it has waited by the store's clock", async () => {
-    const service = await restored("queued");
+    const service = await startRestored("queued");
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
     // The node is away at the start, so the service cannot know yet.
     await service.node.close();
@@ -64,7 +64,7 @@ describe("a store restored from an old backup", () => {
   });
 
   it("fails a submission that has waited too long and was not executed", async () => {
-    const service = await restored("queued");
+    const service = await startRestored("queued");
     await service.query("update unfinished set accepted_at = now() - interval '1 day'");
     service.node.chain.reorg(service.node.chain.height);
     await service.query("update lanes set state = 'stopped'");
@@ -78,7 +78,7 @@ describe("a store restored from an old backup", () => {
   });
 
   it("fails a submission with NONCE_TOO_LOW if another transaction used its nonce", async () => {
-    const service = await restored("queued");
+    const service = await startRestored("queued");
     const rival = innerOf(5, 0, { gasLimit: 90_000n });
     service.node.chain.setNonce(userAddress(5), 1n);
     const next = services.closeAfterTest(await service.startReplica());
@@ -88,9 +88,9 @@ describe("a store restored from an old backup", () => {
   });
 });
 
-describe("the doctor", () => {
-  it("reports findings without changes; with repair, it reconciles lanes that no service works", async () => {
-    const service = await restored("signed");
+describe("the examination of lanes by `doctor`", () => {
+  it("reports findings without changes; with repair, it reconciles lanes that no service owns", async () => {
+    const service = await startRestored("signed");
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
     const [dry] = await admin.examine(service.node.url, { repair: false });
     expect(dry).toMatchObject({
@@ -108,7 +108,7 @@ describe("the doctor", () => {
     await admin.close();
   });
 
-  it("does not repair a lane that a service works", async () => {
+  it("does not repair a lane that a service owns", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
@@ -119,7 +119,7 @@ describe("the doctor", () => {
   });
 
   it("refuses a node on another chain, whose nonces mean nothing here", async () => {
-    const service = await restored("signed");
+    const service = await startRestored("signed");
     service.node.chain.genesisHash = hashOf(innerOf(1));
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
     await expect(admin.examine(service.node.url, { repair: true })).rejects.toThrow("another chain");

@@ -2,29 +2,24 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { accountsOf, hashOf, innerOf } from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
 
-function gate() {
-  let open: () => void = () => {};
-  const after = new Promise<void>((resolve) => (open = resolve));
-  return { after, open };
-}
-
 describe("a service that is closed", () => {
   it("finishes the batch on the wire and answers its lines, and leaves the queue to the next service", async () => {
     const service = await services.start({ maxBatchSize: 300, shutdownMs: 20_000 });
-    const { after, open } = gate();
-    service.node.once({ kind: "later", after });
+    const nodeAnswer = deferred();
+    service.node.once({ kind: "later", after: nodeAnswer.promise });
     const lines = service.submit(Array.from({ length: 300 }, (_, i) => innerOf(1 + i)));
     await service.node.until(({ sent }) => sent.length > 0);
     const onTheWire = service.node.sent.length;
     await service.until("select from submissions having count(*) = 300");
     const closing = service.server.close();
-    open();
+    nodeAnswer.resolve();
     await closing;
     const outcomes = (await lines).map(outcomeOf);
     const done = outcomes.filter((outcome) => outcome === "success").length;
@@ -41,8 +36,8 @@ describe("a service that is closed", () => {
 
   it("refuses further requests with 503 and Retry-After", async () => {
     const service = await services.start({ shutdownMs: 20_000 });
-    const { after, open } = gate();
-    service.node.once({ kind: "later", after });
+    const nodeAnswer = deferred();
+    service.node.once({ kind: "later", after: nodeAnswer.promise });
     const lines = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length === 1);
     const closing = service.server.close();
@@ -50,7 +45,7 @@ describe("a service that is closed", () => {
     expect(reply.status).toBe(503);
     expect(reply.headers["retry-after"]).toBeDefined();
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
-    open();
+    nodeAnswer.resolve();
     expect((await lines).map(outcomeOf)).toEqual(["success"]);
     await closing;
     expect(await service.rows()).toHaveLength(1);
@@ -70,15 +65,15 @@ describe("a service that is closed", () => {
     const lines = service.submit([innerOf(2)]);
     await service.until("select from submissions having count(*) = 2");
     if (methods !== undefined) await service.node.until(({ sent }) => sent.length > before);
-    const since = performance.now();
+    const closedAt = performance.now();
     await service.server.close();
-    // With a margin for a busy machine; a call of the node would take far longer.
-    expect(performance.now() - since).toBeLessThan(15_000);
+    // With a margin for a busy machine. The call to the node would time out far later.
+    expect(performance.now() - closedAt).toBeLessThan(15_000);
     expect((await lines).map(outcomeOf)[0]).toMatch(/^TIMEOUT\/(NOT_BROADCAST|OUTCOME_UNKNOWN)$/);
   });
 
   it.each([
-    ["has asked for nothing", ""],
+    ["has sent no request", ""],
     ["has sent half a request", "POST /v1/submit HTTP/1.1\r\nHost: localhost\r\nContent-Len"],
   ])("does not wait for a client that %s", async (_, sent) => {
     const service = await services.start();
@@ -93,7 +88,7 @@ describe("a service that is closed", () => {
     await ended;
   });
 
-  it("ends at once if its node was never there", async () => {
+  it("ends at once if its node was never reached", async () => {
     const service = await services.start();
     await service.server.close();
     await service.node.close();

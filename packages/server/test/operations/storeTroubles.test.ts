@@ -1,4 +1,4 @@
-// The database refuses to work: each trouble has its name, for clients, readiness and the log, and ends by itself.
+// The database refuses to work: clients, readiness and the log get a name for each trouble, which ends without a restart.
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/store.js";
@@ -8,7 +8,7 @@ import { innerOf } from "../support/user.js";
 
 const services = testServices();
 
-/** Makes a database whose role may have few connections, which a superuser always may. */
+/** Creates a database with a role of its own, whose connections a test can limit. A superuser's cannot be limited. */
 async function databaseWithRole(): Promise<{ url: string; limit(connections: number): Promise<void> }> {
   const url = new URL(await services.postgres.createDatabase());
   const name = url.pathname.slice(1);
@@ -27,7 +27,7 @@ async function databaseWithRole(): Promise<{ url: string; limit(connections: num
 }
 
 describe("a database without a free connection", () => {
-  it("makes requests fail with 503 and its name until it has some, without a restart", async () => {
+  it("makes requests fail with a 503 that names the cause, until a connection is free, without a restart", async () => {
     const { url, limit } = await databaseWithRole();
     const first = await services.start();
     const service = services.closeAfterTest(await first.startOnOtherStore(url));
@@ -49,7 +49,7 @@ describe("a database without a free connection", () => {
 });
 
 describe("the log", () => {
-  it("has one record when a trouble begins and one when it is over, however many queries meet it", async () => {
+  it("has one record when a trouble begins and one when it is over, however many queries fail", async () => {
     const records: { level: number; trouble?: string; msg: string }[] = [];
     const log = pino({ base: null }, { write: (line: string) => void records.push(JSON.parse(line)) });
     const store = await openStore({ databaseUrl: await services.postgres.createDatabase() }, log);

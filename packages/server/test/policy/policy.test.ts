@@ -65,7 +65,7 @@ describe("a service that follows the registry", () => {
       { prepare: withRegistry() },
     );
     await service.submit([transferOf(1)]);
-    // The nonce gap keeps it queued until after the revocation.
+    // The nonce gap keeps the submission queued until after the revocation.
     const waiting = service.submit([innerOf(2, 1)]);
     await service.until("select from submissions where state = 'queued'");
     service.node.chain.setPolicy(WAIVER, undefined);

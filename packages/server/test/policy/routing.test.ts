@@ -40,12 +40,12 @@ describe("two waivers with different policies", () => {
   const carriers = (service: TestService) =>
     service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 
-  it("each carry their calls, also of a sender with a transaction in flight in the other lane", async () => {
+  it("each carry the calls that they may, also of a sender with a transaction in flight in the other lane", async () => {
     const service = await services.start(KEYS, { prepare, automine: false });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     expect(await outcomes(service, transferOf(1))).toEqual(["success"]);
     const later = service.submit([innerOf(1, 1, { data: APPROVE })]);
-    // It is queued in the other lane until the first is included.
+    // The approval is queued in the second lane until the transfer is included.
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(SECOND_WAIVER),
     ]);
@@ -71,10 +71,10 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
-  it("pass queued submissions on when a policy is narrowed, if the other permits them", async () => {
+  it("pass queued submissions on when one's policy is narrowed, if the other's permits them", async () => {
     const service = await services.start(KEYS, { prepare });
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
-    // The nonce gap keeps it queued.
+    // The nonce gap keeps the submission queued.
     const waiting = service.submit([innerOf(1, 1)]);
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(WAIVER),
@@ -94,7 +94,7 @@ describe("two waivers with different policies", () => {
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     await setLaneState(service, SECOND_WAIVER, "stopped");
     const waiting = service.submit([approvalOf(1)]);
-    // The other lane has it, and may not carry it.
+    // The other lane holds the approval, and may not carry it.
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
       hexToBytes(WAIVER),
     ]);
@@ -104,7 +104,7 @@ describe("two waivers with different policies", () => {
     expect(carriers(service)).toEqual([WAIVER, SECOND_WAIVER]);
   });
 
-  it("pass queued submissions on when the waiver is revoked, if the other permits them", async () => {
+  it("pass queued submissions on when one is revoked, if the other's policy permits them", async () => {
     const service = await services.start(KEYS, {
       prepare(node) {
         withRegistry(targets(TRANSFER))(node);

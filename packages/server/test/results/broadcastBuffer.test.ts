@@ -1,4 +1,4 @@
-// The result line is sent as soon as the node has taken the wrapper; the database write follows.
+// The result line is sent as soon as the node has accepted the wrapper; the database write follows.
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../../src/store/database.js";
@@ -19,7 +19,7 @@ async function holdBroadcasts(databaseUrl: string): Promise<() => Promise<void>>
   return () => client.end();
 }
 
-describe("a submission that the node has taken", () => {
+describe("a submission that the node has accepted", () => {
   it("has its line before the store has its state, and its record waits for the store", async () => {
     const service = await services.start({}, { automine: false });
     const release = await holdBroadcasts(service.databaseUrl);
@@ -33,7 +33,7 @@ describe("a submission that the node has taken", () => {
       answered++;
       return JSON.parse(text);
     });
-    // Three requests take longer than the two would without the block.
+    // Three round trips take longer than the two requests would if the writes were not blocked.
     for (let i = 0; i < 3; i++) expect((await get(`/v1/submissions/${uuidv7()}`)).status).toBe(404);
     expect(answered).toBe(0);
     await release();

@@ -1,5 +1,5 @@
-// D14 as the protocol has it: a client reads the stream of results incrementally, splits on newlines, and parses each
-// line as JSON. Here it is `fetch` with its defaults, which asks for gzip, and which keeps no rest of a chunk.
+// D14: a client reads the stream of results incrementally, splits on newlines, and parses each line as JSON. The client
+// here is `fetch` with its defaults, which accepts gzip. It parses each chunk alone, and keeps no rest for the next one.
 import { parseResultLine, type ResultLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
@@ -15,7 +15,7 @@ interface Streamed {
   readonly chunks: number;
 }
 
-/** Submits, and splits each chunk on newlines by itself. @throws if a piece of a chunk is no line. */
+/** Submits, and splits each chunk on newlines. @throws if a chunk contains anything but whole lines. */
 async function fetchLines(
   url: string,
   transactions: readonly string[],
@@ -39,11 +39,11 @@ function indexesOf({ lines }: Streamed): number[] {
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
-/** A transaction whose refusal has one of the longest messages, for another selector each. */
+/** A transaction whose refusal has one of the longest messages. Each `i` gives another selector. */
 const refused = (i: number) => innerOf(i + 1, 0, { data: Uint8Array.of(1, 2, i >> 8, i & 0xff) });
 
 describe("the stream of results, read by fetch with its defaults", () => {
-  it.each([1, 2, 3, 7, 25, 26, 50, 99, 100])("has %d lines of errors whole", async (count) => {
+  it.each([1, 2, 3, 7, 25, 26, 50, 99, 100])("has %d whole lines of errors", async (count) => {
     const streamed = await fetchLines(shared().url, upTo(count).map(refused));
     expect(indexesOf(streamed)).toEqual(upTo(count));
     expect(streamed.lines.every(({ success }) => !success)).toBe(true);
@@ -51,7 +51,7 @@ describe("the stream of results, read by fetch with its defaults", () => {
     expect(streamed.headers.get("cache-control")).toBe("no-store, no-transform");
   });
 
-  it.each([1, 3, 26, 100])("has %d lines of success whole", async (count) => {
+  it.each([1, 3, 26, 100])("has %d whole lines of success", async (count) => {
     const service = await services.start();
     const streamed = await fetchLines(
       service.url,
@@ -61,7 +61,7 @@ describe("the stream of results, read by fetch with its defaults", () => {
     expect(streamed.lines.every(({ success }) => success)).toBe(true);
   });
 
-  it("has lines whole that come one by one, success and error in turn", async () => {
+  it("has whole lines when they come one by one, success and error in turn", async () => {
     const service = await services.start();
     const first = deferred();
     service.node.once({ kind: "later", after: first.promise });
@@ -72,7 +72,7 @@ describe("the stream of results, read by fetch with its defaults", () => {
     expect(streamed.chunks).toBeGreaterThan(1);
   });
 
-  it("has lines whole for a client that reads slowly", async () => {
+  it("has whole lines for a client that reads slowly", async () => {
     const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
     const streamed = await fetchLines(shared().url, upTo(100).map(refused), pause);
     expect(indexesOf(streamed)).toEqual(upTo(100));
