@@ -44,7 +44,7 @@ export interface Load {
 
 const USERS = 24;
 const SPREAD_MS = 2_500;
-const PAGE = 40;
+const BATCH_SIZE = 40;
 
 /** The requests of one round. */
 interface Wave {
@@ -64,40 +64,43 @@ export async function startLoad(
   ledger: ClientLedger,
 ): Promise<Load> {
   const users = random.shuffled(usersOf(seed)).slice(0, random.between(6, 14));
-  const next = await environment.chain.nonces(users.map(({ address }) => address));
+  const nextNonces = await environment.chain.nonces(users.map(({ address }) => address));
   const wave: Wave = { environment, random, ledger, requests: [], slots: [] };
-  const earlier = ledger.keyedRequests.length;
-  const pages: Tx[][] = [[], [], []];
-  for (const [i, user] of users.entries()) startUser(wave, user, next[i] ?? 0, pages);
-  for (const page of pages) if (page.length > 0) schedule(wave, page);
+  const earlierCount = ledger.keyedRequests.length;
+  const sharedBatches: Tx[][] = [[], [], []];
+  for (const [i, user] of users.entries()) startUser(wave, user, nextNonces[i] ?? 0, sharedBatches);
+  for (const batch of sharedBatches) if (batch.length > 0) schedule(wave, batch);
   return {
     transactions: wave.slots.length,
-    finish: (ending) => finishLoad(wave, ledger.keyedRequests.slice(earlier), ending),
+    finish: (ending) => finishLoad(wave, ledger.keyedRequests.slice(earlierCount), ending),
   };
 }
 
-/** Signs some transactions of a user and schedules their requests. Those of several users share the `pages`. */
-function startUser(wave: Wave, user: User, first: number, pages: readonly Tx[][]): void {
+/**
+ * Signs some transactions of a user and schedules their requests. Some go into the `sharedBatches`, each of which has
+ * transactions of several users.
+ */
+function startUser(wave: Wave, user: User, first: number, sharedBatches: readonly Tx[][]): void {
   const { random } = wave;
   const trusting = random.chance(0.3);
-  const own = Array.from({ length: random.between(1, 8) }, (_, n) => {
+  const slots = Array.from({ length: random.between(1, 8) }, (_, n) => {
     const slot: Slot = { user, nonce: first + n, candidates: [sign(wave, user, first + n)], trusting };
     return slot;
   });
-  const txs = own.flatMap(({ candidates }) => candidates);
+  const txs = slots.flatMap(({ candidates }) => candidates);
   const habit = random.next();
   if (habit < 0.1) {
-    // This client leaves in the middle for good. The service must still carry what it has accepted.
+    // This client disconnects in the middle and never returns. The service must still carry what it has accepted.
     schedule(wave, txs, true);
     return;
   }
-  wave.slots.push(...own);
-  if (habit < 0.55) random.pick(pages).push(...txs);
+  wave.slots.push(...slots);
+  if (habit < 0.55) random.pick(sharedBatches).push(...txs);
   else if (habit < 0.8) for (const tx of txs) schedule(wave, [tx]);
   else schedule(wave, txs);
   if (random.chance(0.2)) schedule(wave, txs);
   if (random.chance(0.2)) {
-    const contested = random.pick(own);
+    const contested = random.pick(slots);
     const rival = sign(wave, user, contested.nonce);
     contested.candidates.push(rival);
     schedule(wave, [rival]);
@@ -111,14 +114,18 @@ function sign({ random, ledger }: Wave, user: User, nonce: number): Tx {
 }
 
 /** Schedules a request with these transactions, or several with one Idempotency-Key. */
-function schedule({ environment, random, ledger, requests }: Wave, txs: readonly Tx[], leave = false): void {
+function schedule(
+  { environment, random, ledger, requests }: Wave,
+  txs: readonly Tx[],
+  leavesEarly = false,
+): void {
   const inRandomOrder = random.chance(0.5) ? random.shuffled(txs) : txs;
   const keyed = random.chance(0.3) ? keyedRequest(environment, random, ledger, inRandomOrder) : undefined;
   const times = keyed ? random.between(2, 4) : 1;
   for (let i = 0; i < times; i++) {
     const afterMs = random.between(0, SPREAD_MS);
     const wait = random.chance(0.4) ? "included" : "broadcast";
-    const leaveAfterMs = leave ? { leaveAfterMs: random.between(1, 60) } : {};
+    const leaveAfterMs = leavesEarly ? { leaveAfterMs: random.between(1, 60) } : {};
     const options = { wait, answers: ledger.answers, ...leaveAfterMs, ...(keyed && { keyed }) } as const;
     requests.push(sleep(afterMs).then(() => send(environment, random, inRandomOrder, options)));
   }
@@ -152,17 +159,17 @@ async function finishLoad(
   await Promise.all(
     keyedRequests.map((keyed) => send(environment, random, keyed.txs, { ...options, keyed })),
   );
-  let left = slots.filter((slot) => !isSettled(slot));
-  while (left.length > 0 && !ending.aborted) {
-    const txs = left.map((slot) => chooseNext(wave, slot));
-    const batches = Array.from({ length: Math.ceil(txs.length / PAGE) }, (_, i) =>
-      txs.slice(i * PAGE, (i + 1) * PAGE),
+  let unsettled = slots.filter((slot) => !isSettled(slot));
+  while (unsettled.length > 0 && !ending.aborted) {
+    const txs = unsettled.map((slot) => chooseNext(wave, slot));
+    const batches = Array.from({ length: Math.ceil(txs.length / BATCH_SIZE) }, (_, i) =>
+      txs.slice(i * BATCH_SIZE, (i + 1) * BATCH_SIZE),
     );
     await Promise.all(batches.map((batch) => send(environment, random, batch, options)));
-    left = left.filter((slot) => !isSettled(slot));
-    if (left.length > 0) await sleep(random.between(100, 400));
+    unsettled = unsettled.filter((slot) => !isSettled(slot));
+    if (unsettled.length > 0) await sleep(random.between(100, 400));
   }
-  return left.flatMap(({ candidates }) => candidates);
+  return unsettled.flatMap(({ candidates }) => candidates);
 }
 
 /** The client's next transaction for a nonce: the same again, or a new one if all have failed for good. */
@@ -183,7 +190,7 @@ function isSettling({ line, wait }: ReceivedLine, trusting: boolean): boolean {
   return line.error.reason === "REVERTED";
 }
 
-/** True if the submission has failed for good. A TIMEOUT, and a refusal before acceptance, say nothing of the nonce. */
+/** True if the submission has failed for good. A TIMEOUT, and a refusal before acceptance, tell nothing about the nonce. */
 export function isFinalFailure(line: ReceivedLine["line"]): boolean {
   if (line.success) return false;
   const { code, reason } = line.error;
@@ -197,7 +204,7 @@ function usersOf(seed: number): User[] {
   });
 }
 
-let distinct = 0n;
+let signedCount = 0n;
 
 /** transfer, approve and transferFrom, with the share of each among the transactions. */
 const SELECTORS = { transfer: [0xa9, 0x05, 0x9c, 0xbb], approve: [0x09, 0x5e, 0xa7, 0xb3] } as const;
@@ -212,7 +219,7 @@ function signOne(user: User, nonce: number, random: SeededRandom): Tx {
   const data = new Uint8Array(68 + more);
   data.set(random.chance(APPROVALS) ? SELECTORS.approve : SELECTORS.transfer);
   // A new recipient makes each transaction different.
-  new DataView(data.buffer).setBigUint64(28, 0xffff_0000_0000_0000n + distinct++);
+  new DataView(data.buffer).setBigUint64(28, 0xffff_0000_0000_0000n + signedCount++);
   data[67] = random.chance(0.08) ? 1 : 0;
   const signed = signTransaction(
     {

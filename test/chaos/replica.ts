@@ -6,7 +6,7 @@ import { NONCE_GAP_MS } from "./needlessFailure.js";
 import type { TcpProxy } from "./tcpProxy.js";
 
 /** The inputs of a replica besides its own keys and proxy. */
-export interface ReplicaPlace {
+export interface ReplicaInputs {
   readonly folder: string;
   readonly databaseUrl: string;
   readonly policyFile: string;
@@ -15,7 +15,7 @@ export interface ReplicaPlace {
   readonly apiKeys: readonly string[];
   /** A node for when the first one fails. */
   readonly spareUrl: string | undefined;
-  /** More flags, which win over those of every replica. */
+  /** Flags in addition to those of every replica, some of which they may replace. */
   readonly flags: readonly string[];
 }
 
@@ -26,10 +26,10 @@ const FLAGS = [
   ...["--request-timeout", "4000", "--nonce-gap-timeout", String(NONCE_GAP_MS), "--log-level", "info"],
 ];
 
-/** The flags of every replica, those replaced that are given. A flag may be given once only. */
-function withFlags(given: readonly string[]): string[] {
-  const kept = FLAGS.filter((_, i) => !given.includes(FLAGS[i - (i % 2)] ?? ""));
-  return [...kept, ...given];
+/** The flags of every replica, except those that the given ones replace: a flag may occur once only. */
+function withFlags(replacements: readonly string[]): string[] {
+  const defaults = FLAGS.filter((_, i) => !replacements.includes(FLAGS[i - (i % 2)] ?? ""));
+  return [...defaults, ...replacements];
 }
 
 /** A `gas-waiver serve` that restarts whenever it ends, as under an operator's supervisor. */
@@ -39,22 +39,22 @@ export class Replica {
   readonly proxy: TcpProxy;
   /** One text for each time that the ready service ended by itself, with the end of its output. */
   readonly crashes: string[] = [];
-  readonly #place: ReplicaPlace;
+  readonly #inputs: ReplicaInputs;
   readonly #keyFile: string;
   #keys: readonly Uint8Array[];
   #program: ChildProgram | undefined;
   #url: string | undefined;
-  #wanted = false;
+  #shouldRun = false;
   #killing = false;
   #log = "";
   #ready: Promise<void> = Promise.resolve();
 
-  constructor(name: string, gate: TcpProxy, place: ReplicaPlace, keys: readonly Uint8Array[]) {
+  constructor(name: string, proxy: TcpProxy, inputs: ReplicaInputs, keys: readonly Uint8Array[]) {
     this.name = name;
-    this.proxy = gate;
-    this.#place = place;
+    this.proxy = proxy;
+    this.#inputs = inputs;
     this.#keys = keys;
-    this.#keyFile = join(place.folder, `${name}.keys`);
+    this.#keyFile = join(inputs.folder, `${name}.keys`);
     this.#writeKeys();
   }
 
@@ -74,7 +74,7 @@ export class Replica {
 
   /** Starts it, repeatedly until it is ready. */
   start(): Promise<void> {
-    this.#wanted = true;
+    this.#shouldRun = true;
     this.#ready = this.#run();
     return this.#ready;
   }
@@ -85,7 +85,7 @@ export class Replica {
 
   /** Kills it with SIGKILL. It stays down until `start`. */
   async kill(): Promise<void> {
-    this.#wanted = false;
+    this.#shouldRun = false;
     this.#url = undefined;
     this.#killing = true;
     await this.#program?.end("SIGKILL");
@@ -112,8 +112,8 @@ export class Replica {
   }
 
   async #run(): Promise<void> {
-    while (this.#wanted) {
-      const { databaseUrl, policyFile, policySource, apiKeys, spareUrl, flags } = this.#place;
+    while (this.#shouldRun) {
+      const { databaseUrl, policyFile, policySource, apiKeys, spareUrl, flags } = this.#inputs;
       const rpcUrls = [this.proxy.url, ...(spareUrl === undefined ? [] : [spareUrl])].join(",");
       this.#log += this.#program?.output ?? "";
       const program = new ChildProgram(
@@ -129,7 +129,7 @@ export class Replica {
         (ready) => ready.url,
         () => undefined,
       );
-      if (url !== undefined && this.#wanted) {
+      if (url !== undefined && this.#shouldRun) {
         this.#url = url;
         program.ended.then((ending) => this.#restart(program, ending));
         return;
@@ -140,7 +140,7 @@ export class Replica {
   }
 
   #restart(program: ChildProgram, { status, signal }: Ending): void {
-    if (this.#program !== program || this.#killing || !this.#wanted) return;
+    if (this.#program !== program || this.#killing || !this.#shouldRun) return;
     this.#url = undefined;
     this.crashes.push(
       `${this.name} ended by itself (${signal ?? `status ${status}`}):\n${program.output.slice(-2_000)}`,

@@ -13,7 +13,7 @@ export interface ChaosOptions {
   readonly seed: number;
   readonly pools: readonly PoolKind[];
   readonly replicas: number;
-  /** The deepest reorg that the replicas reckon with. Only above 0 are there reorgs. */
+  /** The deepest reorg that the replicas reckon with. With 0 there are no reorgs. */
   readonly reorgDepth: number;
   /** Called after each round. */
   readonly onRound?: (round: RoundReport) => void;
@@ -115,17 +115,17 @@ async function runEnvironment(
     for (let round = 1; round <= rounds && total.evidence.length + total.crashes.length === 0; round++) {
       const random = new SeededRandom(seed, pool, replicas, round);
       const faults = planFaults(environment, random);
-      const ran = await runRound(environment, random, faults, { seed, ledger });
-      store = ran.store;
-      total.evidence.push(...ran.findings);
+      const result = await runRound(environment, random, faults, { seed, ledger });
+      store = result.store;
+      total.evidence.push(...result.findings);
       total.crashes.push(...environment.replicas.flatMap(({ crashes }) => crashes));
-      total.maxRecoveryMs = Math.max(total.maxRecoveryMs, ran.recoveryMs);
+      total.maxRecoveryMs = Math.max(total.maxRecoveryMs, result.recoveryMs);
       total.roundsRun++;
       total.faults += faults.length;
       total.kills += faults.filter(({ kills }) => kills).length;
       const names = faults.map(({ name }) => name);
       for (const name of names) total.faultCounts[name] = (total.faultCounts[name] ?? 0) + 1;
-      const { transactions, recoveryMs } = ran;
+      const { transactions, recoveryMs } = result;
       const details = faults.map(({ name, detail }) => (detail === undefined ? name : `${name} (${detail})`));
       onRound?.({ pool, round, faults: details, transactions, recoveryMs });
     }

@@ -26,7 +26,7 @@ export async function runRound(
   const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
   const unanswered = await finished;
   clearTimeout(timer);
-  await untilQuiet(environment, healedAt + RECOVERY_TIMEOUT_MS);
+  await untilAllFinished(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
   // The store first: a submission that is still open may be executed at any time.
   const store = await environment.query<Row & Record<string, unknown>>(ROWS);
@@ -51,14 +51,14 @@ async function compareRecords(
   store: readonly Row[],
   ledger: ClientLedger,
 ): Promise<Finding[]> {
-  const known = new Set(ledger.checkedRecords);
-  const fresh = store.filter(({ id }) => !known.has(id));
-  for (const { id } of fresh) ledger.checkedRecords.push(id);
+  const checked = new Set(ledger.checkedRecords);
+  const unchecked = store.filter(({ id }) => !checked.has(id));
+  for (const { id } of unchecked) ledger.checkedRecords.push(id);
   const records = await fetchRecords(
     environment,
-    fresh.map(({ id }) => id),
+    unchecked.map(({ id }) => id),
   );
-  return fresh.flatMap(({ id, state }): Finding[] => {
+  return unchecked.flatMap(({ id, state }): Finding[] => {
     const record = records.get(id);
     if (record === undefined)
       return [{ violation: "lost", text: `the service has no record of submission ${id}` }];
@@ -69,7 +69,7 @@ async function compareRecords(
   });
 }
 
-async function untilQuiet(environment: Environment, deadline: number): Promise<void> {
+async function untilAllFinished(environment: Environment, deadline: number): Promise<void> {
   // With a reorg depth, what is included stays among the unfinished until no reorg can take it away.
   const sql = "select count(*) from unfinished";
   while (performance.now() < deadline) {

@@ -40,6 +40,7 @@ export interface CellReport extends Cell {
   readonly executed: number;
   /** The time from the end of the fault until nothing was unfinished. */
   readonly recoveryMs: number;
+  /** How often the node's faults and limits struck, by kind. */
   readonly struck: Readonly<Record<string, number>>;
   readonly findings: readonly Finding[];
   /** The replica's log, if a check failed. */
@@ -64,12 +65,12 @@ export function cellsOf({ personalities, faults, pools, seed }: Choice): Cell[] 
 
 /** Runs the cells, some at once. */
 export async function runZoo(options: ZooOptions): Promise<ZooResult> {
-  const left = [...options.cells];
+  const remaining = [...options.cells];
   const cells: CellReport[] = [];
   const work = async () => {
     const postgres = await new TestPostgres().start();
     try {
-      for (let cell = left.shift(); cell !== undefined; cell = left.shift()) {
+      for (let cell = remaining.shift(); cell !== undefined; cell = remaining.shift()) {
         const report = await runCell(cell, postgres).catch((error) => brokenCell(cell, error));
         cells.push(report);
         options.onCell?.(report);
@@ -78,10 +79,10 @@ export async function runZoo(options: ZooOptions): Promise<ZooResult> {
       await postgres.end();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(options.jobs, left.length) }, work));
-  const found = cells.flatMap(({ findings }) => findings);
+  await Promise.all(Array.from({ length: Math.min(options.jobs, remaining.length) }, work));
+  const allFindings = cells.flatMap(({ findings }) => findings);
   const violations = Object.fromEntries(
-    VIOLATIONS.map((name) => [name, found.filter(({ violation }) => violation === name).length]),
+    VIOLATIONS.map((name) => [name, allFindings.filter(({ violation }) => violation === name).length]),
   ) as Record<Violation, number>;
   return { cells, violations };
 }
@@ -130,6 +131,6 @@ async function runFault(
 
 function personalityOf(name: string): Personality {
   const personality = PERSONALITIES.find((one) => one.name === name);
-  if (personality === undefined) throw new Error(`${name} is no personality`);
+  if (personality === undefined) throw new Error(`${name} is not a personality`);
   return personality;
 }

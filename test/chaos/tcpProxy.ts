@@ -26,13 +26,13 @@ export class TcpProxy {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  async cut(how: Cut): Promise<void> {
-    this.#cut = how;
-    if (how === "hang") {
+  async cut(kind: Cut): Promise<void> {
+    this.#cut = kind;
+    if (kind === "hang") {
       for (const socket of this.#sockets) socket.pause().unpipe();
       return;
     }
-    if (how === "refuse") await this.close();
+    if (kind === "refuse") await this.close();
     else this.#destroyAll();
   }
 
@@ -56,13 +56,13 @@ export class TcpProxy {
   }
 
   async #listen(): Promise<void> {
-    const server = createServer({ noDelay: true }, (socket) => this.#pass(socket));
+    const server = createServer({ noDelay: true }, (socket) => this.#forward(socket));
     await new Promise<void>((resolve) => server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
   }
 
-  #pass(socket: Socket): void {
+  #forward(socket: Socket): void {
     this.#track(socket);
     if (this.#cut === "reset") socket.destroy();
     if (this.#cut !== undefined) return;

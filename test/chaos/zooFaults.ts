@@ -5,7 +5,7 @@ import { CHAIN_FAULTS, type MakeChainFault } from "./chainFaults.js";
 import type { Environment, EnvironmentOptions } from "./environment.js";
 import type { Fault } from "./faults.js";
 
-const OF_CHAIN: Readonly<Record<string, MakeChainFault>> = CHAIN_FAULTS;
+const CHAIN_FAULTS_BY_NAME: Readonly<Record<string, MakeChainFault>> = CHAIN_FAULTS;
 
 /** The faults of the first of two nodes, by the faults of the second one meanwhile. */
 const SPARE_FAULTS: Readonly<Record<string, { readonly first: string; readonly second: string }>> = {
@@ -20,12 +20,12 @@ export const ZOO_FAULTS: readonly string[] = [
   "none",
   ...NODE_FAULTS,
   ...Object.keys(SPARE_FAULTS),
-  ...Object.keys(OF_CHAIN),
+  ...Object.keys(CHAIN_FAULTS_BY_NAME),
   "mixed",
 ];
 
-/** The faults that last another time than 4 to 7 s, in ms. */
-const LASTING: Readonly<Record<string, readonly [number, number]>> = {
+/** The shortest and the longest duration of the faults that do not last 4 to 7 s, in ms. */
+const DURATIONS_MS: Readonly<Record<string, readonly [number, number]>> = {
   none: [0, 0],
   // Longer than the time-outs that the flags below set.
   halt: [10_000, 14_000],
@@ -51,7 +51,7 @@ export function zooFault(
   personality: Personality,
   random: SeededRandom,
 ): Fault {
-  const [least, most] = LASTING[name] ?? [4_000, 7_000];
+  const [least, most] = DURATIONS_MS[name] ?? [4_000, 7_000];
   return {
     ...{ name, target: "node", kills: false, ...makeFault(name, environment, personality, random) },
     ...{ afterMs: random.between(300, 900), lastsMs: random.between(least, most) },
@@ -70,20 +70,20 @@ function makeFault(
     name === "mixed"
       ? [...random.shuffled(NODE_FAULTS).slice(0, 2), random.pick(["reorg", "evict"])]
       : [first];
-  const ofNode = makeNodeFault(names, personality, random);
+  const nodeFault = makeNodeFault(names, personality, random);
   const ofSpare = makeNodeFault([second], personality, random);
-  const ofChain = names.flatMap((one) => OF_CHAIN[one]?.(environment, random) ?? []);
+  const chainFaults = names.flatMap((one) => CHAIN_FAULTS_BY_NAME[one]?.(environment, random) ?? []);
   const standing = standingFault(personality, random);
   return {
     async begin() {
-      node.fault = ofNode;
+      node.fault = nodeFault;
       if (spare) spare.fault = ofSpare;
-      for (const fault of ofChain) await fault.begin();
+      for (const fault of chainFaults) await fault.begin();
     },
     async end() {
       node.fault = standing;
       if (spare) spare.fault = standing;
-      for (const fault of ofChain) await fault.end();
+      for (const fault of chainFaults) await fault.end();
     },
   };
 }

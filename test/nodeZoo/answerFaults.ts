@@ -44,18 +44,18 @@ const tooManyRequests = {
 
 /** Faults of a node's answers, by name. */
 export const ANSWER_FAULTS = {
-  /** An error that says nothing of the transaction, which the node has not taken. */
+  /** An error that says nothing of the transaction, which the node has not accepted. */
   troubleBefore: callFault("before", trouble),
-  /** The same, and the node has taken it. */
+  /** The same, and the node has accepted it. */
   troubleAfter: callFault("after", trouble),
-  /** Words that no table has, sometimes before and sometimes after taking. */
+  /** Words that no table of the service has, sometimes with the transaction accepted and sometimes not. */
   randomWords: ({ random }) => ({
     strikeCall: ({ method }) =>
       method === SEND && random.chance(SHARE)
         ? { when: random.pick(["before", "after"] as const), reply: randomReply(random) }
         : undefined,
   }),
-  /** The node has room for nobody, in its own words. */
+  /** The node's pool is full, in the node's own words. */
   poolFull: ({ random, personality }) => ({
     strikeCall: ({ method }) =>
       method === SEND && random.chance(SHARE)
@@ -79,7 +79,7 @@ export const ANSWER_FAULTS = {
   hangBefore: exchangeFault("before", () => "hang"),
   hangAfter: exchangeFault("after", () => "hang"),
   rateLimited: exchangeFault("before", () => tooManyRequests),
-  /** A rate limit that is told in JSON-RPC, for each call. */
+  /** A rate limit, as a JSON-RPC error of each call. */
   rateLimitedCalls: callFault("before", () =>
     errorReply(-32_005, "daily request count exceeded, request rate limited"),
   ),

@@ -26,8 +26,8 @@ const BY_HASH = new Set(["eth_getTransactionReceipt", "eth_getTransactionByHash"
 
 const toHex = (value: number) => `0x${value.toString(16)}`;
 
-/** Returns the call as the chain's node must be asked for it, or the view's own answer. */
-export function askThrough(view: ChainView, call: Call): Call | Reply {
+/** Returns the call to forward to the chain's node so that its answer fits the view, or the view's own answer. */
+export function callForView(view: ChainView, call: Call): Call | Reply {
   const { head } = view;
   if (head === undefined) return call;
   if (call.method === "eth_blockNumber") return { result: toHex(head) };
@@ -49,7 +49,7 @@ function clampLogs(call: Call, head: number): Call {
 }
 
 /** Returns the chain's answer as the view shows it. */
-export function showThrough(view: ChainView, call: Call, reply: Reply): Reply {
+export function replyForView(view: ChainView, call: Call, reply: Reply): Reply {
   if (!("result" in reply) || !isObject(reply.result)) return reply;
   const { result } = reply;
   if (BY_HASH.has(call.method)) {

@@ -1,9 +1,9 @@
 import { errorReply, type HttpReply, jsonReply, type Reply, writeReplies } from "./exchange.js";
 import type { Personality } from "./personality.js";
 
-/** geth words every refusal of its pool with this code: rpc/errors.go of ethereum/go-ethereum. */
+/** The code of every refusal by geth's pool: rpc/errors.go of ethereum/go-ethereum. */
 const DEFAULT_CODE = -32_000;
-const said = (message: string) => ({ code: DEFAULT_CODE, message });
+const poolError = (message: string) => ({ code: DEFAULT_CODE, message });
 
 /** The server of JSON-RPC in ethereum/go-ethereum, package rpc; cosmos/evm uses it too. */
 export const gethServer = {
@@ -29,16 +29,16 @@ export const geth: Personality = {
   name: "geth",
   words: {
     // core/txpool/errors.go
-    ALREADY_KNOWN: () => said("already known"),
-    REPLACEMENT_UNDERPRICED: () => said("replacement transaction underpriced"),
+    ALREADY_KNOWN: () => poolError("already known"),
+    REPLACEMENT_UNDERPRICED: () => poolError("replacement transaction underpriced"),
     // core/error.go and core/txpool/validation.go
     WRAPPER_NONCE_TOO_LOW: ({ nonce, expected }) =>
-      said(`nonce too low: next nonce ${expected}, tx nonce ${nonce}`),
+      poolError(`nonce too low: next nonce ${expected}, tx nonce ${nonce}`),
     WRAPPER_NONCE_GAP: ({ nonce, expected }) =>
-      said(`nonce too high: tx nonce ${nonce}, gapped nonce ${expected}`),
-    TRANSACTION_TOO_LARGE: () => said("oversized data: transaction size 140000, limit 131072"),
+      poolError(`nonce too high: tx nonce ${nonce}, gapped nonce ${expected}`),
+    TRANSACTION_TOO_LARGE: () => poolError("oversized data: transaction size 140000, limit 131072"),
     // core/txpool/legacypool/legacypool.go
-    POOL_FULL: () => said("txpool is full"),
+    POOL_FULL: () => poolError("txpool is full"),
   },
   // node/defaults.go; rpc/http.go, defaultBodyLimit
   limits: { calls: 1_000, requestBytes: 5_242_880, responseBytes: 25_000_000 },
@@ -47,16 +47,16 @@ export const geth: Personality = {
     // rpc/errors.go
     { code: -32_002, message: "request timed out" },
     // core/txpool/legacypool/legacypool.go
-    said("future transaction tries to replace pending"),
+    poolError("future transaction tries to replace pending"),
     // core/txpool/errors.go
-    said("in-flight transaction limit reached for delegated accounts"),
-    said("address already reserved"),
-    said("account limit exceeded: pooled 64 txs"),
+    poolError("in-flight transaction limit reached for delegated accounts"),
+    poolError("address already reserved"),
+    poolError("account limit exceeded: pooled 64 txs"),
     // core/txpool/locals/journal.go
-    said("no active journal"),
+    poolError("no active journal"),
     // Go's context, wherever a request is cancelled
-    said("context deadline exceeded"),
-    said("context canceled"),
+    poolError("context deadline exceeded"),
+    poolError("context canceled"),
   ],
 };
 
@@ -65,33 +65,37 @@ export const cosmos: Personality = {
   name: "cosmos",
   words: {
     // mempool/txpool/errors.go of cosmos/evm
-    ALREADY_KNOWN: () => said("already known"),
-    REPLACEMENT_UNDERPRICED: () => said("replacement transaction underpriced"),
-    TRANSACTION_TOO_LARGE: () => said("oversized data: transaction size 140000, limit 131072"),
+    ALREADY_KNOWN: () => poolError("already known"),
+    REPLACEMENT_UNDERPRICED: () => poolError("replacement transaction underpriced"),
+    TRANSACTION_TOO_LARGE: () => poolError("oversized data: transaction size 140000, limit 131072"),
     // ante/evm/09_increment_sequence.go, mempool/errors.go
     WRAPPER_NONCE_TOO_LOW: ({ nonce, expected }) =>
-      said(`invalid nonce; got ${nonce}, expected ${expected}: tx nonce is lower than account nonce`),
+      poolError(`invalid nonce; got ${nonce}, expected ${expected}: tx nonce is lower than account nonce`),
     WRAPPER_NONCE_GAP: ({ nonce, expected }) =>
-      said(`tx nonce: ${nonce}, account accountNonce: ${expected}: tx nonce is higher than account nonce`),
+      poolError(
+        `tx nonce: ${nonce}, account accountNonce: ${expected}: tx nonce is higher than account nonce`,
+      ),
     // mempool/internal/queue/queue.go
-    POOL_FULL: () => said("queue full"),
+    POOL_FULL: () => poolError("queue full"),
   },
   // server/config/config.go: the values of geth
   limits: { calls: 1_000, requestBytes: 5_242_880, responseBytes: 25_000_000 },
   ...gethServer,
   troubles: [
     // mempool/errors.go of cometbft/cometbft
-    said("mempool is still rechecking after a new committed block, so it is considered as full"),
-    said("mempool is full: number of txs 5000 (max: 5000), total txs bytes 1 (max: 1073741824)"),
-    said("appConn mempool: EOF"),
-    said("tx already exists in cache: retry later"),
+    poolError("mempool is still rechecking after a new committed block, so it is considered as full"),
+    poolError("mempool is full: number of txs 5000 (max: 5000), total txs bytes 1 (max: 1073741824)"),
+    poolError("appConn mempool: EOF"),
+    poolError("tx already exists in cache: retry later"),
     // rpc/core/mempool.go of cometbft/cometbft
-    said("timed out waiting for tx to be included in a block"),
+    poolError("timed out waiting for tx to be included in a block"),
     // mempool/txpool/txpool.go and x/vm of cosmos/evm
-    said("pool already terminated"),
-    said("latest header is nil"),
+    poolError("pool already terminated"),
+    poolError("latest header is nil"),
     // net/http of Go, while CometBFT is away
-    said('post failed: Post "http://localhost:26657": dial tcp 127.0.0.1:26657: connect: connection refused'),
-    said("EOF"),
+    poolError(
+      'post failed: Post "http://localhost:26657": dial tcp 127.0.0.1:26657: connect: connection refused',
+    ),
+    poolError("EOF"),
   ],
 };

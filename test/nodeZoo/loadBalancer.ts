@@ -7,8 +7,8 @@ const MAX_LAG = 3;
 const GOSSIP_MS = 400;
 
 /**
- * A load balancer in front of two nodes: each request goes to either. One is up to three blocks behind, and hears of a
- * transaction that the other one took a little later.
+ * A load balancer in front of two nodes: each request goes to one of them at random. The second one is up to three
+ * blocks behind, and learns with a delay of a transaction that the first one accepted.
  */
 export function createLoadBalancer(random: SeededRandom): NodeFault {
   let isSecond = false;

@@ -23,7 +23,7 @@ export interface NodeMoment {
   seenAt(block: number): number | undefined;
 }
 
-/** A fault of a node, as decisions about what passes through it. Each member is optional. */
+/** A fault of a node, as decisions about its requests and answers. Each member is optional. */
 export interface NodeFault {
   /** Limits in place of the personality's own. */
   readonly limits?: Limits;
@@ -37,7 +37,7 @@ export interface NodeFault {
   delayMs?(exchange: Exchange): number;
 }
 
-/** Joins faults: the first one that strikes counts, and the tightest limits. */
+/** Joins faults: the first one that strikes counts, and the last one that sets a limit. */
 export function joinFaults(faults: readonly NodeFault[]): NodeFault {
   const first = <T>(pick: (fault: NodeFault) => T | undefined): T | undefined => {
     for (const fault of faults) {

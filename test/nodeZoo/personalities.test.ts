@@ -20,7 +20,7 @@ describe.each(names)("the words of %s", (_, personality) => {
   const meaningOf = (refusal: Refusal) =>
     classifySendError(personality.words[refusal](refusal === "WRAPPER_NONCE_TOO_LOW" ? low : values)).kind;
 
-  it("have the meanings that a wrapper's fate rests on", () => {
+  it("have the meanings by which the service decides about a wrapper", () => {
     expect({
       known: meaningOf("ALREADY_KNOWN"),
       low: meaningOf("WRAPPER_NONCE_TOO_LOW"),
@@ -40,7 +40,7 @@ describe.each(names)("a request that is too large for %s", (_, personality) => {
   const fitOf = ({ status, body }: { status: number; body: string }) =>
     readBatchAnswer({ status, text: body }, 0, 4).fit;
 
-  it("is told from one that was made", () => {
+  it("is distinguished from a request whose calls were made", () => {
     expect(fitOf(personality.tooManyCalls(exchange, 2))).toBe("too many calls");
     expect(fitOf(personality.tooManyBytes(exchange, 5_000))).toBe("too many bytes");
   });

@@ -2,7 +2,7 @@ import type { MakeFault } from "./answerFaults.js";
 import { type Call, errorReply, type Reply, SEND } from "./exchange.js";
 import type { NodeMoment } from "./nodeFault.js";
 
-const HOURS_S = 7_200;
+const STALE_BY_S = 7_200;
 
 /** The latest block that was seen at least this long ago. */
 function blockBefore(moment: NodeMoment, delayMs: number): number {
@@ -25,28 +25,28 @@ export const READ_FAULTS = {
   },
   /** Nothing can be found by its hash; geth says so, CometBFT has no answer. */
   indexOff: ({ random, personality }) => {
-    const says = personality.name !== "cosmos" && random.chance(0.5);
+    const refuses = personality.name !== "cosmos" && random.chance(0.5);
     const refusal = errorReply(-32_000, "transaction indexing is in progress");
-    return { change: (call, reply) => (isByHash(call) ? (says ? refusal : NULL_REPLY) : reply) };
+    return { change: (call, reply) => (isByHash(call) ? (refuses ? refusal : NULL_REPLY) : reply) };
   },
-  /** The node's head stays where it was, hours ago; it passes on what it is sent. */
+  /** The node's head stays where it was, hours ago; it still forwards the transactions that it receives. */
   staleHead: () => {
     let frozen: number | undefined;
     return {
       viewFor: (moment) => {
         frozen ??= Math.max(0, moment.head - 5);
-        return { head: frozen, agedBy: HOURS_S };
+        return { head: frozen, agedBy: STALE_BY_S };
       },
     };
   },
-  /** The same, and it takes nothing, because it knows no account's present nonce. */
+  /** The same, and it accepts nothing, because it knows no account's current nonce. */
   staleHeadRefusing: ({ personality }) => {
     let frozen: number | undefined;
     const error = personality.words.WRAPPER_NONCE_GAP({ nonce: "9", expected: "1", hash: "" });
     return {
       viewFor: (moment) => {
         frozen ??= Math.max(0, moment.head - 5);
-        return { head: frozen, agedBy: HOURS_S };
+        return { head: frozen, agedBy: STALE_BY_S };
       },
       strikeCall: ({ method }) => (method === SEND ? { when: "before", reply: { error } } : undefined),
     };

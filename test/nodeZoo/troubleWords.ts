@@ -14,7 +14,7 @@ const CODES = [0, 1, 3, -1, -32_000, -32_001, -32_003, -32_010, -32_015, -32_603
 export function randomReply(random: SeededRandom): Reply {
   const message = Array.from({ length: random.between(1, 7) }, () => random.pick(WORDS)).join(" ");
   const code = random.pick(CODES);
-  const odd: readonly (() => Reply)[] = [
+  const unusualReplies: readonly (() => Reply)[] = [
     () => ({ error: { code, message, data: { reason: message } } }),
     () => ({ error: { code, message, data: message } }),
     () => ({ error: { code: String(code), message: { text: message } } }),
@@ -24,7 +24,7 @@ export function randomReply(random: SeededRandom): Reply {
     () => ({ error: { code, message: "" } }),
     () => ({}),
   ];
-  return random.chance(0.6) ? { error: { code, message } } : random.pick(odd)();
+  return random.chance(0.6) ? { error: { code, message } } : random.pick(unusualReplies)();
 }
 
 const PAGE = "<html>\r\n<head><title>502</title></head>\r\n<body><center><h1>";

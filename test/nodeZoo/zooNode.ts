@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isObject } from "../../packages/server/src/chain/rpcOutcome.js";
-import { askThrough, type ChainView, showThrough } from "./chainView.js";
+import { type ChainView, callForView, replyForView } from "./chainView.js";
 import {
   type Call,
   type Exchange,
@@ -51,7 +51,7 @@ export class ZooNode implements NodeMoment {
     return this.#head;
   }
 
-  /** The bytes of every transaction that the node was sent and took, by hash. */
+  /** The bytes of every transaction that the node received and accepted, by hash. */
   get sent(): ReadonlyMap<string, string> {
     return this.#sent;
   }
@@ -84,12 +84,12 @@ export class ZooNode implements NodeMoment {
   async #follow(): Promise<void> {
     while (!this.#closed) {
       const [reply] = await this.#forward([{ id: 0, method: "eth_blockNumber", params: [] }]).catch(() => []);
-      if (reply && "result" in reply) this.#see(Number(reply.result));
+      if (reply && "result" in reply) this.#noteHead(Number(reply.result));
       await new Promise((resolve) => setTimeout(resolve, HEAD_INTERVAL_MS));
     }
   }
 
-  #see(head: number): void {
+  #noteHead(head: number): void {
     const now = performance.now();
     // After a reorg the blocks above the new head are seen anew.
     for (let number = head + 1; number <= this.#head; number++) this.#seen.delete(number);
@@ -165,27 +165,27 @@ export class ZooNode implements NodeMoment {
       const view: ChainView = fault.viewFor?.(this, from + i, exchange) ?? {};
       const strike = fault.strikeCall?.(call);
       if (strike) this.#count(`call ${strike.when}`);
-      if (strike?.when === "before") return { call, view, own: strike.reply };
-      const asked = askThrough(view, call);
-      return isCall(asked) ? { call, view, asked, strike } : { call, view, own: asked };
+      if (strike?.when === "before") return { call, view, ownReply: strike.reply };
+      const forwarded = callForView(view, call);
+      return isCall(forwarded) ? { call, view, forwarded, strike } : { call, view, ownReply: forwarded };
     });
-    const made = await this.#forward(plans.flatMap(({ asked }) => asked ?? []));
-    return plans.map(({ call, view, own, strike }) => {
-      if (own !== undefined) return own;
+    const made = await this.#forward(plans.flatMap(({ forwarded }) => forwarded ?? []));
+    return plans.map(({ call, view, ownReply, strike }) => {
+      if (ownReply !== undefined) return ownReply;
       const reply = made.shift() ?? errorReply(-32_603, "no answer");
-      this.#keepSent(call, reply);
+      this.#recordSent(call, reply);
       if (strike) return strike.reply;
-      const shown = this.#word(call, showThrough(view, call, reply));
+      const shown = this.#reword(call, replyForView(view, call, reply));
       return fault.change?.(call, shown) ?? shown;
     });
   }
 
-  #keepSent({ method, params }: Call, reply: Reply): void {
+  #recordSent({ method, params }: Call, reply: Reply): void {
     if (method === SEND && "result" in reply) this.#sent.set(String(reply.result), String(params[0]));
   }
 
   /** Replaces the devnet's words for a refusal of its pool, which name the reason in `data`. */
-  #word({ method }: Call, reply: Reply): Reply {
+  #reword({ method }: Call, reply: Reply): Reply {
     if (method !== SEND || !("error" in reply) || !isObject(reply.error)) return reply;
     const { data } = reply.error;
     if (!isObject(data) || typeof data.reason !== "string") return reply;
@@ -194,7 +194,7 @@ export class ZooNode implements NodeMoment {
     return word === undefined ? reply : { error: word({ nonce, expected, hash }) };
   }
 
-  /** Makes calls of the devnet, in their order. */
+  /** Makes calls on the devnet, in their order. */
   async #forward(calls: readonly Call[]): Promise<Reply[]> {
     if (calls.length === 0) return [];
     const response = await fetch(this.#devnet, {
