@@ -202,7 +202,7 @@ describe("gas-waiver governance", () => {
     [["propose", "--revoke", WAIVER, "--targets", targets, "--dev-validator", "0"], "--targets belongs to"],
     [
       ["propose", "--update", WAIVER, "--targets", targetWithoutSelectors, "--dev-validator", "0"],
-      "entry 1 has an empty list",
+      "the selectors of allowed target 1 are an empty list, which permits nothing",
     ],
     [["propose", "--dev-validator", "0"], "what is proposed is missing"],
     [["vote", "--proposal", "0", "--yes"], '--proposal "0" is not a whole number'],

@@ -61,20 +61,12 @@ export const propose = defineCommand({
 
 type ProposeValues = Values<typeof SETTINGS>;
 
-/** `--targets` belongs to a registration or an update alone, and each of its entries must permit something. */
+/** `--targets` belongs to a registration or an update alone. */
 function problemsOfTargets({ targets, ...values }: Partial<ProposeValues>): string[] {
   const { register, update, revoke, addValidator, removeValidator } = values;
   if (targets === undefined) return [];
-  const empty = targets.findIndex(({ selectors }) => selectors?.length === 0);
   const otherKind = revoke ?? addValidator ?? removeValidator;
-  return [
-    ...(otherKind && !register && !update ? ["--targets belongs to --register and --update alone"] : []),
-    ...(empty < 0
-      ? []
-      : [
-          `--targets: entry ${empty} has an empty list of selectors and would permit nothing; without selectors it permits any calldata`,
-        ]),
-  ];
+  return otherKind && !register && !update ? ["--targets belongs to --register and --update alone"] : [];
 }
 
 function calldataOf(values: ProposeValues): Uint8Array {

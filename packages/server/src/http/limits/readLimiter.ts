@@ -19,6 +19,12 @@ export interface ReadLimiter {
    * reads wait.
    */
   read<T>(caller: Pick<Caller, "keyId">, records: number, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it
+   * waits for anything but the store.
+   * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
+   */
+  readOn<T>(caller: Pick<Caller, "keyId">, work: () => Promise<T>): Promise<T>;
 }
 
 export interface ReadLimiterDependencies {
@@ -54,17 +60,21 @@ export function createReadLimiter({ options, metrics, now }: ReadLimiterDependen
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
     rates.take({ keyId, limits }, cost);
   };
+  const readOn: ReadLimiter["readOn"] = async ({ keyId }, work) => {
+    try {
+      return await semaphore.run(work, keyId);
+    } catch (error) {
+      if (!(error instanceof TooManyWaitingError)) throw error;
+      const message = `the service reads as much as it may at once: ${error.message}`;
+      throw new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
+    }
+  };
   return {
     count,
-    async read({ keyId }, records, work) {
-      count({ keyId }, records);
-      try {
-        return await semaphore.run(work, keyId);
-      } catch (error) {
-        if (!(error instanceof TooManyWaitingError)) throw error;
-        const message = `the service reads as much as it may at once: ${error.message}`;
-        throw new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
-      }
+    readOn,
+    async read(caller, records, work) {
+      count(caller, records);
+      return await readOn(caller, work);
     },
   };
 }

@@ -16,14 +16,12 @@ export function serveSubmission({
     async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
       const { id = "" } = params;
       const find = () => mapStoreErrors(() => findReadableSubmissions(store, caller.keyId, [id]));
-      const submission = await readLimiter.read(caller, 1, async () => {
-        const [first] = isUuid(id) ? await find() : [];
-        if (first?.state !== "signed") return first;
+      let [submission] = await readLimiter.read(caller, 1, async () => (isUuid(id) ? await find() : []));
+      if (submission?.state === "signed") {
         // A client that has got the line of a broadcast must find the broadcast in the record.
         await broadcastBuffer.flush();
-        const [again] = await find();
-        return again;
-      });
+        [submission] = await readLimiter.readOn(caller, find);
+      }
       if (submission === undefined) {
         throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
       }

@@ -37,11 +37,12 @@ export function serveSubmissions({
   return {
     async handler({ query, caller, headers }: AuthenticatedRequest, reply: FastifyReply) {
       const filter = filterOf(parseSubmissionsQuery(query), caller, chainRef);
-      const { submissions, next } = await readLimiter.read(caller, filter.limit, async () => {
-        // A client that has got the line of a broadcast must find the broadcast in the list.
-        await broadcastBuffer.flush();
-        return await mapStoreErrors(() => listSubmissions(store, filter));
-      });
+      readLimiter.count(caller, filter.limit);
+      // A client that has got the line of a broadcast must find the broadcast in the list.
+      await broadcastBuffer.flush();
+      const { submissions, next } = await readLimiter.readOn(caller, () =>
+        mapStoreErrors(() => listSubmissions(store, filter)),
+      );
       const page: SubmissionPage = {
         submissions: submissions.map(toSubmissionRecord),
         ...(next !== undefined && { next: toCursor(next) }),

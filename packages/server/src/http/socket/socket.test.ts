@@ -49,7 +49,11 @@ async function appWith(submit: Intake["submit"]) {
       take: async () => ({ state: { remaining: 1, resetSeconds: 0 }, refund: () => {} }),
       close: async () => {},
     },
-    readLimiter: { count: () => {}, read: (_caller, _records, work) => work() },
+    readLimiter: {
+      count: () => {},
+      read: (_caller, _records, work) => work(),
+      readOn: (_caller, work) => work(),
+    },
     parties: new PartyTurns(),
     connections: { keep: () => {} },
     authenticator: { authenticate },
