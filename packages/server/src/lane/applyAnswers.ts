@@ -5,6 +5,7 @@ import { countOpenWrappers, findWithdrawnWrappers } from "../store/lanes/withdra
 import type { Store } from "../store/store.js";
 import type { FailedSubmission } from "../store/transitions/saveFailed.js";
 import { type RequeueOptions, saveRequeued } from "../store/transitions/saveRequeued.js";
+import { wakeQueued } from "../store/transitions/wakeQueued.js";
 import type { WatchContext } from "./context.js";
 import type { AnswerBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
@@ -106,12 +107,13 @@ async function applyDecisions(
 ): Promise<ReadonlySet<string>> {
   const { store, log } = context;
   const verdicts = answered.map(({ verdict }) => verdict.kind);
-  if (verdicts.includes("accepted")) probe.onAccepted();
+  if (verdicts.includes("accepted")) await wakeQueued(store, held, probe.onAccepted());
   if (notAccepted.length === 0) return new Set();
   const open = await openWrappersOf(notAccepted, store);
   const failed: FailedSubmission[] = [];
   const requeued = new Map<string, RequeueGroup>();
   const resend = new Set<string>();
+  const setAside: string[] = [];
   for (const { submission, verdict, isFirst } of notAccepted) {
     const { id, state, signings } = submission;
     const isNodeWell = probe.isNodeWell(submission, verdicts);
@@ -128,11 +130,14 @@ async function applyDecisions(
       const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, submissions: [] };
       requeued.set(`${afterMs} ${isOpen}`, group);
       group.submissions.push(submission);
-      if (decision.clause === "L8") probe.onSetAside(id);
+      if (decision.clause !== "L8") continue;
+      probe.onSetAside(id);
+      setAside.push(id);
     }
   }
   await failSubmissions(held, failed, context);
   for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, store);
+  probe.suspectNode(setAside, verdicts);
   return resend;
 }
 

@@ -15,7 +15,17 @@ export interface SetAsideProbe {
     verdicts: readonly SendVerdictKind[],
   ): boolean;
   onSetAside(id: string): void;
-  onAccepted(): void;
+  /**
+   * Remembers submissions whose pauses have begun, if no answer of their exchange showed a node at work: perhaps the node
+   * was unwell, and not they.
+   */
+  suspectNode(ids: readonly string[], verdicts: readonly SendVerdictKind[]): void;
+  /**
+   * A node has taken a wrapper.
+   * @returns the remembered submissions, which may come again at once: each at most once in {@link MAX_PAUSE_MS}, so that what
+   * no node takes costs little.
+   */
+  onAccepted(): string[];
 }
 
 const PROBE_MS = 1_000;
@@ -40,6 +50,8 @@ const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
 export function createSetAsideProbe(now: () => number = () => performance.now()): SetAsideProbe {
   let last: { readonly id: string; readonly at: number } | undefined;
   let silentSince: number | undefined;
+  const suspects = new Set<string>();
+  const wokenAt = new Map<string, number>();
   return {
     isNodeWell({ id, signings }, verdicts) {
       if (verdicts.some((kind) => CLEAR.has(kind))) {
@@ -57,9 +69,17 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
     onSetAside(id) {
       last = { id, at: now() };
     },
+    suspectNode(ids, verdicts) {
+      if (!verdicts.some((kind) => CLEAR.has(kind))) for (const id of ids) suspects.add(id);
+    },
     onAccepted() {
       last = undefined;
       silentSince = undefined;
+      for (const [id, at] of wokenAt) if (now() - at >= MAX_PAUSE_MS) wokenAt.delete(id);
+      const woken = [...suspects].filter((id) => !wokenAt.has(id));
+      suspects.clear();
+      for (const id of woken) wokenAt.set(id, now());
+      return woken;
     },
   };
 }

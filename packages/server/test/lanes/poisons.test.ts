@@ -5,6 +5,9 @@ import { outcomeOf, type TestService, testServices } from "../support/testServic
 import { innerOf } from "../support/user.js";
 
 const services = testServices();
+
+/** Bounded by half of the longest pause. */
+const RECOVERED_MS = 15_000;
 const OPTIONS = { requestTimeoutMs: 8_000, rpcTimeoutMs: 2_000 };
 const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
 const UNKNOWN_ERROR = { code: -32_000, message: "computer says no" };
@@ -15,6 +18,25 @@ function submitQuietly(service: TestService, transactions: readonly Hex[]): void
 
 /** A transaction whose wrapper the node never takes. */
 const POISON = innerOf(1);
+
+describe("a transaction that a node refused while it was unwell", () => {
+  it("runs as soon as the node takes others again, and does not wait for the end of its pause", async () => {
+    const service = await services.start(OPTIONS);
+    service.node.onSends({ kind: "error", of: () => UNKNOWN_ERROR });
+    submitQuietly(service, [innerOf(1)]);
+    await service.until("select from unfinished where state = 'queued' and signings > 1");
+    // The pause of one that was set aside many times.
+    await service.until(
+      `update unfinished set look_at = now() + interval '30 seconds'
+       where state = 'queued' and signings > 1 returning id`,
+    );
+    service.node.script = undefined;
+    const before = performance.now();
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    await service.until("select from submissions having bool_and(state = 'included')");
+    expect(performance.now() - before).toBeLessThan(RECOVERED_MS);
+  }, 40_000);
+});
 
 describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that no node takes", (pool) => {
   it("because a proxy refuses its request, does not hold up others for ever", async () => {

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { createSetAsideProbe } from "./setAside.js";
+
+/** A probe on a clock that only the test moves. */
+function probeAt() {
+  const clock = { ms: 0 };
+  return { probe: createSetAsideProbe(() => clock.ms), advance: (ms: number) => (clock.ms += ms) };
+}
+
+describe("a submission that was set aside", () => {
+  it("comes again at once when a node takes a wrapper after a spell without a clear answer", () => {
+    const { probe } = probeAt();
+    probe.suspectNode(["a", "b"], ["disputed", "ambiguous"]);
+    probe.suspectNode(["c"], ["ambiguous"]);
+    expect(probe.onAccepted()).toEqual(["a", "b", "c"]);
+    expect(probe.onAccepted()).toEqual([]);
+  });
+
+  it("keeps its pause where the node gave another wrapper of the same exchange a clear answer", () => {
+    const { probe } = probeAt();
+    probe.suspectNode(["poison"], ["ambiguous", "accepted"]);
+    probe.suspectNode(["poison"], ["disputed", "nonce gap"]);
+    expect(probe.onAccepted()).toEqual([]);
+  });
+
+  it("that is never taken comes again out of turn once in half a minute", () => {
+    const { probe, advance } = probeAt();
+    let early = 0;
+    for (let second = 0; second < 60; second++) {
+      probe.suspectNode(["poison"], ["ambiguous"]);
+      early += probe.onAccepted().length;
+      advance(1_000);
+    }
+    expect(early).toBe(2);
+  });
+});
