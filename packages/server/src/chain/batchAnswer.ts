@@ -13,10 +13,10 @@ import {
  * The verdict of an answer on the size of its request:
  *
  * - `fits`: each call was answered.
- * - `too many calls`, `too many bytes`: the endpoint refused the request for its size and has looked at none of its calls.
+ * - `too many calls`, `too many bytes`: the endpoint refused the request for its size and has executed none of its calls.
  * - `cut short`: the endpoint answered some of the calls, or more than we read. Calls without an answer may have been made.
  * - `unclear`: no usable answer came, and the calls may have been made.
- * - `nothing`: the endpoint has looked at none of the calls for another reason, or failed all of them.
+ * - `nothing`: the endpoint has executed none of the calls for another reason, or failed all of them.
  */
 export type BatchFit = "fits" | "too many calls" | "too many bytes" | "cut short" | "unclear" | "nothing";
 

@@ -83,11 +83,11 @@ describe("new blocks over WebSocket", () => {
     await once(server, "listening");
     ends.push(() => server.close());
     const { port } = server.address() as AddressInfo;
-    const early = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
-    early.close();
-    const late = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
+    const connecting = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
+    connecting.close();
+    const unanswered = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
     await once(server, "upgrade");
-    late.close();
-    expect([early.live, late.live]).toEqual([false, false]);
+    unanswered.close();
+    expect([connecting.live, unanswered.live]).toEqual([false, false]);
   });
 });

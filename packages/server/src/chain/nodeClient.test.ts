@@ -65,11 +65,11 @@ describe("the identity of a chain", () => {
 
   it("has no hash where the first blocks are pruned, and then only the id tells the chain", async () => {
     const pruned = await identityOf({ "0x0": ["0x64", later], "0x1": null });
-    const whole = await identityOf({ "0x0": null, "0x1": ["0x1", first] });
+    const complete = await identityOf({ "0x0": null, "0x1": ["0x1", first] });
     const forked = await identityOf({ "0x0": null, "0x1": ["0x1", later] });
     expect(pruned.genesisHash).toEqual(bytes(32, 0));
-    expect([isSameChain(pruned, whole), isSameChain(whole, forked)]).toEqual([true, false]);
-    expect(isSameChain(pruned, { ...whole, chainId: 1 })).toBe(false);
+    expect([isSameChain(pruned, complete), isSameChain(complete, forked)]).toEqual([true, false]);
+    expect(isSameChain(pruned, { ...complete, chainId: 1 })).toBe(false);
   });
 });
 

@@ -66,8 +66,8 @@ describe("sends", () => {
     const sent = raws(20).map((raw, i) => (i === 9 ? rawOf(9, 40_000) : raw));
     const outcomes = await client.sendRawTransactions(sent);
     expect(outcomes.map(kindOf)).toEqual(Array(20).fill("answered"));
-    const others = outcomes.filter((_, i) => i !== 9);
-    expect(others).toMatchObject(Array(19).fill({ error: NOT_TAKEN }));
+    const small = outcomes.filter((_, i) => i !== 9);
+    expect(small).toMatchObject(Array(19).fill({ error: NOT_TAKEN }));
     expect(outcomes[9]).toMatchObject({ error: { message: expect.stringMatching(/HTTP 413/) } });
   });
 

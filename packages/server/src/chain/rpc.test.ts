@@ -36,7 +36,7 @@ async function startNodes(count: number, rpcTimeoutMs = 20_000, heads?: Endpoint
   return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
 }
 
-const taken: Misbehaviour = { kind: "answer", status: 200, body: '{"id":0,"result":"0x1"}' };
+const accepted: Misbehaviour = { kind: "answer", status: 200, body: '{"id":0,"result":"0x1"}' };
 
 /** Names the kind of an outcome. */
 function kindOf(outcome: RpcOutcome | undefined): string {
@@ -118,7 +118,7 @@ describe("a send", () => {
     async (_, bad) => {
       const { rpc, scripts, counts } = await startNodes(2);
       scripts[0] = bad;
-      scripts[1] = taken;
+      scripts[1] = accepted;
       expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
       expect(counts()).toEqual([1, 1]);
     },
@@ -126,7 +126,7 @@ describe("a send", () => {
 
   it("goes on after a refused connection, and without another node was surely not sent", async () => {
     const { rpc, scripts, counts } = await startNodes(2);
-    scripts[1] = taken;
+    scripts[1] = accepted;
     await nodes[0]?.close();
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([0, 1]);

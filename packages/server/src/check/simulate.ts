@@ -50,7 +50,7 @@ function callRequest({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, 
   };
 }
 
-/** @throws the error of an outcome that is no answer of a node, such as a time-out. */
+/** @throws the error of an outcome without an answer of a node, such as a time-out. */
 function simulationOf(outcome: RpcOutcome): Simulation {
   if (!("error" in outcome)) return { success: true };
   const { error } = outcome;

@@ -34,10 +34,20 @@ describe("readiness", () => {
 
   it("names waivers that cannot be used, also beside others that can", async () => {
     const unusable = ["0xabc is not a registered waiver"];
-    const some = createReadiness({ ...healthy, probeWaivers: async () => ({ usable: 1, unusable }) });
-    expect((await some.probe()).parts.waivers).toEqual({ ok: true, usable: 1, message: unusable[0] });
-    const none = createReadiness({ ...healthy, probeWaivers: async () => ({ usable: 0, unusable }) });
-    expect((await none.probe()).parts.waivers).toEqual({
+    const withOneUsable = createReadiness({
+      ...healthy,
+      probeWaivers: async () => ({ usable: 1, unusable }),
+    });
+    expect((await withOneUsable.probe()).parts.waivers).toEqual({
+      ok: true,
+      usable: 1,
+      message: unusable[0],
+    });
+    const withNoneUsable = createReadiness({
+      ...healthy,
+      probeWaivers: async () => ({ usable: 0, unusable }),
+    });
+    expect((await withNoneUsable.probe()).parts.waivers).toEqual({
       ok: false,
       usable: 0,
       message: "no waiver takes work; 0xabc is not a registered waiver",
@@ -57,17 +67,17 @@ describe("readiness", () => {
     const readiness = createReadiness({ ...healthy, probeChain, now: () => now });
     const concurrent = Promise.all(Array.from({ length: 50 }, () => readiness.probe()));
     now = 1_500;
-    const late = readiness.probe();
+    const whileProbing = readiness.probe();
     answer(1n);
     expect((await concurrent).every(({ ready }) => ready)).toBe(true);
-    await late;
+    await whileProbing;
     now = 2_499;
     await readiness.probe();
     expect(probes).toBe(1);
     now = 2_500;
-    const again = readiness.probe();
+    const afterCache = readiness.probe();
     answer(2n);
-    await again;
+    await afterCache;
     expect(probes).toBe(2);
   });
 });

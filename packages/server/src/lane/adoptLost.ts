@@ -25,17 +25,17 @@ export async function adoptIfLost(
   held: HeldLane,
   transactions: readonly BlockTransaction[],
   { store, log }: { readonly store: Store; readonly log: Logger },
-): Promise<{ readonly own: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
+): Promise<{ readonly wrappers: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
   const wrappers = transactions.flatMap((transaction) => {
     const lost = lostWrapperOf(transaction);
     return lost ? [{ transaction, lost }] : [];
   });
-  if (wrappers.length === 0 || !(await hasMoved(store))) return { own: [], ids: [] };
+  if (wrappers.length === 0 || !(await hasMoved(store))) return { wrappers: [], ids: [] };
   const lost = wrappers.map((wrapper) => wrapper.lost);
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
   log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
-  return { own: wrappers.map(({ transaction }) => transaction), ids };
+  return { wrappers: wrappers.map(({ transaction }) => transaction), ids };
 }
 
 /** Reads the wrapper in a transaction of the waiver; undefined if the transaction is not a wrapper. */

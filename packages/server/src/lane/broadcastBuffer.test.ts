@@ -121,15 +121,15 @@ describe("buffered broadcasts", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash }]);
     await releaseLease(store, lane);
-    const taken = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
+    const nextLease = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
     await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
     // The buffer is empty, so that a lane that comes back writes nothing of its former lease.
-    const rest = await broadcastBuffer.storeAlongside(taken?.lane ?? lane, async (wrappers) => ({
+    const written = await broadcastBuffer.storeAlongside(nextLease?.lane ?? lane, async (wrappers) => ({
       wrappers,
       broadcast: [],
     }));
-    expect(rest.wrappers).toEqual([]);
+    expect(written.wrappers).toEqual([]);
   });
 
   it("of an earlier lease of this process are stored with those of the present one", async () => {
@@ -137,12 +137,14 @@ describe("buffered broadcasts", () => {
     for (const user of [1, 2])
       ids.push(await createSubmission("signed", store, lane, newSubmissionOf(user), BigInt(user)));
     await releaseLease(store, lane);
-    const again = await takeLease(store, lane, NEVER_MS);
-    const leases = [again?.lane ?? lane, lane];
+    const renewed = await takeLease(store, lane, NEVER_MS);
+    const leases = [renewed?.lane ?? lane, lane];
     for (const [i, id] of ids.entries()) broadcastBuffer.add(leases[i] ?? lane, [{ id, wrapperHash }]);
     // A write of the lost lease takes both, and puts back only those of the later lease.
-    const late = broadcastBuffer.storeAlongside(lane, (wrappers) => saveSigned(store, lane, [], wrappers));
-    await expect(late).rejects.toThrow(LeaseLostError);
+    const lateWrite = broadcastBuffer.storeAlongside(lane, (wrappers) =>
+      saveSigned(store, lane, [], wrappers),
+    );
+    await expect(lateWrite).rejects.toThrow(LeaseLostError);
     await broadcastBuffer.flush();
     expect(published).toEqual([`${ids[0]} broadcast`]);
     broadcastBuffer.add(leases[0] ?? lane, [{ id: ids[0] ?? "", wrapperHash }]);

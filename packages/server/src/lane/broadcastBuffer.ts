@@ -78,12 +78,12 @@ export function createBroadcastBuffer({
     }
   };
   const flush = async () => {
-    const own = buffered
+    const flushes = buffered
       .leases()
       .map((held) =>
         storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
       );
-    for (const written of await Promise.allSettled([...writes, ...own])) {
+    for (const written of await Promise.allSettled([...writes, ...flushes])) {
       if (written.status === "fulfilled") continue;
       log.debug({ err: (written.reason as Error).message }, "broadcast wrappers could not be stored yet");
     }
@@ -129,10 +129,10 @@ function createEntries() {
     },
     /** Takes out the lane's entries, those of its earlier leases too: a late answer of a node is still true. */
     takeOut(waiver: Uint8Array): BufferedEntry[] {
-      const isOwn = ({ held }: BufferedEntry) => bytesEqual(held.waiver, waiver);
-      const own = entries.filter(isOwn);
-      if (own.length > 0) entries = entries.filter((entry) => !isOwn(entry));
-      return own;
+      const isOfLane = ({ held }: BufferedEntry) => bytesEqual(held.waiver, waiver);
+      const ofLane = entries.filter(isOfLane);
+      if (ofLane.length > 0) entries = entries.filter((entry) => !isOfLane(entry));
+      return ofLane;
     },
     /** Returns the latest lease of each lane, which writes for its earlier ones. */
     leases(): HeldLane[] {

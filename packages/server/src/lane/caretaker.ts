@@ -62,9 +62,9 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     const waivers = lanes
       .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
       .map(({ waiver }) => waiver);
-    const unwatched = new Set(waivers.map(bytesToHex));
+    const waiversToWatch = new Set(waivers.map(bytesToHex));
     for (const waiverHex of watchedLanes.keys())
-      if (!unwatched.has(waiverHex)) watchedLanes.delete(waiverHex);
+      if (!waiversToWatch.has(waiverHex)) watchedLanes.delete(waiverHex);
     for (const waiver of waivers) {
       if (closed) return;
       await watchLane(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));

@@ -37,7 +37,7 @@ export interface LaneDependencies {
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "expectedSenders"> {
   readonly confirmations: Confirmations;
   readonly nonceProofs: NonceProofs;
-  /** Is called when the lane has stopped itself, so that its next step knows. */
+  /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;
 }
 

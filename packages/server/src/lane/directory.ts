@@ -35,7 +35,7 @@ export interface LaneDirectoryOptions {
   readonly ownWaivers: Pick<OwnWaivers, "current">;
   /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
   whyUnusable(waiver: Uint8Array): string | undefined;
-  /** Is called with the replicas to whose lanes queued work was moved. */
+  /** Called with the replicas to whose lanes queued work was moved. */
   announceWork(owners: readonly string[]): void;
 }
 

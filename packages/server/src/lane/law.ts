@@ -11,7 +11,7 @@ import type { Failure } from "../model/submission.js";
  *   L2  A final block shows the sender's nonce used by another transaction: the submission has failed, because its InnerTx
  *       can never run.
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
- *       Where the block has the wrapper and not the InnerTx, the lane stops besides (`plainWrappers.ts`).
+ *       Where the block has the wrapper and not the InnerTx, the lane also stops (`plainWrappers.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
  *       queued again.
  *   L5  A node accepted the wrapper: the submission is broadcast.
@@ -104,7 +104,7 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
  */
 const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
 
-/** Decides what becomes of a submission. Pure: the same evidence has the same decision. */
+/** Decides the next move of a submission. Pure: the same evidence gives the same decision. */
 export function decide(evidence: Evidence): Decision {
   const { state, senderNonceUse, waiverNonceUse, answer } = evidence;
   if (evidence.hasReceipt === true) return { move: "include", clause: "L1" };

@@ -28,7 +28,7 @@ export interface FinalityView {
 /** A head that is younger than this is not the head of a node that lags. */
 const FRESH_HEAD_S = 30;
 
-/** Compares the view with the record. A node may answer at two moments, and then contradicts itself: that is no evidence. */
+/** Compares the view with the record. A node may contradict itself, because it answers at two moments: that is no evidence. */
 export function judgeFinality(
   { recorded, waiverNonce, blockHash, head }: FinalityView,
   nowS: number,
@@ -86,8 +86,13 @@ async function viewOf(
   const recorded = await findLastFinalInclusion(store, held);
   if (recorded === undefined) return undefined;
   const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-  const kept = { recorded, waiverNonce, blockHash: undefined, head: { number: 0n, timestamp: undefined } };
-  if (waiverNonce > recorded.waiverNonce) return kept;
+  const unchanged = {
+    recorded,
+    waiverNonce,
+    blockHash: undefined,
+    head: { number: 0n, timestamp: undefined },
+  };
+  if (waiverNonce > recorded.waiverNonce) return unchanged;
   const [blockHash] = await chain.blockHashes([recorded.blockNumber]);
   return { recorded, waiverNonce, blockHash, head: await chain.head() };
 }

@@ -39,7 +39,7 @@ export async function excuseNonceGaps(
   });
 }
 
-/** Excuses what is no longer missing by the chain's second answer: it is planned in the next step. */
+/** Excuses submissions whose earlier nonce is used by the chain's second answer. The next step plans them. */
 function excuseUsedNonces(
   senders: readonly QueuedSender[],
   plans: readonly SenderPlan[],

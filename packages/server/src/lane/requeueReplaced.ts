@@ -60,7 +60,7 @@ export async function requeueReplaced(
     context,
   );
   const foreign = unknown
-    .filter(({ usedBy }) => !lost.own.includes(usedBy))
+    .filter(({ usedBy }) => !lost.wrappers.includes(usedBy))
     .map(({ waiverNonce }) => waiverNonce);
   if (foreign.length > 0) await countForeign(held, foreign, context);
 }

@@ -10,7 +10,7 @@ export interface Handover {
 
 /**
  * Plans which lanes change their owner, so that each replica has its share. A lane goes from a replica to one that has its
- * key and at least two lanes less: never for a difference of one, which would send it to and fro. Every replica that reads
+ * key and at least two lanes less: never for a difference of one, which would move it back and forth. Every replica that reads
  * the same makes the same plan, and carries out its own part. A lane without an owner is left to whoever takes it first.
  */
 export function planHandovers(

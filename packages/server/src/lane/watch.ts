@@ -174,10 +174,12 @@ async function checkBlocks(
     return hash !== undefined && bytesEqual(hash, blockHash);
   };
   const depth = BigInt(options.reorgDepth);
-  const final = unfinalized.filter((s) => isThere(s) && head - s.blockNumber >= depth).map(({ id }) => id);
+  const final = unfinalized
+    .filter((one) => isThere(one) && head - one.blockNumber >= depth)
+    .map(({ id }) => id);
   await saveFinal(store, held, final);
   // A node that is behind does not have the block yet. Only another block in its place counts.
-  const reorged = unfinalized.filter((s) => hashOf.get(s.blockNumber) !== undefined && !isThere(s));
+  const reorged = unfinalized.filter((one) => hashOf.get(one.blockNumber) !== undefined && !isThere(one));
   if (reorged.length === 0) return;
   const ids = reorged.map(({ id }) => id);
   log.warn({ ids, head: head.toString() }, "a reorg took blocks away; their submissions are followed again");

@@ -65,7 +65,7 @@ async function notExecuted(
   const recent = overdue.filter((submission) => submission.recent);
   const older = overdue.filter((submission) => !submission.recent);
   const receipts = await chain.receipts(older.map(({ innerHash }) => innerHash)).catch((error: Error) => {
-    log.debug({ err: error.message }, "the chain does not tell what became of overdue submissions");
+    log.debug({ err: error.message }, "the receipts of overdue submissions could not be read");
     return undefined;
   });
   const notIncluded = receipts === undefined ? [] : older.filter((_, i) => receipts[i] === undefined);

@@ -213,9 +213,9 @@ export function addNodeGauges(
       registers: [registry],
       collect() {
         this.reset();
-        for (const one of nodes()) {
-          const value = gaugeOf(one);
-          if (value !== undefined) this.set({ node: one.node }, value);
+        for (const node of nodes()) {
+          const value = gaugeOf(node);
+          if (value !== undefined) this.set({ node: node.node }, value);
         }
       },
     });

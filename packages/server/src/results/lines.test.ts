@@ -123,13 +123,15 @@ describe("the result lines of a request", () => {
   });
 
   it("end with TIMEOUT at the time-out and when the service closes, and then have no listener", async () => {
-    const late = request("broadcast", 1);
-    expect((await all(late.lines.stream())).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
+    const timedOut = request("broadcast", 1);
+    expect((await all(timedOut.lines.stream())).map(outcomeOf)).toEqual(
+      Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"),
+    );
     const closed = request();
     const received = all(closed.lines.stream());
     closed.closing.abort();
     expect((await received).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
-    for (const { results } of [late, closed]) {
+    for (const { results } of [timedOut, closed]) {
       expect(results.listening()).toBe(0);
       results.close();
     }
@@ -138,10 +140,10 @@ describe("the result lines of a request", () => {
   it("have no listener after the client has left, before the first line or in the middle", async () => {
     const unread = request();
     await unread.lines.stream()[Symbol.asyncIterator]().return?.();
-    const left = request();
-    left.results.publish(left.moved.slice(0, 1), () => ({ state: "broadcast" }));
-    for await (const _ of left.lines.stream()) break;
-    for (const { results } of [unread, left]) {
+    const abandoned = request();
+    abandoned.results.publish(abandoned.moved.slice(0, 1), () => ({ state: "broadcast" }));
+    for await (const _ of abandoned.lines.stream()) break;
+    for (const { results } of [unread, abandoned]) {
       expect(results.listening()).toBe(0);
       results.close();
     }

@@ -202,10 +202,10 @@ class RequestLines implements ResultLines {
 
   /** Yields the lines of the submissions without a result at the time-out, from their stored records (D17). */
   async *#timedOut(): AsyncGenerator<ResultLine> {
-    const late = this.#waiting.splice(0);
-    const records = await this.#lookUp(late.map(({ id }) => id)).catch(() => []);
+    const overdue = this.#waiting.splice(0);
+    const records = await this.#lookUp(overdue.map(({ id }) => id)).catch(() => []);
     const byId = new Map(records.map((record) => [record.id, record]));
-    for (const entry of late) {
+    for (const entry of overdue) {
       yield this.#count(timeoutLine(entry, byId.get(entry.id), this.#request));
     }
   }

@@ -58,10 +58,10 @@ export function openReplicaNotifications({
   return {
     notifyResults(results) {
       for (const to of new Set(results.map(({ origin }) => origin))) {
-        const own = results.filter(({ origin }) => origin === to);
+        const forReplica = results.filter(({ origin }) => origin === to);
         send(
           to,
-          own.map(({ id, update }) => ({ id, notice: shorten(update) })),
+          forReplica.map(({ id, update }) => ({ id, notice: shorten(update) })),
         );
       }
     },

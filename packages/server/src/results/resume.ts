@@ -15,9 +15,9 @@ export async function resumeLines(
   ids: readonly string[],
 ): Promise<AsyncIterable<ResultLine>> {
   const found = await findReadableSubmissions(request.store, keyId, ids.filter(isUuid));
-  const own = new Map(found.map((one) => [one.id, one]));
+  const readable = new Map(found.map((one) => [one.id, one]));
   const entries = ids.map((id, index): LineSource => {
-    const submission = own.get(id.toLowerCase());
+    const submission = readable.get(id.toLowerCase());
     if (submission) return { index, id: submission.id, innerHash: submission.innerHash, earlier: true };
     return {
       index,

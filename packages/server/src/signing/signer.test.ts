@@ -72,13 +72,13 @@ describe("the signer", () => {
     const wrappers = signWrappers(typed, { waiverKey: WAIVER_KEY, ...rlp });
     const { data } = decodeTransaction(wrappers[0]?.wrapperRaw ?? new Uint8Array());
     expect(data).toEqual(encodeRlp(typedInnerOf(1)));
-    const one = createSigner({ options: rlp, log: silent, signal: new AbortController().signal });
+    const rlpSigner = createSigner({ options: rlp, log: silent, signal: new AbortController().signal });
     for (const custody of [...accountsOf(WAIVER_KEY), privateKeyAccount(WAIVER_KEY)]) {
-      expect(await one.sign(typed, custody)).toEqual(wrappers);
+      expect(await rlpSigner.sign(typed, custody)).toEqual(wrappers);
       // The thread runs from the second large batch on.
-      expect(await one.sign(typed, custody)).toEqual(wrappers);
+      expect(await rlpSigner.sign(typed, custody)).toEqual(wrappers);
     }
-    await one.close();
+    await rlpSigner.close();
   });
 
   it("returns nothing of a batch in which one signature is another key's (D33)", async () => {

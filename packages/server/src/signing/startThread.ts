@@ -20,7 +20,7 @@ interface PendingBatch {
 
 /**
  * Starts the thread and resolves when it takes requests; rejects if it does not start.
- * @param onEnd is called when a thread that had started has ended, by itself or by `end`.
+ * @param onEnd called when a thread that had started has ended, by itself or by `end`.
  * @param program the path of the thread's program; tests replace it.
  */
 export async function startSigningThread(

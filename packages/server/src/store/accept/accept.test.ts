@@ -28,7 +28,7 @@ useTestStore("perTest", async (opened, url) => {
 });
 
 /** The same InnerTx with a new id, as a client sends it again. */
-const again = (newSubmission: NewSubmission): NewSubmission => ({ ...newSubmission, id: uuidv7() });
+const resubmitted = (newSubmission: NewSubmission): NewSubmission => ({ ...newSubmission, id: uuidv7() });
 
 /** The kind of each answer, with the id of the other submission for `known` and `conflict`. */
 function summaries(acceptances: readonly Acceptance[]): string[] {
@@ -50,7 +50,7 @@ describe("accepting", () => {
   it("accepts each InnerTx once, also if it is in the batch twice (D18)", async () => {
     const first = newSubmissionOf(1);
     const other = newSubmissionOf(2);
-    const answers = await accept(store, place, [first, again(first), other]);
+    const answers = await accept(store, place, [first, resubmitted(first), other]);
     expect(summaries(answers)).toEqual(["accepted", `known ${first.id}`, "accepted"]);
     expect(await countRows()).toBe(2);
   });
@@ -60,7 +60,7 @@ describe("accepting", () => {
     async (state) => {
       const newSubmission = newSubmissionOf(1);
       const id = await createSubmission(state, store, lane, newSubmission);
-      const [answer] = await accept(store, place, [again(newSubmission)]);
+      const [answer] = await accept(store, place, [resubmitted(newSubmission)]);
       expect(answer).toMatchObject({ kind: "known", submission: { id, state } });
     },
   );
@@ -69,7 +69,7 @@ describe("accepting", () => {
     const id = await createSubmission("broadcast", store, lane, newSubmissionOf(1));
     await saveIncluded(store, lane, [inclusionOf(id)], true);
     expect((await store.pool.query("select from unfinished")).rowCount).toBe(0);
-    const [answer] = await accept(store, place, [again(newSubmissionOf(1))]);
+    const [answer] = await accept(store, place, [resubmitted(newSubmissionOf(1))]);
     expect(answer).toMatchObject({ kind: "known", submission: { id, state: "included" } });
     const [other] = await accept(store, place, [newSubmissionOf(1, 0, { gasLimit: 90_000n })]);
     expect(other).toMatchObject({ kind: "conflict", with: { id } });
@@ -80,7 +80,7 @@ describe("accepting", () => {
     const client = await store.pool.connect();
     await client.query("begin");
     await saveIncluded({ ...store, pool: client as never }, lane, [inclusionOf(id)], true);
-    const writing = accept(store, place, [again(newSubmissionOf(1))]);
+    const writing = accept(store, place, [resubmitted(newSubmissionOf(1))]);
     // The accept write waits for the row that moves from one table to the other.
     let waits = 0;
     for (let attempt = 0; waits === 0 && attempt < 10_000; attempt++) {
@@ -106,9 +106,11 @@ describe("accepting", () => {
   it("accepts an InnerTx again after it has failed, under a new id (D18)", async () => {
     const newSubmission = newSubmissionOf(1);
     const failed = await createSubmission("failed", store, lane, newSubmission);
-    const retry = again(newSubmission);
+    const retry = resubmitted(newSubmission);
     expect(summaries(await accept(store, place, [retry]))).toEqual(["accepted"]);
-    expect(summaries(await accept(store, place, [again(newSubmission)]))).toEqual([`known ${retry.id}`]);
+    expect(summaries(await accept(store, place, [resubmitted(newSubmission)]))).toEqual([
+      `known ${retry.id}`,
+    ]);
     expect(retry.id).not.toBe(failed);
     expect(await countRows()).toBe(2);
   });
@@ -120,37 +122,39 @@ describe("accepting", () => {
       [first, rival],
       [newSubmissionOf(2, 0, { gasLimit: 90_000n }), newSubmissionOf(2, 0)],
     ] as const) {
-      const answers = await accept(store, place, [one, two, again(two)]);
+      const answers = await accept(store, place, [one, two, resubmitted(two)]);
       expect(summaries(answers)).toEqual(["accepted", `conflict ${one.id}`, `conflict ${one.id}`]);
     }
     await TRANSITION_TO.failed(store, lane, first.id);
-    expect(summaries(await accept(store, place, [again(rival)]))).toEqual(["accepted"]);
+    expect(summaries(await accept(store, place, [resubmitted(rival)]))).toEqual(["accepted"]);
   });
 
   it("stores a nonce of 2^64-2 and an InnerTx without a selector unchanged", async () => {
     const newSubmission = { ...newSubmissionOf(1), senderNonce: 2n ** 64n - 2n, selector: undefined };
     await accept(store, place, [newSubmission]);
-    const [answer] = await accept(store, place, [again(newSubmission)]);
+    const [answer] = await accept(store, place, [resubmitted(newSubmission)]);
     expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
   });
 
   it("makes one submission of one InnerTx for several processes at once, in any order", async () => {
-    const others = await Promise.all(Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)));
-    const stores = [store, ...others];
+    const otherStores = await Promise.all(
+      Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)),
+    );
+    const stores = [store, ...otherStores];
     try {
       for (let round = 0; round < 5; round++) {
         const batch = Array.from({ length: 100 }, (_, i) => newSubmissionOf(1 + round * 100 + i));
         const answers = await Promise.all(
           Array.from({ length: 10 }, (_, i) => {
-            const mine = batch.map(again);
-            return accept(stores[i % 4] ?? store, place, i % 2 ? mine : mine.reverse());
+            const copies = batch.map(resubmitted);
+            return accept(stores[i % 4] ?? store, place, i % 2 ? copies : copies.reverse());
           }),
         );
         expect(answers.flat().filter(({ kind }) => kind === "accepted")).toHaveLength(100);
         expect(answers.flat().filter(({ kind }) => kind === "known")).toHaveLength(900);
       }
     } finally {
-      await Promise.all(others.map((other) => other.close()));
+      await Promise.all(otherStores.map((other) => other.close()));
     }
     const { rows } = await store.pool.query<{ inner_hash: Buffer }>("select inner_hash from submissions");
     expect(new Set(rows.map((row) => bytesToHex(row.inner_hash))).size).toBe(500);

@@ -81,11 +81,11 @@ describe("a request with an idempotency key", () => {
   it("whose lock is not released in time fails with an error that permits another attempt", async () => {
     await inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(3), [ID], RETENTION_MS);
-      const late = inTransaction(store, async (other) => {
+      const timedOut = inTransaction(store, async (other) => {
         await other.query("set local lock_timeout = '1ms'");
         await lockIdempotentRequest(other, requestOf(3), [ID], RETENTION_MS);
       });
-      expect(isTransactionConflict(await late.catch((error: unknown) => error))).toBe(true);
+      expect(isTransactionConflict(await timedOut.catch((error: unknown) => error))).toBe(true);
     });
     expect(isTransactionConflict(new Error("another"))).toBe(false);
   });

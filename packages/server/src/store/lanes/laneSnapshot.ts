@@ -55,7 +55,7 @@ const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and 
  */
 const OF_SENDER = "u.chain = $1 and u.sender = n.sender and u.waiver = $2";
 
-/** The fewest queued submissions of one sender that a snapshot reads, if the sender has so many. */
+/** A snapshot reads at least this many queued submissions of each sender, if there are as many. */
 export const MIN_READ_PER_SENDER = 8;
 
 /** A range of the queue of the API key `k`, in its order. */

@@ -37,8 +37,8 @@ describe("the lease of a lane", () => {
 
   it("goes to exactly one of many replicas that ask for it", async () => {
     await leaseEndsIn("-1 minute");
-    const taken = await Promise.all(Array.from({ length: 8 }, () => takeLease(store, other(), 60_000)));
-    expect(taken.filter((held) => held !== undefined)).toHaveLength(1);
+    const leases = await Promise.all(Array.from({ length: 8 }, () => takeLease(store, other(), 60_000)));
+    expect(leases.filter((held) => held !== undefined)).toHaveLength(1);
   });
 
   it("cannot be released by a replica that has lost it", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Connection, type ConnectionOptions, createConnection } from "../database.js";
 import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
 
-/** A pooler hands out its sessions in turn, or the last one first: so many transactions meet all of a small pool's. */
+/** So many transactions meet every session of a small pool, which hands them out in turn or the last one first. */
 const PROBES = 25;
 
 /**

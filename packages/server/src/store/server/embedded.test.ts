@@ -87,9 +87,9 @@ describe("the embedded PostgreSQL", () => {
   it("keeps its data when it stops and starts", async () => {
     await query(first.connection, "create table t as select 42 as answer");
     await first.stop();
-    const again = await start(folder);
-    expect(await query(again.connection, "select answer from t")).toEqual([{ answer: 42 }]);
-    await again.stop();
+    const restarted = await start(folder);
+    expect(await query(restarted.connection, "select answer from t")).toEqual([{ answer: 42 }]);
+    await restarted.stop();
   });
 
   it("ends when the process that started it is killed; the next one starts at once and has all written rows", async () => {
@@ -150,8 +150,8 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded PostgreSQL of root", () 
     await first.stop();
     const cluster = join(folder, "postgres");
     await promisify(execFile)("chown", ["-R", "1:1", cluster]);
-    const again = await start(folder);
-    expect(await query(again.connection, "select value from kept")).toEqual([{ value: "kept" }]);
+    const restarted = await start(folder);
+    expect(await query(restarted.connection, "select value from kept")).toEqual([{ value: "kept" }]);
     expect((await stat(cluster)).uid).toBeGreaterThan(1_000);
   });
 });

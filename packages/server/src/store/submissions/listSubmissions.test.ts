@@ -78,12 +78,12 @@ describe("a list of submissions", () => {
       });
     }
     // The failed InnerTx was submitted again.
-    const again = { ...newSubmissionOf(2, 4), keyId: "key" };
-    await createSubmission("included", store, lane, again, 100n);
-    rows.push({ id: again.id, state: "included", user: 2, keyId: "key", hash: again.innerHash });
-    const own = rows.filter(({ keyId }) => keyId === "key").reverse();
-    const middle = own[Math.floor(own.length / 2)]?.id ?? "";
-    const cases: [Partial<ListFilter>, (row: (typeof own)[number]) => boolean][] = [
+    const resubmitted = { ...newSubmissionOf(2, 4), keyId: "key" };
+    await createSubmission("included", store, lane, resubmitted, 100n);
+    rows.push({ id: resubmitted.id, state: "included", user: 2, keyId: "key", hash: resubmitted.innerHash });
+    const ofKey = rows.filter(({ keyId }) => keyId === "key").reverse();
+    const middle = ofKey[Math.floor(ofKey.length / 2)]?.id ?? "";
+    const cases: [Partial<ListFilter>, (row: (typeof ofKey)[number]) => boolean][] = [
       [{}, () => true],
       ...STATES.map((state): (typeof cases)[number] => [{ states: [state] }, (row) => row.state === state]),
       [{ states: ["queued", "failed"] }, ({ state }) => state === "queued" || state === "failed"],
@@ -92,13 +92,13 @@ describe("a list of submissions", () => {
         { sender: newSubmissionOf(2).sender, states: ["failed"] },
         (row) => row.user === 2 && row.state === "failed",
       ],
-      [{ innerHash: again.innerHash }, ({ hash }) => Buffer.from(hash).equals(again.innerHash)],
-      [{ innerHash: again.innerHash, sender: newSubmissionOf(1).sender }, () => false],
+      [{ innerHash: resubmitted.innerHash }, ({ hash }) => Buffer.from(hash).equals(resubmitted.innerHash)],
+      [{ innerHash: resubmitted.innerHash, sender: newSubmissionOf(1).sender }, () => false],
       [{ from: middle }, ({ id }) => id >= middle],
       [{ before: middle, sender: newSubmissionOf(1).sender }, ({ id, user }) => id < middle && user === 1],
     ];
     for (const [partialFilter, isWanted] of cases) {
-      const wanted = own.filter(isWanted).map(({ id }) => id);
+      const wanted = ofKey.filter(isWanted).map(({ id }) => id);
       for (const limit of [1, 3, 200]) {
         const pages = await pagesOf({ ...filter, ...partialFilter, limit });
         expect(pages.flat()).toEqual(wanted);
@@ -150,9 +150,16 @@ describe("a list of submissions", () => {
     await store.pool.query("analyze finished");
     const { rows } = await store.pool.query("select pg_relation_size('finished') / 8192 as pages");
     expect(Number(rows[0]?.pages)).toBeGreaterThan(1_000);
-    const one = { innerHash: bytes(32, 7) };
+    const byHash = { innerHash: bytes(32, 7) };
     const cases: Partial<ListFilter>[] = [
-      ...[{}, { keyId }, { keyId, states: ["failed"] as const }, { keyId: "nobody" }, one, { keyId, ...one }],
+      ...[
+        {},
+        { keyId },
+        { keyId, states: ["failed"] as const },
+        { keyId: "nobody" },
+        byHash,
+        { keyId, ...byHash },
+      ],
       ...[
         { keyId, sender: bytes(20, 7) },
         { keyId, from: firstIdAt(new Date(1_600_000_000_100)), limit: 1 },

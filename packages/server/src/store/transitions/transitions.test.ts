@@ -89,18 +89,18 @@ describe("a reorg", () => {
   const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
 
   it("returns submissions to broadcast, or to queued if a foreign wrapper carried them, and leaves final ones alone", async () => {
-    const ours = await createSubmission("included", store, lane, newSubmissionOf(1), 1n);
-    const others = await createSubmission("broadcast", store, lane, newSubmissionOf(2), 2n);
+    const carriedByOwn = await createSubmission("included", store, lane, newSubmissionOf(1), 1n);
+    const carriedByForeign = await createSubmission("broadcast", store, lane, newSubmissionOf(2), 2n);
     const unsigned = await createSubmission("queued", store, lane, newSubmissionOf(3));
-    const included = [others, unsigned].map((id) => ({ id, ...block, foreign: true }));
+    const included = [carriedByForeign, unsigned].map((id) => ({ id, ...block, foreign: true }));
     await saveIncluded(store, lane, included, false);
     const final = await createSubmission("queued", store, lane, newSubmissionOf(4));
     await saveIncluded(store, lane, [{ id: final, ...block, foreign: true }], true);
-    const ids = [ours, others, unsigned, final];
+    const ids = [carriedByOwn, carriedByForeign, unsigned, final];
     expect(await saveReorged(store, lane, ids)).toHaveLength(3);
     const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
     expect(ids.map((id) => states.get(id))).toEqual(["broadcast", "queued", "queued", "included"]);
-    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: ours, waiverNonce: 1n }]);
+    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: carriedByOwn, waiverNonce: 1n }]);
   });
 });
 
@@ -140,10 +140,14 @@ describe("a submission that a foreign wrapper carried", () => {
       ids.map((id) => ({ ...none, id, foreign: true })),
       true,
     );
-    const left = async (chainNonce: bigint) => {
+    const withdrawnNoncesAfter = async (chainNonce: bigint) => {
       await forgetWithdrawnWrappers(store, lane, chainNonce);
       return (await findWithdrawnWrappers(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
     };
-    expect([await left(4n), await left(5n), await left(6n)]).toEqual([[4n, 5n], [5n], []]);
+    expect([
+      await withdrawnNoncesAfter(4n),
+      await withdrawnNoncesAfter(5n),
+      await withdrawnNoncesAfter(6n),
+    ]).toEqual([[4n, 5n], [5n], []]);
   });
 });
