@@ -67,8 +67,8 @@ function keyIdOf(hash: Buffer): string {
 }
 
 /**
- * Makes every route of this scope need an API key. The hook runs before the body is read: a stranger's body is not worth
- * the memory. The handlers of the scope find the key as {@link AuthenticatedRequest} describes.
+ * Makes every route of this scope need an API key. The hook runs before the body is read, so that
+ * a body without a valid key takes no memory. The handlers of the scope find the key as {@link AuthenticatedRequest} describes.
  */
 export function requireApiKey(scope: FastifyInstance, authenticator: Authenticator): void {
   scope.decorateRequest("caller");
