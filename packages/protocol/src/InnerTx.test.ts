@@ -182,7 +182,7 @@ describe("assertInnerTx", () => {
     expect(refused(inner(legacy()), narrow).message).toContain("the waiver's policy");
   });
 
-  // The rules in the order of D3. Of two broken at once, the earlier innerTx is reported.
+  // The rules in the order of D3. Of two broken at once, the earlier one is reported.
   const low = { gasLimit: 1n };
   const high = { gasLimit: 10_000_001n };
   const breaking: [string, Parameters<typeof legacy>[0], Partial<InnerTxRules>][] = [

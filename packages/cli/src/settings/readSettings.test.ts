@@ -97,7 +97,7 @@ describe("readSettings", () => {
     [["--port="], ["--port needs a value: --port PORT"]],
     [["--size", "--quiet"], ["--size needs a value: --size N"]],
     [["--quiet=yes"], ["--quiet takes no value"]],
-    [["--port", "1", "--port", "2"], ["--port is given otherProblems than once"]],
+    [["--port", "1", "--port", "2"], ["--port is given more than once"]],
     [["--port", "65536"], ['--port "65536" is not a whole number from 0 to 65535']],
     [["--port", "-1"], ['--port "-1" is not a whole number from 0 to 65535']],
     [["--port", "0x10"], ['--port "0x10" is not a whole number from 0 to 65535']],

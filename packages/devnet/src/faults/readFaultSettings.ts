@@ -48,7 +48,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   delayMs: (value) =>
     isRange(value)
       ? undefined
-      : `two whole numbers of milliseconds, the smaller first, at max ${MAX_DELAY_MS}`,
+      : `two whole numbers of milliseconds, the smaller first, at most ${MAX_DELAY_MS}`,
   revoke: planned,
   register: planned,
 };

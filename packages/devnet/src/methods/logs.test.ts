@@ -59,7 +59,7 @@ describe("eth_getLogs", () => {
       [1, 1, 0],
       [1, 1, 1],
     ]);
-    await expect(logsFor({ blockHash: topic(5n) })).rejects.toThrow("header not logsFor");
+    await expect(logsFor({ blockHash: topic(5n) })).rejects.toThrow("header not found");
   });
 
   it("matches alternatives of addresses and of topics", async () => {
