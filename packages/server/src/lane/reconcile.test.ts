@@ -199,6 +199,37 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([]);
   });
 
+  it.each([
+    { block: "another wrapper with it, has no wrapper in its record", hasWrapper: false },
+    { block: "its last wrapper, has that one in its record", hasWrapper: true },
+  ])("signed twice, whose block has $block", async ({ hasWrapper }) => {
+    const candidate = { ...(await broadcast()), signings: 2 };
+    const { innerHash, wrapperHash = bytes(32, 0) } = candidate;
+    const one = { from: lane.waiver, nonce: 1n, to: undefined, input: new Uint8Array() };
+    const transactions = [hasWrapper ? wrapperHash : bytes(32, 98), innerHash].map((hash) => ({
+      ...one,
+      hash,
+    }));
+    const blocks = async () => [{ hash: receipt.blockHash, transactions }];
+    setChain(5n, 1n, receipt);
+    await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+    expect(published).toEqual([{ state: "included", reverted: false }]);
+    const { rows } = await store.pool.query("select waiver_nonce, wrapper_hash from submissions");
+    expect(rows).toEqual([
+      hasWrapper
+        ? { waiver_nonce: "4", wrapper_hash: Buffer.from(wrapperHash) }
+        : { waiver_nonce: null, wrapper_hash: null },
+    ]);
+  });
+
+  it("whose block the node does not show is included all the same", async () => {
+    const candidate = { ...(await broadcast()), signings: 2 };
+    const blocks = () => Promise.reject(new Error("the answer is too large"));
+    setChain(5n, 1n, receipt);
+    await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+    expect(published).toEqual([{ state: "included", reverted: false }]);
+  });
+
   it("needs no proof if it was never signed", async () => {
     const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
     const [row] = await findSubmissions(store, [id]);

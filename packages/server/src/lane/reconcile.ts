@@ -12,6 +12,7 @@ import { saveIncluded } from "../store/transitions/saveIncluded.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
 import { type Decision, decide, type Evidence } from "./law.js";
+import { findOtherCarriers } from "./otherCarriers.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
 
@@ -141,14 +142,18 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
 async function includeExecuted(
   held: HeldLane,
   candidateOutcomes: readonly CandidateOutcome[],
-  { store, results, options }: ReconcileContext,
+  { store, chain, results, options }: ReconcileContext,
 ): Promise<void> {
+  const executed = candidateOutcomes.flatMap(({ candidate, outcome }) =>
+    outcome.kind === "included" ? [{ candidate, receipt: outcome.receipt }] : [],
+  );
+  const others = await findOtherCarriers(executed, chain);
   const included = candidateOutcomes.flatMap(({ candidate: { id, waiverNonce }, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = waiverNonce === undefined ? "queued" : "broadcast";
     if (decide({ state, openWrappers: 0, hasReceipt: true }).move !== "include") return [];
     const { succeeded, ...block } = outcome.receipt;
-    return [{ id, ...block, reverted: !succeeded, foreign: outcome.foreign }];
+    return [{ id, ...block, reverted: !succeeded, foreign: outcome.foreign || others.has(id) }];
   });
   const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
   results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({
