@@ -19,7 +19,7 @@ that the chain executed.
                                                                   (default both)
   --replicas N  replicas of the service, 1 to 3                   (default 3)
   --reorg-depth N
-                the deepest reorg that the replicas reckon with, 0 or 3; above 0 the chain
+                the deepest reorg that the replicas reckon with, 0 to 3; above 0 the chain
                 has reorgs                                        (default 0)
   --json FILE   write the outcome to this file as well            (default: none)
   --log FILE    write the replicas' logs here if a check fails    (default chaos.log)

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
  */
 export function answerBenchmark({ url, close, answers = {} }) {
   const all = {
-    /** Resolves when the contestant has finished all earlier work. */
+    /** Answered when all earlier work is finished: at once, unless `answers` has one that waits for it. */
     settled: () => ({}),
     usage: () => ({
       rssMb: process.memoryUsage.rss() / 2 ** 20,

@@ -3,7 +3,7 @@ import { median } from "../median.mjs";
 const NAMES = {
   node: "the node itself",
   service: "the service",
-  finished: "the service, full store",
+  finished: "the service, many finished",
   viem: "Fastify + viem",
   ethers: "Fastify + ethers",
 };
@@ -94,8 +94,8 @@ function printNode(kind, contestants, { saturation, rates }) {
     line(
       "transactions a second, in requests of",
       requests.map((n) => String(n).padStart(9)).join("") +
-        "   to viem" +
-        "µs CPU".padStart(12) +
+        "   to viem".padEnd(22) +
+        "CPU".padStart(8) +
         "database".padStart(11) +
         "RSS".padStart(9),
     ),
@@ -112,6 +112,7 @@ function printNode(kind, contestants, { saturation, rates }) {
       ),
     );
   }
+  print("(to viem: ratio of the rates; CPU and database: µs of CPU a transaction, in requests of 10)");
   print(
     line(
       "\nms to the line, at an offered rate of",

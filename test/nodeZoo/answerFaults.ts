@@ -21,7 +21,7 @@ const callFault =
       method === SEND && origin.random.chance(SHARE) ? { when, reply: reply(origin) } : undefined,
   });
 
-/** Strikes at every kind of exchange, half of the time; otherwise at sends alone. */
+/** Half of these faults strike exchanges of every kind, the others only exchanges with a send. */
 const exchangeFault =
   (when: "before" | "after", how: (random: SeededRandom) => ExchangeStrike["how"]): MakeFault =>
   ({ random }) => {
@@ -48,7 +48,7 @@ export const ANSWER_FAULTS = {
   troubleBefore: callFault("before", trouble),
   /** The same, and the node has accepted it. */
   troubleAfter: callFault("after", trouble),
-  /** Words that no table of the service has, sometimes with the transaction accepted and sometimes not. */
+  /** Words that `nodeErrors.ts` does not know, sometimes with the transaction accepted and sometimes not. */
   randomWords: ({ random }) => ({
     strikeCall: ({ method }) =>
       method === SEND && random.chance(SHARE)

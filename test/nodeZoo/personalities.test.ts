@@ -36,16 +36,16 @@ describe.each(names)("the words of %s", (_, personality) => {
   });
 });
 
-describe.each(names)("a request that is too large for %s", (_, personality) => {
+describe.each(names)("the size limits of %s", (_, personality) => {
   const fitOf = ({ status, body }: { status: number; body: string }) =>
     readBatchAnswer({ status, text: body }, 0, 4).fit;
 
-  it("is distinguished from a request whose calls were made", () => {
+  it("show which limit a request exceeds, of which no call was made", () => {
     expect(fitOf(personality.tooManyCalls(exchange, 2))).toBe("too many calls");
     expect(fitOf(personality.tooManyBytes(exchange, 5_000))).toBe("too many bytes");
   });
 
-  it("leaves open whether its calls were made if only the answer was too large", () => {
+  it("leave open whether the calls were made if only the answer was too large", () => {
     const made = [{ result: "0x1" }, { result: "0x2" }];
     const { outcomes, fit } = readBatchAnswer(
       (({ status, body }) => ({ status, text: body }))(personality.responseTooLarge(exchange, made, 20)),

@@ -5,12 +5,12 @@ const WORDS = [
   ...["gossip", "quorum", "vault", "epoch", "witness", "shard", "ledger", "kelp", "turbine", "moss", "relay"],
   ...["exhausted", "not ready", "denied", "pending", "stale", "lost", "overdue", "frozen", "unavailable"],
   ...["E1043", "0x2a", "[retry]", "ошибка", "错误", "—", "💥", "%!s(<nil>)", "<nil>", "null", "undefined"],
-  // Words of the tables in other surroundings.
+  // Words by which the service classifies the errors of nodes (nodeErrors.ts), out of their context.
   ...["nonce", "known", "pool", "full", "gas", "limit", "low", "high", "transaction", "sequence"],
 ];
 const CODES = [0, 1, 3, -1, -32_000, -32_001, -32_003, -32_010, -32_015, -32_603, -38_001, 1_001, 429, 503];
 
-/** An answer in words that no table has, or in a form that no client expects. */
+/** An answer in words that `nodeErrors.ts` does not know, or in a form that no client expects. */
 export function randomReply(random: SeededRandom): Reply {
   const message = Array.from({ length: random.between(1, 7) }, () => random.pick(WORDS)).join(" ");
   const code = random.pick(CODES);

@@ -24,7 +24,7 @@ async function floodWith(attacker, connections, requests) {
     const socket = attacker.open(open);
     attacker.countStatuses(socket);
     socket.on("data", (part) => {
-      // Each answer has one such field; the larger ones come in several parts.
+      // The head of each answer ends with a blank line. The further parts of a large answer have none.
       if (!attacker.ended && part.includes("\r\n\r\n")) socket.write(pieces[next++ % pieces.length]);
     });
     socket.write(pieces[next++ % pieces.length]);

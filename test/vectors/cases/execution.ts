@@ -76,7 +76,9 @@ function transfers(): VectorCase[] {
   const transferInString = (name: string, inner: Changes) =>
     transfer(name, inner, {}, { clause: "D1, D9", data: `0x${encode(innerTx(inner).bytes)}` });
   const data = transferData(sender, 7n);
-  const gasOfBoth = 100_000n + gasOf(wrapperTx(innerTx().bytes).fields);
+  const inner = innerTx();
+  /** The inner's gas limit and the wrapper's intrinsic gas. */
+  const baseGas = inner.fields.gasLimit + gasOf(wrapperTx(inner.bytes).fields);
   return [
     transfer("token transfer in a legacy inner"),
     transfer("token transfer in an EIP-2930 inner", { type: 1 }),
@@ -85,8 +87,8 @@ function transfers(): VectorCase[] {
     transferInString("token transfer in an EIP-1559 inner inside an RLP string", { type: 2 }),
     transfer("token transfer in an EIP-2930 wrapper", {}, { type: 1 }),
     transfer("token transfer in an EIP-1559 wrapper", { type: 2 }, { type: 2 }),
-    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: gasOfBoth + VERIFICATION_GAS }),
-    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: gasOfBoth + 50_000n }),
+    transfer("wrapper gas limit of exactly what is needed", {}, { gasLimit: baseGas + VERIFICATION_GAS }),
+    transfer("wrapper gas limit as a service makes it (D5)", {}, { gasLimit: baseGas + 50_000n }),
     transfer("inner gas limit of 10,000,000", { gasLimit: 10_000_000n }, { gasLimit: 11_000_000n }),
     included(
       {

@@ -123,7 +123,8 @@ describe("a revert of the registry", () => {
     ({ name, inputs }) => {
       const args = inputs.map(({ type }) => (type === "address" ? WAIVER : type === "uint8" ? 2 : 5n));
       const sentence = revertMessage(encodeErrorResult({ abi, errorName: name, args }));
-      expect(sentence).not.toContain("0x".concat("0".repeat(8)));
+      // A number that is read as an address shows as one that begins with zeros.
+      expect(sentence).not.toContain("0x00000000");
       expect(sentence).not.toMatch(/the registry reverted/);
       for (const input of inputs) if (input.type === "address") expect(sentence).toContain(WAIVER);
     },

@@ -25,7 +25,7 @@ const MESSAGES: Readonly<Record<string, (data: ResultReader) => string>> = {
   "NotRegistered(address)": (data) => `${address(data)} is not a registered waiver`,
   "ZeroAddress()": () => "the zero address can be neither waiver nor validator",
   "InvalidTarget(uint256)": (data) =>
-    `allowed target ${data.uint()} is refused: it needs an address other than zero, and selectors if it lists any`,
+    `allowed target ${data.uint()} is refused: its address must not be zero, and its list of selectors, if it has one, must not be empty`,
   "UnknownProposal(uint256)": (data) => `there is no proposal ${data.uint()}`,
   "ProposalClosed(uint256,uint8)": (data) =>
     `proposal ${data.uint()} is closed: it was ${STATUSES[Number(data.uint())] ?? "closed"}`,

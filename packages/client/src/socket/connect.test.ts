@@ -48,7 +48,7 @@ afterEach(async () => {
 /** A scripted service. The test sees each of its connections and frames. */
 class Service {
   url = "";
-  /** The refusal that a GET without an upgrade gets, and a handshake too. */
+  /** If set, each handshake fails with a bare 400, and a GET without an upgrade gets this refusal. */
   refusal: Reason | undefined;
   readonly requests: Request[] = [];
   readonly keys: (string | undefined)[] = [];
@@ -286,6 +286,7 @@ describe("a time-out of a service that keeps running", () => {
     const service = await Service.start();
     service.onRequest = ({ id, watch }, socket) => answer(socket, id, watch ? [] : [late(0)]);
     expect(await collect(clientOf(service).submit(["0x0a"]))).toEqual([late(0)]);
+    // The client asks whether the service still answers: one that shuts down does not.
     expect(service.requests[1]).toEqual({ id: 2, watch: [] });
   });
 });

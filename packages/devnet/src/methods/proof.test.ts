@@ -55,7 +55,7 @@ it("a proof verifies an account, its slots, or their absence, against the header
   expect(await provenBy(unusedAddress, absent.accountProof, stateRoot)).toBeNull();
 });
 
-it("a proof is refused for a state whose root no header has", async () => {
+it("a proof is refused for an earlier block, and for a state that was changed since the latest block", async () => {
   await node.devnet.mine();
   const prove = (tag: string) => node.rpc("eth_getProof", addressOf(0), [], tag);
   await expect(prove("0x0")).rejects.toThrow("proofs are of the latest block, 1, only");

@@ -90,7 +90,7 @@ export async function admit(
 export async function recheck(entry: PoolEntry, state: StateReader, rules: AdmissionRules): Promise<void> {
   if (entry.kind === "wrapper") {
     await reassertWrapper(entry.valid, chainView(state, rules));
-  } else assertAffordable(entry, state, "exact", rules);
+  } else assertCanRun(entry, state, "exact", rules);
 }
 
 async function admitWrapper(
@@ -159,7 +159,7 @@ function admitFrom(
   assertMinGasPrice(evm, rules);
   assertFitsBlock(evm.gasLimit, rules);
   assertLeastGas(evm);
-  assertAffordable(entry, state, nonces, rules);
+  assertCanRun(entry, state, nonces, rules);
   return entry;
 }
 
@@ -206,7 +206,8 @@ function leastGas(evm: TypedTransaction): bigint {
   return intrinsic > floor ? intrinsic : floor;
 }
 
-function assertAffordable(
+/** The checks that the block repeats: the price, the nonce, the balance, and that the signer is no contract. */
+function assertCanRun(
   entry: OrdinaryEntry,
   state: StateReader,
   nonces: NonceRule,

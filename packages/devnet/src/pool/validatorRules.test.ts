@@ -145,7 +145,7 @@ describe("a wrapper is refused, changes no state and uses no nonce (D7), when", 
       "100000",
     ],
     [
-      "the inner's gas limit does not cover its own",
+      "the inner's gas limit does not cover its intrinsic gas",
       () => wrap(signInner(0, { gasLimit: 21_000n })),
       "GAS_LIMIT_TOO_LOW",
       "21000",

@@ -171,9 +171,10 @@ export const INCLUDED_SAMPLE: SubmissionRecord = /* @__PURE__ */ define(() => ({
 export const FAILED_SAMPLE: SubmissionRecord = /* @__PURE__ */ define(() => ({
   ...QUEUED_SAMPLE,
   state: "failed",
+  nonce: "3",
   error: {
     code: "VALIDATION_FAILED",
-    message: "nonce 3 did not come within 10000 ms",
+    message: "nonce 3 is ahead of the sender's next, 2, which did not come within 10000 ms",
     reason: "NONCE_GAP",
   },
   failedAt: "2026-05-18T09:30:10.020Z",

@@ -15,9 +15,10 @@ export interface ChainHead {
 /**
  * The state of a node, as the last poll found it:
  *
- * - `unknown`: it was not polled yet, or gave no answer.
- * - `well`: it is at most {@link MAX_LAG_SECONDS} behind the newest head.
- * - `behind`: its nonces, receipts and refusals are those of the past.
+ * - `unknown`: it was not polled yet, gave no answer, or answers again and has not yet shown whether it is behind.
+ * - `well`: it is at most {@link MAX_LAG_SECONDS} behind the newest head, or was less than {@link GRACE_MS} ago, or it
+ *   is the only node.
+ * - `behind`: it has been further behind for {@link GRACE_MS}, so its nonces, receipts and refusals are those of the past.
  * - `other chain`: it is on another chain than the service.
  */
 export type EndpointState = "unknown" | "well" | "behind" | "other chain";

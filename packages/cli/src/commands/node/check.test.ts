@@ -56,7 +56,7 @@ describe("gas-waiver node check", () => {
     ]);
   });
 
-  it("refuses settings that it does not have", async () => {
+  it("refuses a node URL that is invalid or missing", async () => {
     expect(await check("--rpc-url", "ftp://node")).toMatchObject({ status: 2 });
     expect(await check()).toMatchObject({ status: 2, err: expect.stringContaining("--rpc-url") });
   });

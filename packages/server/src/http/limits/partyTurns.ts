@@ -31,7 +31,7 @@ export class PartyTurns {
   readonly #now: () => number;
   #startsLeft = REQUESTS_PER_TURN;
   #maxParties = MAX_IDLE_PARTIES;
-  #isTurning = false;
+  #isTurnDue = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(now: () => number = () => performance.now()) {
@@ -90,14 +90,14 @@ export class PartyTurns {
   }
 
   #turnLater(): void {
-    if (this.#isTurning) return;
-    this.#isTurning = true;
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
     setImmediate(() => this.#turn());
   }
 
   /** Begins a few requests, one of each party after the other. */
   #turn(): void {
-    this.#isTurning = false;
+    this.#isTurnDue = false;
     this.#startsLeft = REQUESTS_PER_TURN;
     // Ends when no start is left, or when all waiting parties in a row are in debt.
     for (let skipped = 0; this.#startsLeft > 0 && skipped < this.#waiting.size; ) {
