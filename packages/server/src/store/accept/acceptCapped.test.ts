@@ -96,7 +96,7 @@ describe("a daily cap of a key", () => {
     // A write whose answer was lost is repeated with the same id.
     expect(await words(submit(first))).toEqual(["accepted"]);
     expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
-    // In one request, the second has the first as its competitor.
+    // In one request the second is tried after the first is refused, and so it is not `known`.
     const other = capped(caps, 2);
     expect(await words(submit(other, { ...other, id: uuidv7() }))).toEqual(["transactions", "transactions"]);
   });
@@ -108,7 +108,7 @@ describe("a daily cap of a key", () => {
     expect(acceptances.map(wordOf)).toEqual(["gas", "gas", "accepted", "conflict", "accepted"]);
     expect(acceptances[1]).toMatchObject({ by: { limit: 250_000n, used: 0n, asked: 260_000n } });
     expect(await used()).toEqual({ transactions: 2n, gas: 190_000n });
-    // Each of these would fit alone, but not after the others.
+    // 60,000 gas are left. The second would fit, but a later write tries it, when the third has been accepted.
     expect(await words(submit(of(70_000n, 3), of(60_000n, 3), of(50_000n, 4)))).toEqual([
       "gas",
       "gas",
@@ -186,6 +186,7 @@ describe("a reservation", () => {
     const { rows } = await store.pool.query(
       "select key_id from cap_usage union all select key_id from cap_outcomes",
     );
+    // Today's rows, of the key and of its sender.
     expect(rows).toHaveLength(2);
   });
 });
