@@ -95,7 +95,7 @@ describe("the examination of lanes by `doctor`", () => {
     const [dry] = await admin.examine(service.node.url, { repair: false });
     expect(dry).toMatchObject({
       chainNonce: 4n,
-      taken: { lowest: 0n, highest: 3n, count: 4 },
+      assigned: { lowest: 0n, highest: 3n, count: 4 },
       repaired: false,
     });
     expect(dry?.findings.map(({ outcome }) => outcome.kind)).toEqual(Array(4).fill("included"));
