@@ -25,9 +25,16 @@ interface WatchedLane {
   readonly context: WatchContext;
   readonly watcher: Watcher;
   sweptAt: number;
+  /** The last round in which the lane had no owner. */
+  seenAt: number;
 }
 
 const ROUND_MS = 1_000;
+/**
+ * A lane that was not without an owner for so long is forgotten. Between two rounds another caretaker may hold it, and a
+ * lane that is forgotten loses what its confirmations have waited for.
+ */
+const FORGET_MS = 300_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
 const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
 
@@ -49,9 +56,11 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     const waiverHex = bytesToHex(waiver);
     const watched = watchedLanes.get(waiverHex) ?? createWatchedLane(waiver, dependencies);
     watchedLanes.set(waiverHex, watched);
+    const stopRenewing = startRenewing(lease, dependencies);
     try {
       await watchOnce(lease, watched, options);
     } finally {
+      await stopRenewing();
       await dependencies.broadcastBuffer.flush();
       await releaseLease(store, lease.lane);
     }
@@ -62,9 +71,13 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     const waivers = lanes
       .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
       .map(({ waiver }) => waiver);
-    const waiversToWatch = new Set(waivers.map(bytesToHex));
-    for (const waiverHex of watchedLanes.keys())
-      if (!waiversToWatch.has(waiverHex)) watchedLanes.delete(waiverHex);
+    const now = performance.now();
+    for (const waiver of waivers) {
+      const watched = watchedLanes.get(bytesToHex(waiver));
+      if (watched) watched.seenAt = now;
+    }
+    for (const [waiver, { seenAt }] of watchedLanes)
+      if (now - seenAt > FORGET_MS) watchedLanes.delete(waiver);
     for (const waiver of waivers) {
       if (closed) return;
       await watchLane(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
@@ -85,6 +98,25 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
   };
 }
 
+/** Renews the lease of a visit, which may take longer than a lease. Where a renewal fails, the visit's writes fail as well. */
+function startRenewing({ lane }: Lease, { store, options, log }: LaneDependencies): () => Promise<void> {
+  let renewal = Promise.resolve();
+  const renew = async () => {
+    try {
+      await takeLease(store, lane, options.leaseMs, { watchOnly: true });
+    } catch (error) {
+      logFailure(log, error, "caretaker");
+    }
+  };
+  const timer = setInterval(() => {
+    renewal = renew();
+  }, options.leaseMs / 3);
+  return async () => {
+    clearInterval(timer);
+    await renewal;
+  };
+}
+
 function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependencies): WatchedLane {
   const { chain, options } = dependencies;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
@@ -97,7 +129,7 @@ function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependenci
   };
   log.warn("no replica signs for this lane; its wrappers are followed to their end");
   const watcher = createWatcher(context, createBroadcaster(context, BREAKER));
-  return { context, watcher, sweptAt: Number.NEGATIVE_INFINITY };
+  return { context, watcher, sweptAt: Number.NEGATIVE_INFINITY, seenAt: performance.now() };
 }
 
 async function watchOnce(
@@ -106,8 +138,8 @@ async function watchOnce(
   options: WatchContext["options"],
 ): Promise<void> {
   if (performance.now() - watched.sweptAt >= options.sweepIntervalMs) {
-    await sweep(lane, watched.context);
     watched.sweptAt = performance.now();
+    await sweep(lane, watched.context);
   }
   await watched.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
 }

@@ -18,6 +18,8 @@ export interface Confirmations {
   postpone(candidate: Pick<Candidate, "id">): void;
   /** Returns true at the first call for a submission, so that the operator is told only once. */
   isFirstReport(candidate: Pick<Candidate, "id">): boolean;
+  /** Makes the next report of a submission its first one again, because this one did not get through. */
+  withdrawReport(candidate: Pick<Candidate, "id">): void;
 }
 
 export const CONFIRM_MS = 2_000;
@@ -67,6 +69,9 @@ export function createConfirmations(now: () => number = () => performance.now())
       const isNew = !reported.has(id);
       reported.add(id);
       return isNew;
+    },
+    withdrawReport({ id }) {
+      reported.delete(id);
     },
   };
 }

@@ -34,7 +34,7 @@ export function judgeFinality(
   nowS: number,
 ): "kept" | "lost" | "no evidence" {
   if (waiverNonce > recorded.waiverNonce) return "kept";
-  if (blockHash !== undefined) return bytesEqual(blockHash, recorded.blockHash) ? "no evidence" : "lost";
+  if (blockHash !== undefined) return bytesEqual(blockHash, recorded.blockHash) ? "kept" : "lost";
   const isFresh = head.timestamp !== undefined && nowS - head.timestamp < FRESH_HEAD_S;
   return isFresh && head.number < recorded.blockNumber ? "lost" : "no evidence";
 }

@@ -27,7 +27,7 @@ interface PlainWrapperContext {
   readonly store: Store;
   /** Names the waiver in each record. */
   readonly log: Logger;
-  readonly confirmations: Pick<Confirmations, "isFirstReport">;
+  readonly confirmations: Pick<Confirmations, "isFirstReport" | "withdrawReport">;
   /** Called after this has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
@@ -46,7 +46,11 @@ export async function stopForPlainWrappers(
   const use = first?.evidence.waiverNonceUse;
   if (first === undefined || use === undefined) return;
   const reason = reasonOf(use);
-  if (!(await stopWorkingLane(store, held, reason))) return;
+  const stopped = await stopWorkingLane(store, held, reason).catch((error: unknown) => {
+    for (const { candidate } of plain) confirmations.withdrawReport(candidate);
+    throw error;
+  });
+  if (!stopped) return;
   onLaneStopped();
   const ids = plain.map(({ candidate }) => candidate.id);
   log.fatal({ ids, reason }, "the lane stops: the chain does not know waivers");

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { findInFlightInners } from "../store/lanes/inFlight.js";
+import { findInFlightInners, type InFlightInner } from "../store/lanes/inFlight.js";
 import type { WatchContext } from "./context.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
 
@@ -24,14 +24,18 @@ export function createForsakenRelease(
   return async (held: HeldLane, block: bigint, waiverNonce: bigint): Promise<void> => {
     if (waiting?.nonce !== waiverNonce) waiting = { nonce: waiverNonce, block, at: now() };
     if (block - waiting.block < MAX_BLOCKS_WITHOUT || now() - waiting.at < options.resendAfterMs) return;
-    const forsaken = (await findInFlightInners(store, held, BATCH)).filter(({ innerRaw }) =>
-      routing.hasOtherCarrier(held.waiver, innerRaw),
-    );
-    const released = await requeueMisplaced(held, forsaken, "no signer", { afterMs: 0, store });
-    if (released.length === 0) return;
-    log.warn(
-      { ids: released.map(({ id }) => id), nonce: String(waiverNonce), waiver: bytesToHex(held.waiver) },
-      "blocks leave out the wrappers of a lane in which nobody signs; other lanes carry their submissions",
-    );
+    const waiver = bytesToHex(held.waiver);
+    for (let from: bigint | undefined = 0n; from !== undefined; ) {
+      const inFlight: InFlightInner[] = await findInFlightInners(store, held, from, BATCH);
+      const forsaken = inFlight.filter(({ innerRaw }) => routing.hasOtherCarrier(held.waiver, innerRaw));
+      const released = await requeueMisplaced(held, forsaken, "no signer", { afterMs: 0, store });
+      if (released.length > 0)
+        log.warn(
+          { ids: released.map(({ id }) => id), nonce: String(waiverNonce), waiver },
+          "blocks leave out the wrappers of a lane in which nobody signs; other lanes carry their submissions",
+        );
+      const last = inFlight.length < BATCH ? undefined : inFlight.at(-1);
+      from = last && last.waiverNonce + 1n;
+    }
   };
 }

@@ -42,8 +42,8 @@ export async function postponeWaiting(
     postponed.push(...[...late, ...plan.failed].map(({ id }) => id).filter((id) => !failed.has(id)));
     if (sender === undefined || first === undefined) return;
     postponed.push(first.id);
-    const hasOthers = early.some((submission) => submission !== first && !submission.isWaiting);
-    if (hasOthers || mayHaveUnread(sender)) parked.push({ sender: sender.sender, nonce: first.senderNonce });
+    if (early.length > 1 || mayHaveUnread(sender))
+      parked.push({ sender: sender.sender, nonce: first.senderNonce });
   });
   const changed = await postponeQueued(store, held, postponed, EARLY_MS);
   return changed.length + (await parkQueued(store, held, parked)).length;

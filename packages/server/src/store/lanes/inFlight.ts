@@ -67,25 +67,27 @@ export async function findInFlight(
 }
 
 /** A submission in flight with its InnerTx, which another wrapper may carry. */
-export type InFlightInner = Pick<InFlightSubmission, "id" | "state" | "wrapperHash"> & {
+export type InFlightInner = Pick<InFlightSubmission, "id" | "state" | "waiverNonce" | "wrapperHash"> & {
   readonly innerRaw: Uint8Array;
 };
 
-/** Finds what the lane has signed or broadcast with the InnerTxs, in the order of the waiver nonces. */
+/** Finds what the lane has signed or broadcast under these waiver nonces or above, with the InnerTxs; the lowest first. */
 export async function findInFlightInners(
   { pool }: Store,
   lane: HeldLane,
+  from: bigint,
   limit: number,
 ): Promise<InFlightInner[]> {
   const { rows } = await pool.query<InFlightRow & { inner_raw: Buffer }>(
-    `select id, state, wrapper_hash, inner_raw from unfinished
-     where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')
-     order by waiver_nonce limit $3`,
-    [lane.chain, toBuffer(lane.waiver), limit],
+    `select id, state, waiver_nonce, wrapper_hash, inner_raw from unfinished
+     where chain = $1 and waiver = $2 and waiver_nonce >= $3 and state in ('signed', 'broadcast')
+     order by waiver_nonce limit $4`,
+    [lane.chain, toBuffer(lane.waiver), from.toString(), limit],
   );
-  return rows.map(({ id, state, wrapper_hash: wrapperHash, inner_raw: innerRaw }) => ({
+  return rows.map(({ id, state, waiver_nonce, wrapper_hash: wrapperHash, inner_raw: innerRaw }) => ({
     id,
     state,
+    waiverNonce: BigInt(waiver_nonce),
     wrapperHash,
     innerRaw,
   }));

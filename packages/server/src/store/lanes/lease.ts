@@ -74,7 +74,7 @@ export interface Successor {
 /** Gives up the lease, so that another replica can take it at once: any, or the successor. */
 export async function releaseLease({ pool }: Store, lane: HeldLane, successor?: Successor): Promise<void> {
   await pool.query(
-    `update lanes set lease_until = '-infinity', owner = null, reserved_for = $5,
+    `update lanes set lease_until = '-infinity', owner = null, watch_only = false, reserved_for = $5,
        reserved_until = now() + $6 * interval '1 millisecond'
      where chain = $1 and waiver = $2 and owner = $3 and epoch = $4`,
     [

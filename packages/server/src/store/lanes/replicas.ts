@@ -29,7 +29,10 @@ export async function keepAlive(
   forMs: number,
 ): Promise<void> {
   await pool.query(
-    `with dead as (delete from replicas where chain = $1 and alive_until < now() - interval '1 minute')
+    // Each replica deletes others and updates itself: without `skip locked`, two of them could wait for each other.
+    `with dead as (delete from replicas where (chain, id) in (
+       select chain, id from replicas
+       where chain = $1 and id <> $2 and alive_until < now() - interval '1 minute' for update skip locked))
      insert into replicas (chain, id, waivers, alive_until)
      values ($1, $2, $3::bytea[], now() + $4 * interval '1 millisecond')
      on conflict (chain, id) do update set waivers = excluded.waivers, alive_until = excluded.alive_until`,

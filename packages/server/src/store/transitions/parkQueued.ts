@@ -18,7 +18,8 @@ const hexOf = (sender: Uint8Array) => Buffer.from(sender).toString("hex");
 
 /**
  * Excludes the queued submissions of these senders above these nonces from the turns. One submission of each sender keeps
- * its turn, and with it a snapshot reads the others.
+ * its turn, and with it a snapshot reads the others. Those whose parking time is over are parked again, because they would
+ * take the turns of other senders.
  * @throws {@link LeaseLostError}
  */
 export function parkQueued(
@@ -33,7 +34,7 @@ export function parkQueued(
     ` update unfinished u set is_waiting = true, look_at = now() + $7 * interval '1 millisecond'
      from unnest($5::text[], $6::numeric[]) as w (sender, nonce)
      where u.chain = $1 and u.sender = decode(w.sender, 'hex') and u.waiver = $2 and u.sender_nonce > w.nonce
-       and u.state = 'queued' and not u.is_waiting and ${LEASE_IS_HELD} returning u.id, u.origin`,
+       and u.state = 'queued' and (not u.is_waiting or (u.signings = 0 and u.look_at <= now())) and ${LEASE_IS_HELD} returning u.id, u.origin`,
     [waiting.map(({ nonce }) => nonce.toString()), PARKED_MS],
   );
 }
