@@ -72,7 +72,7 @@ export async function largestBatches(attacker) {
   }
 }
 
-/** A body with `value` repeated, some `bytes` long. */
+/** A body with `value` repeated. The values have some `bytes` in all, without the commas between them. */
 const repeating = (value, bytes = 8_000_000) =>
   `{"transactions":[${`${value},`.repeat(bytes / value.length)}${value}]}`;
 

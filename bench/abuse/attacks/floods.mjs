@@ -74,7 +74,7 @@ export async function refusals(attacker) {
   await floodWith(attacker, 300, [...invalidSubmits, get("/v1/submissions?limit=0"), get("/v1/nothing")]);
 }
 
-/** Requests that need no key. */
+/** Requests without a key. `/v1/policy` needs one and refuses them. */
 export async function requestsWithoutKey(attacker) {
   const paths = ["/v1/health", "/docs", "/v1/nothing", "/v1/policy"];
   await floodWith(
@@ -133,7 +133,7 @@ export async function oneConnection(attacker) {
     );
     await attacker.pour(socket, Buffer.from(text.repeat(100), "latin1"), REQUESTS_OF_EACH_KIND * text.length);
   };
-  await Promise.race([Promise.all(Object.entries(KINDS).map(send)), attacker.over]);
+  await Promise.race([Promise.all(Object.entries(KINDS).map(send)), attacker.finished]);
 }
 
 /** Repeats one Idempotency-Key with other transactions each time. */

@@ -43,5 +43,5 @@ export const ATTACKS = {
   watches: { what: "100 WebSockets that watch 100 submissions again and again", run: watches },
   refusals: { what: "300 connections of a key whose requests are all refused", run: refusals },
   "reused-keys": { what: "20 connections that reuse one Idempotency-Key", run: reusedKeys },
-  "without-key": { what: "300 connections with requests that need no key", run: requestsWithoutKey },
+  "without-key": { what: "300 connections that send requests without a key", run: requestsWithoutKey },
 };

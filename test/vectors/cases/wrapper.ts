@@ -3,7 +3,7 @@ import { innerTx, refused, type VectorCase, wrapperTx } from "../case.js";
 import { OTHER_WAIVER, registry, UNREGISTERED_ACCOUNT, USER, VALIDATOR } from "../state.js";
 import { addressOf, CURVE_ORDER, type Edit, highS, integer, otherParity, set } from "../transaction.js";
 
-const NONCE_OF_THE_LAST = 2n ** 64n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
 const tooLong = (bytes: number) => `0x${"01".repeat(bytes)}`;
 const drop =
   (count: number): Edit =>
@@ -12,7 +12,7 @@ const drop =
 /** An r that is the x coordinate of no point of the curve. */
 const NO_POINT = "0x05";
 
-const DECODES: readonly [name: string, edit: Edit, cause: string][] = [
+const UNDECODABLE: readonly [name: string, edit: Edit, cause: string][] = [
   ["a nonce with a leading zero", set("nonce", "0x0003"), "NON_CANONICAL_RLP"],
   ["a gas price of 0 written as a zero byte", set("gasPrice", "0x00"), "NON_CANONICAL_RLP"],
   ["a gas limit with a leading zero", set("gasLimit", "0x000f4240"), "NON_CANONICAL_RLP"],
@@ -21,7 +21,7 @@ const DECODES: readonly [name: string, edit: Edit, cause: string][] = [
   ["a gas limit of nine bytes", set("gasLimit", tooLong(9)), "MALFORMED_TRANSACTION"],
   ["a gas price of 33 bytes", set("gasPrice", tooLong(33)), "MALFORMED_TRANSACTION"],
   ["a value of 33 bytes", set("value", tooLong(33)), "MALFORMED_TRANSACTION"],
-  ["the nonce 2^64 - 1 (EIP-2681)", set("nonce", integer(NONCE_OF_THE_LAST)), "NONCE_OUT_OF_RANGE"],
+  ["the nonce 2^64 - 1 (EIP-2681)", set("nonce", integer(MAX_UINT64)), "NONCE_OUT_OF_RANGE"],
   ["a list for its data", set("data", []), "MALFORMED_RLP"],
   ["a tenth field", (items) => [...items, "0x"], "MALFORMED_RLP"],
   ["no signature: six fields", drop(3), "MALFORMED_RLP"],
@@ -49,7 +49,7 @@ const inner = innerTx().bytes;
 const nested = wrapperTx(inner).bytes;
 
 function decoding(): VectorCase[] {
-  const legacy = DECODES.map(([name, edit, cause]) =>
+  const legacy = UNDECODABLE.map(([name, edit, cause]) =>
     refused({ name: `wrapper with ${name}`, clause, wrapper: { edit } }, check, "WRAPPER_INVALID", cause),
   );
   const typed: [string, Parameters<typeof wrapperTx>[1], string][] = [
@@ -172,7 +172,7 @@ export const wrapperCases = (): VectorCase[] => [
   ...priceAndValue(),
   refused(
     {
-      name: "wrapper of another waiver, around a wrapper",
+      name: "wrapper of an account that is no waiver, around a wrapper",
       clause: "D7 3",
       data: nested,
       wrapper: { signer: UNREGISTERED_ACCOUNT },

@@ -171,7 +171,7 @@ function gas(minimum: bigint): Reader<bigint> {
     const amount = isNumber ? BigInt(value as number | string) : -1n;
     if (amount >= minimum) return amount;
     throw new UnfitError(
-      `is ${describeValue(value)}, not a whole number of at least ${minimum} and 18 digits`,
+      `is ${describeValue(value)}, not a whole number of at least ${minimum}, of at most 18 digits`,
     );
   };
 }

@@ -12,7 +12,7 @@ import {
 
 /** Depths below the head that are tried. */
 const DEPTHS = [1n, 32n, 127n, 1_000n, 10_000n, 100_000n] as const;
-/** The proof of a used nonce searches so far where it has no states. */
+/** Fewer blocks bring a warning. Where there are no states, the proof of a used nonce searches up to 10,000 blocks. */
 const NEEDED_BLOCKS = 1_000n;
 const ANYBODY = `0x${"0".repeat(40)}`;
 
