@@ -19,7 +19,7 @@ export async function slowBodies(attacker) {
   await attacker.times(1_000, open);
 }
 
-/** Bodies of 32 MiB in chunks of one byte, which take six times as many bytes on the wire. */
+/** Endless bodies in chunks of one byte, six bytes each on the wire. The service refuses a body above 32 MiB. */
 export async function tinyChunks(attacker) {
   const chunks = Buffer.from("1\r\n \r\n".repeat(10_000));
   const send = async () => {

@@ -59,7 +59,7 @@ const floodOfLists = (connections) => async (attacker) => {
 export const lists = floodOfLists(300);
 export const manyLists = floodOfLists(1_500);
 
-/** Every other route that reads. */
+/** Every other route that needs a key and only reads. */
 export async function reads(attacker) {
   await submitSome(attacker);
   const [id] = attacker.ids;
@@ -101,7 +101,7 @@ export async function watches(attacker) {
   await attacker.times(100, async () => void open());
 }
 
-/** The end of a frame and the beginning of the next one in one packet, and nothing more. */
+/** A whole frame and the beginning of the next one in one packet, and nothing more. */
 export async function halfFrames(attacker) {
   const whole = frame('{"id":1,"watch":[]}');
   const half = frame("x".repeat(60_000), { length: 30 * 2 ** 20 });
@@ -125,7 +125,7 @@ const KINDS = {
 };
 
 /** 200,000 requests of each kind, pipelined, on a connection for each kind. */
-export async function oneConnection(attacker) {
+export async function pipelinedKinds(attacker) {
   const send = async ([name, text]) => {
     const socket = attacker.open();
     socket.on("data", (part) =>

@@ -43,18 +43,19 @@ class Tally {
 }
 
 /**
- * Between two counts of the store, everything that was stored since the last count began still counts as queued. The sum
- * may be too high, and never too low, so the store is counted again before a request is refused.
+ * Between two counts of the store, every transaction of a request that was done since the last count began counts as
+ * queued, a refused one too. The sum may be too high, and never too low, so the store is counted again before a request is
+ * refused.
  */
 class QueueAdmission implements Admission {
   readonly #dependencies: AdmissionDependencies;
-  /** Admitted transactions that are not in the store yet. */
+  /** Transactions of requests that are still being accepted. Some of them may be in the store already. */
   readonly #entering = new Tally();
   #counted = new Tally();
-  /** Transactions that were stored after the last count began. */
-  #storedSince = new Tally();
-  /** Transactions that were stored after the running count began. */
-  #storedSinceNext = this.#storedSince;
+  /** Transactions of requests that were done, accepted or refused, after the last count began. */
+  #doneSince = new Tally();
+  /** Transactions of requests that were done after the running count began. */
+  #doneSinceNext = this.#doneSince;
   #countedAt = Number.NEGATIVE_INFINITY;
   #counting: Promise<void> | undefined;
 
@@ -79,8 +80,8 @@ class QueueAdmission implements Admission {
 
   #leave(keyId: string, transactions: number): void {
     this.#entering.add(keyId, -transactions);
-    this.#storedSince.add(keyId, transactions);
-    if (this.#storedSinceNext !== this.#storedSince) this.#storedSinceNext.add(keyId, transactions);
+    this.#doneSince.add(keyId, transactions);
+    if (this.#doneSinceNext !== this.#doneSince) this.#doneSinceNext.add(keyId, transactions);
   }
 
   #recount(): Promise<void> {
@@ -93,18 +94,18 @@ class QueueAdmission implements Admission {
   async #count(): Promise<void> {
     const { store, chainRef } = this.#dependencies;
     const startedAt = performance.now();
-    const storedSince = new Tally();
-    this.#storedSinceNext = storedSince;
+    const doneSince = new Tally();
+    this.#doneSinceNext = doneSince;
     const counted = new Tally();
     for (const [keyId, queued] of await queueLengths(store, chainRef)) counted.add(keyId, queued);
     this.#counted = counted;
-    this.#storedSince = storedSince;
+    this.#doneSince = doneSince;
     this.#countedAt = startedAt;
   }
 
   #assertFits({ keyId, limits }: Caller, transactions: number): void {
     const { queueCapacity } = this.#dependencies.options;
-    const tallies = [this.#counted, this.#storedSince, this.#entering];
+    const tallies = [this.#counted, this.#doneSince, this.#entering];
     const total = tallies.reduce((sum, tally) => sum + tally.total, 0);
     assertRoom("QUEUE_AT_CAPACITY", "the queue", total, transactions, queueCapacity);
     const share = Math.ceil(queueCapacity * limits.queueShare);

@@ -1,6 +1,6 @@
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
-import { type AssignedNonce, findAssignedNonces, findFirstFreeNonce } from "../store/lanes/waiverNonces.js";
+import { type AssignedNonce, findAssignedNonces, findFirstUnusedNonce } from "../store/lanes/waiverNonces.js";
 import type { LaneContext } from "./context.js";
 import { freeNonces } from "./plan.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
@@ -49,7 +49,7 @@ export async function placeInGaps(
 ): Promise<Placed[] | undefined> {
   const assigned = await findAssignedNonces(store, held);
   // Read after the assigned nonces: a nonce that a block takes in between counts as assigned and as used, never as free.
-  const first = await findFirstFreeNonce(store, held, chainNonce);
+  const first = await findFirstUnusedNonce(store, held, chainNonce);
   const { fillers, nonFillers } = splitByGap(ready, first, assigned);
   const unfilled = submissionsToRequeue(first, assigned, fillers.length);
   const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", { afterMs: 0, store });

@@ -39,7 +39,7 @@ async function compareChains(first: ReadNode, other: ReadNode, reorgDepth: numbe
   const isOther = !isSameChain(first.state.identity, other.state.identity);
   const [a, b] = [first.state.head?.number, other.state.head?.number];
   if (isOther || a === undefined || b === undefined) {
-    return isOther ? anotherChain("its first block is another", first) : ok("one chain", "same chain id");
+    return isOther ? anotherChain("its chain is another", first) : ok("one chain", "same chain id");
   }
   const height = (a < b ? a : b) - BigInt(Math.max(reorgDepth, MIN_DEPTH));
   if (height < 0n) return ok("one chain", "same first block");

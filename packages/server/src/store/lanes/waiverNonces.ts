@@ -43,7 +43,7 @@ export async function findAssignedNonces(
  * store has in a block. A node may answer with a lower nonce than before.
  * @param chainNonce the waiver's next nonce by the node's answer.
  */
-export async function findFirstFreeNonce(
+export async function findFirstUnusedNonce(
   { pool }: Store,
   lane: HeldLane,
   chainNonce: bigint,
