@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freshFolder } from "../support/freshFolder.js";
 import { Program, root } from "../support/program.js";
 import { account } from "../support/user.js";
@@ -85,10 +85,18 @@ async function runHere({ language, text }: DocumentedProgram): Promise<string> {
   return (await run(process.execPath, [path], options())).stdout;
 }
 
+/** A page may leave the lane drained and opened again, and a reader of the next one begins with a service that is ready. */
+async function untilReady(): Promise<void> {
+  const url = `${replacements.get("http://127.0.0.1:8080")}/v1/ready`;
+  const headers = { authorization: "Bearer gw_dev_local" };
+  await vi.waitFor(async () => expect((await fetch(url, { headers })).status).toBe(200), { timeout: 20_000 });
+}
+
 describe("the programs of the documents", () => {
   it.each(files)(
     "%s: each runs as it stands",
     async (file) => {
+      await untilReady();
       for (const program of programs.filter((one) => one.file === file)) {
         const output = await runHere(program).catch((error: Error) => {
           throw new Error(`${file}:${program.line} failed: ${error.message}`, { cause: error });

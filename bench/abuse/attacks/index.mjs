@@ -22,7 +22,7 @@ export const ATTACKS = {
   "endless-heads": { what: "1,000 request heads that never end", run: endlessHeads },
   "slow-bodies": { what: "1,000 bodies that come a byte at a time", run: slowBodies },
   "bad-keys": { what: "100,000 unknown keys a minute", run: badKeys },
-  strangers: { what: "50 endless bodies without a key, to an unknown path", run: bodiesWithoutKey },
+  strangers: { what: "50 endless bodies with an unknown key, to an unknown path", run: bodiesWithoutKey },
   "tiny-chunks": { what: "4 bodies of 32 MiB in chunks of one byte", run: tinyChunks },
   "held-bodies": { what: "50 bodies of 32 MiB that never end", run: heldBodies },
   "largest-batches": { what: "batches of 26 MB with the largest transactions", run: largestBatches },

@@ -10,7 +10,7 @@ import {
 } from "@gas-waiver/protocol/description";
 import { code, codeBlock, heading, table } from "./markdown.js";
 
-/** The names that people use for these patterns. */
+/** The words for the patterns of common values. */
 const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
   [ADDRESS.pattern, "`0x` and 40 hex digits"],
   [HASH.pattern, "`0x` and 64 hex digits"],
@@ -23,7 +23,7 @@ export function schemaLink(name: SchemaName, page = ""): string {
   return `[${name}](${page}#${anchorOf(name)})`;
 }
 
-/** Each definition with its members and an example. */
+/** Each definition with its members and its examples. */
 export function schemaSections(names: readonly SchemaName[]): string {
   return names.map(schemaSection).join("\n\n");
 }

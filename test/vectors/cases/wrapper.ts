@@ -77,7 +77,7 @@ function typedFees(): VectorCase[] {
     ["EIP-1559 wrapper with a fee cap of 1 wei", { type: 2, maxFeePerGas: 1n }],
     ["EIP-1559 wrapper with a tip of 1 wei and a fee cap of 0", { type: 2, maxPriorityFeePerGas: 1n }],
   ];
-  // "legacy or has zero fees" is part of the first check: typed wrappers with a fee come no further.
+  // "legacy or of zero fees" is part of the first check: typed wrappers with a fee come no further.
   return fees.map(([name, wrapper = {}]) =>
     refused({ name, clause: "D7 1", wrapper }, check, "WRAPPER_NON_ZERO_GAS_PRICE"),
   );

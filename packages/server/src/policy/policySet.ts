@@ -120,8 +120,9 @@ function groupByPolicy(
     if (group) group.waivers.push(waiver);
     else {
       const policy = compilePolicy(registered);
-      // Both policies are asked, rather than one compiled from their intersection. A target that one of them names would
-      // be missing there, and its verdict would be "target not allowed" instead of "selector not allowed".
+      // Both policies are asked, rather than one compiled from their intersection. A target that both name,
+      // with no selector in common, would be missing there, and its verdict would be "target not allowed" instead of
+      // "selector not allowed".
       groups.set(canonical, {
         policy: narrowing ? everyPolicy([narrowing, policy]) : policy,
         targets,

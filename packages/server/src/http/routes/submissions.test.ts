@@ -80,6 +80,8 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect((await recordOf(service, id, other)).status).toBe(404);
     const [again] = await service.submit([innerOf(1)], { headers: other });
     expect(again).toEqual(first);
+    // The record changes until its transaction is in a final block.
+    await service.submit([innerOf(1)], { query: "?wait=included" });
     expect(await recordOf(service, id, other)).toEqual(await recordOf(service, id));
     const list = await service.call("GET", "/v1/submissions", undefined, other);
     expect(parseSubmissionPage(JSON.parse(list.text)).submissions).toEqual([]);
