@@ -92,7 +92,7 @@ function signature(): VectorCase[] {
   // The wrong parity recovers to another account. It has sent nothing, so the nonce 2 is too high for it.
   const otherParityCase = refused(
     {
-      name: "inner with the other parity, which is somebody's",
+      name: "inner with the other parity, which recovers to another account",
       clause: "D7 12",
       inner: { edit: otherParity },
     },

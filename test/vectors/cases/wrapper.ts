@@ -121,7 +121,7 @@ function registration(): VectorCase[] {
     ["wrapper of an account that is no waiver", { wrapper: { signer: UNREGISTERED_ACCOUNT } }],
     ["wrapper that the user signed alone", { wrapper: { signer: USER } }],
     ["wrapper of a validator that is no waiver", { wrapper: { signer: VALIDATOR } }],
-    ["wrapper with the other parity, which is somebody's", { wrapper: { edit: otherParity } }],
+    ["wrapper with the other parity, which recovers to another account", { wrapper: { edit: otherParity } }],
     ["wrapper whose nonce was changed after signing", { wrapper: { edit: set("nonce", "0x04") } }],
     [
       "wrapper whose inner was exchanged after signing",

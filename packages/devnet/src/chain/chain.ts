@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.js";
 import type { ChainTransaction } from "../block/transaction.js";
@@ -67,6 +68,8 @@ export class Chain {
       timestamp: this.clock.now(),
       gasLimit: options.blockGasLimit,
       stateRoot: hexToBytes(stateRoot),
+      // A chain that begins in the same second as another one has its own genesis hash: stores tell chains apart by it.
+      extraData: randomBytes(16),
     });
     this.ledger = new Ledger(journal?.open(genesis) ?? genesis);
     if (journal === undefined) return;
