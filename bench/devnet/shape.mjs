@@ -1,3 +1,4 @@
+// The sizes of the load on the devnet.
 /** Transactions per JSON-RPC batch. */
 export const BATCH = 100;
 /** Transactions per block. */

@@ -138,7 +138,7 @@ describe("both crypto backends", () => {
     ["r = n + 1", ORDER + 1n, 1n],
     ["r = p, the prime of the field", FIELD, 1n],
     ["r = s = 2^256 - 1", 2n ** 256n - 1n, 2n ** 256n - 1n],
-    ["r = 5, which is the x of no point", 5n, 1n],
+    ["r = 5, which is not the x coordinate of a point", 5n, 1n],
   ])("recover no key from %s", (_, r, s) => {
     for (const yParity of [0, 1] as const) {
       expect(sameFromBoth((backend) => backend.recover(digest, signature(r, s, yParity)))).toBeUndefined();

@@ -43,7 +43,7 @@ const refused = (tx: InnerTx, overrides: Partial<InnerTxRules> = {}) =>
 /** A signature that no key can have made. */
 const withImpossibleSignature = (tx: UnsignedTransaction): InnerTx => {
   const compact = new Uint8Array(64);
-  compact[31] = 5; // the x of no point
+  compact[31] = 5; // not the x coordinate of a point
   compact[63] = 1;
   return { ...byUser(tx), signature: { compact, yParity: 0 } } as InnerTx;
 };

@@ -81,7 +81,7 @@ const check = (testCase: Case, nonces?: NonceRule) =>
 /** The same fields with a signature that no key can have made. */
 function withImpossibleSignature(tx: UnsignedTransaction): SignedTransaction {
   const compact = new Uint8Array(64);
-  compact[31] = 5; // the x of no point
+  compact[31] = 5; // not the x coordinate of a point
   compact[63] = 1;
   const signature = { compact, yParity: 0 as const };
   return { ...tx, signature, raw: encodeTransaction(tx, signature) };

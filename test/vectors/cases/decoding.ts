@@ -18,7 +18,7 @@ const FIELDS: readonly [name: string, edit: Edit, reason: string][] = [
   ["an r with a leading zero", set("r", `0x00${"01".repeat(31)}`), "NON_CANONICAL_RLP"],
   ["an s with a leading zero", set("s", "0x0001"), "NON_CANONICAL_RLP"],
   ["a v with a leading zero", set("v", "0x001155"), "NON_CANONICAL_RLP"],
-  ["a single byte behind a prefix", set("nonce", raw("0x8102")), "NON_CANONICAL_RLP"],
+  ["a nonce of one byte behind the prefix 0x81", set("nonce", raw("0x8102")), "NON_CANONICAL_RLP"],
   ["a short string in the long form", set("to", raw(`0xb814${TOKEN.slice(2)}`)), "NON_CANONICAL_RLP"],
   ["an address of 19 bytes", set("to", long(19)), "MALFORMED_TRANSACTION"],
   ["an address of 21 bytes", set("to", long(21)), "MALFORMED_TRANSACTION"],
@@ -37,7 +37,7 @@ const FIELDS: readonly [name: string, edit: Edit, reason: string][] = [
   ["six fields: no signature", (items) => items.slice(0, -3), "MALFORMED_RLP"],
   ["the nonce 2^64 - 1 (EIP-2681)", set("nonce", integer(2n ** 64n - 1n)), "NONCE_OUT_OF_RANGE"],
   [
-    "the form that is signed: chain id, 0, 0",
+    "the fields that are hashed for signing: chain id, 0, 0",
     (i) => [...i.slice(0, -3), "0x0899", "0x", "0x"],
     "INVALID_SIGNATURE",
   ],

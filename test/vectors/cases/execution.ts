@@ -116,7 +116,7 @@ function transfers(): VectorCase[] {
     ),
     included(
       {
-        name: "first transaction of both, with nonce 0",
+        name: "first transactions of the waiver and of the user, both with nonce 0",
         clause: "D9",
         accounts: accounts({}, {}),
         inner: { nonce: 0n },

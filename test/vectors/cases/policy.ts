@@ -50,104 +50,128 @@ const selectors = (): VectorCase[] =>
   notAllowed("SELECTOR_NOT_ALLOWED", [
     ["selector that the policy does not name", undefined, { data: `0x70a08231${"00".repeat(32)}` }],
     ["selector that differs in its last bit", undefined, { data: "0xa9059cba" }],
-    ["selector of zeros where others are named", undefined, { data: "0x00000000" }],
-    ["selector of ones where others are named", undefined, { data: "0xffffffff" }],
+    ["selector 0x00000000, which the policy does not name", undefined, { data: "0x00000000" }],
+    ["selector 0xffffffff, which the policy does not name", undefined, { data: "0xffffffff" }],
     ["calldata of three bytes where selectors are named", undefined, { data: "0xa9059c" }],
     ["calldata of one byte where selectors are named", undefined, { data: "0xa9" }],
     ["no calldata where selectors are named", undefined, { data: "0x" }],
     [
-      "no calldata where the selector of zeros is named",
+      "no calldata where the policy names 0x00000000",
       [{ address: TOKEN, selectors: ["0x00000000"] }],
       { data: "0x" },
     ],
     [
-      "three zero bytes where the selector of zeros is named",
+      "calldata of three zero bytes where the policy names 0x00000000",
       [{ address: TOKEN, selectors: ["0x00000000"] }],
       { data: "0x000000" },
     ],
-    ["selector where the selector of zeros is named", [{ address: TOKEN, selectors: ["0x00000000"] }], {}],
+    ["selector where the policy names 0x00000000 only", [{ address: TOKEN, selectors: ["0x00000000"] }], {}],
     [
-      "selector that is named for another contract",
+      "selector that the policy names for another contract",
       [
         { address: TOKEN, selectors: [APPROVE] },
         { address: witness, selectors: [TRANSFER] },
       ],
       {},
     ],
-    ["any contract, but another selector", [{ address: ANY, selectors: [APPROVE] }], {}],
+    ["policy for another selector of any contract", [{ address: ANY, selectors: [APPROVE] }], {}],
     [
-      "any contract with selectors, and no calldata",
+      "policy with selectors of any contract, inner without calldata",
       [{ address: ANY, selectors: [TRANSFER] }],
       { data: "0x" },
     ],
     [
-      "any contract with selectors, and calldata of three bytes",
+      "policy with selectors of any contract, calldata of three bytes",
       [{ address: ANY, selectors: [TRANSFER] }],
       { data: "0xa9059c" },
     ],
     [
-      "any contract with one selector and the contract with another, and a third",
+      "policy for one selector of any contract and another one of this contract, calldata with a third",
       [
         { address: ANY, selectors: [APPROVE] },
         { address: TOKEN, selectors: ["0x23b872dd"] },
       ],
       {},
     ],
-    ["the right selector behind four bytes", undefined, { data: `0x00000000${TRANSFER.slice(2)}` }],
+    [
+      "calldata with the permitted selector after four other bytes",
+      undefined,
+      { data: `0x00000000${TRANSFER.slice(2)}` },
+    ],
   ]);
 
 const permitted = (): VectorCase[] =>
   allowed([
-    ["calldata of exactly a selector that is named", forAccount(TRANSFER), { data: TRANSFER }],
-    ["calldata of five bytes that begin with a selector", forAccount(TRANSFER), { data: `${TRANSFER}01` }],
+    ["calldata that is the permitted selector and nothing more", forAccount(TRANSFER), { data: TRANSFER }],
+    ["calldata of the permitted selector and one byte", forAccount(TRANSFER), { data: `${TRANSFER}01` }],
     [
-      "the last of many selectors",
+      "calldata with the last of twenty permitted selectors",
       forAccount(...Array.from({ length: 20 }, (_, i) => `0x${(i + 1).toString(16).padStart(8, "0")}`)),
       { data: "0x00000014" },
     ],
-    ["the selector of zeros, named", forAccount("0x00000000"), { data: "0x00000000" }],
-    ["the selector of ones, named", forAccount("0xffffffff"), { data: "0xffffffff" }],
-    ["a selector named twice", forAccount(TRANSFER, TRANSFER), { data: TRANSFER }],
-    ["any calldata of a contract, and none", [{ address: accountWithoutCode }], { data: "0x" }],
-    ["any calldata of a contract, and one byte", [{ address: accountWithoutCode }], { data: "0x00" }],
-    ["any calldata of a contract, and three bytes", [{ address: accountWithoutCode }], { data: "0xa9059c" }],
-    ["any calldata of a contract, and a selector", [{ address: accountWithoutCode }], {}],
-    ["any contract and any calldata, and one byte", [{ address: ANY }], { data: "0x00" }],
-    ["any contract and any calldata, and a selector", [{ address: ANY }], {}],
-    ["any contract with the selector", [{ address: ANY, selectors: [TRANSFER] }], {}],
+    ["permitted selector 0x00000000", forAccount("0x00000000"), { data: "0x00000000" }],
+    ["permitted selector 0xffffffff", forAccount("0xffffffff"), { data: "0xffffffff" }],
+    ["policy that names a selector twice", forAccount(TRANSFER, TRANSFER), { data: TRANSFER }],
     [
-      "any contract with another selector, and the contract with this one",
+      "policy for any calldata of a contract, inner without calldata",
+      [{ address: accountWithoutCode }],
+      { data: "0x" },
+    ],
+    [
+      "policy for any calldata of a contract, calldata of one byte",
+      [{ address: accountWithoutCode }],
+      { data: "0x00" },
+    ],
+    [
+      "policy for any calldata of a contract, calldata of three bytes",
+      [{ address: accountWithoutCode }],
+      { data: "0xa9059c" },
+    ],
+    [
+      "policy for any calldata of a contract, calldata with a selector",
+      [{ address: accountWithoutCode }],
+      {},
+    ],
+    ["policy for any calldata of any contract, calldata of one byte", [{ address: ANY }], { data: "0x00" }],
+    ["policy for any calldata of any contract, calldata with a selector", [{ address: ANY }], {}],
+    ["policy for the selector of any contract", [{ address: ANY, selectors: [TRANSFER] }], {}],
+    [
+      "policy for another selector of any contract and this selector of the contract",
       [{ address: ANY, selectors: [APPROVE] }, ...forAccount(TRANSFER)],
       {},
     ],
     [
-      "any contract with this selector, and the contract with another one",
+      "policy for this selector of any contract and another selector of the contract",
       [{ address: ANY, selectors: [TRANSFER] }, ...forAccount(APPROVE)],
       {},
     ],
     [
-      "a narrow entry beside a wide one of the same contract",
+      "policy with an entry for one selector before an entry for any calldata of the same contract",
       [...forAccount(APPROVE), { address: accountWithoutCode }],
       {},
     ],
     [
-      "a wide entry beside a narrow one of the same contract",
+      "policy with an entry for any calldata before an entry for one selector of the same contract",
       [{ address: accountWithoutCode }, ...forAccount(APPROVE)],
       { data: "0x" },
     ],
     [
-      "two narrow entries of the same contract, which add up",
+      "policy with two entries for one selector each of the same contract",
       [...forAccount(APPROVE), ...forAccount(TRANSFER)],
       {},
     ],
-    ["any contract, and the zero address", [{ address: ANY }], { to: `0x${"00".repeat(20)}`, data: "0x" }],
+    [
+      "policy for any calldata of any contract, inner to the zero address",
+      [{ address: ANY }],
+      { to: `0x${"00".repeat(20)}`, data: "0x" },
+    ],
   ]);
 
 /** A call that reverts in the contract. The policy permits the call, whatever its outcome. */
 const judgedByPolicyAlone = (): VectorCase[] => [
   included(
     {
-      name: "a contract that the policy names and that reverts",
+      name: "inner to a permitted contract that reverts",
       clause,
       registry: registry([{ address: reverts }]),
       inner: { to: reverts, data: "0x" },

@@ -81,7 +81,7 @@ function signature(): VectorCase[] {
   const noKey = ([0, 1, 2] as const).map((type) =>
     refusedByBoth(
       {
-        name: `inner of type ${type} whose r is the x of no point`,
+        name: `inner of type ${type} whose r is not the x coordinate of a point`,
         clause: "D7 10",
         inner: { type, edit: set("r", R_OF_NO_POINT) },
       },
@@ -114,11 +114,11 @@ function nonces(): VectorCase[] {
   });
   return [
     wrapper("wrapper with the nonce before the next", 2n, "WRAPPER_NONCE_TOO_LOW"),
-    wrapper("wrapper with nonce 0 again", 0n, "WRAPPER_NONCE_TOO_LOW"),
+    wrapper("wrapper with nonce 0, which is used", 0n, "WRAPPER_NONCE_TOO_LOW"),
     wrapper("wrapper with the nonce after the next", 4n, "WRAPPER_NONCE_GAP"),
     wrapper("wrapper with the highest nonce", 2n ** 64n - 2n, "WRAPPER_NONCE_GAP"),
     inner("inner with the nonce before the next", 1n, "NONCE_TOO_LOW"),
-    inner("inner with nonce 0 again", 0n, "NONCE_TOO_LOW"),
+    inner("inner with nonce 0, which is used", 0n, "NONCE_TOO_LOW"),
     inner("inner with the nonce after the next", 3n, "NONCE_GAP"),
     inner("inner with the highest nonce", 2n ** 64n - 2n, "NONCE_GAP"),
     refusedByChain(
@@ -126,7 +126,11 @@ function nonces(): VectorCase[] {
       "inner nonce",
       "NONCE_TOO_LOW",
     ),
-    refusedByChain(ownInner("waiver's own inner two after its wrapper", 5n), "inner nonce", "NONCE_GAP"),
+    refusedByChain(
+      ownInner("waiver's own inner with a nonce two above its wrapper's", 5n),
+      "inner nonce",
+      "NONCE_GAP",
+    ),
     refused(
       {
         name: "wrapper of the other waiver with this waiver's nonce",

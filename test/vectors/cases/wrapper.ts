@@ -98,14 +98,18 @@ function signatures(): VectorCase[] {
       refused({ name, clause: "D7 2", wrapper }, "wrapper signature", "WRAPPER_WRONG_CHAIN_ID"),
     ),
     refused(
-      { name: "wrapper whose r is the x of no point", clause: "D7 2", wrapper: { edit: set("r", NO_POINT) } },
+      {
+        name: "wrapper whose r is not the x coordinate of a point",
+        clause: "D7 2",
+        wrapper: { edit: set("r", NO_POINT) },
+      },
       "wrapper signature",
       "WRAPPER_INVALID_SIGNATURE",
       "INVALID_SIGNATURE",
     ),
     refused(
       {
-        name: "EIP-1559 wrapper whose r is the x of no point",
+        name: "EIP-1559 wrapper whose r is not the x coordinate of a point",
         clause: "D7 2",
         wrapper: { type: 2, edit: set("r", NO_POINT) },
       },
@@ -127,7 +131,7 @@ function registration(): VectorCase[] {
       "wrapper whose inner was exchanged after signing",
       { wrapper: { edit: set("data", innerTx({ value: 1n }).bytes) } },
     ],
-    ["EIP-1559 wrapper of a waiver where nobody is registered", { registry: {}, wrapper: { type: 2 } }],
+    ["EIP-1559 wrapper of a waiver where no waiver is registered", { registry: {}, wrapper: { type: 2 } }],
     [
       "wrapper of a waiver that was revoked, while the other one stays",
       { registry: { [addressOf(OTHER_WAIVER)]: registry()[addressOf(OTHER_WAIVER)] ?? [] } },
