@@ -12,7 +12,7 @@ import { createChecker } from "./check/check.js";
 import { createReadiness } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
 import { listen } from "./http/listen.js";
-import { createMetricsApp } from "./http/metricsApp.js";
+import { createOperatorsApp } from "./http/operatorsApp.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";
@@ -39,7 +39,7 @@ export interface Server {
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port is not available. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
-  /** Opens `GET /metrics` for Prometheus on a port of its own. */
+  /** Opens `GET /metrics` for Prometheus, and the probes `/livez` and `/readyz`, on a port of their own (D24). */
   listenMetrics(address: {
     readonly host: string;
     readonly port: number;
@@ -157,7 +157,7 @@ async function build(foundations: Foundations): Promise<Server> {
   return {
     earlierSubmissions,
     listen: (address) => listen(apps.api, address),
-    listenMetrics: (address) => listen(apps.metrics, address),
+    listenMetrics: (address) => listen(apps.operators, address),
     async listenAdmin(address) {
       if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
       return listen(apps.admin, address);
@@ -198,7 +198,7 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
 
 type Apps = ReturnType<typeof createApps>;
 
-/** The HTTP interfaces: the public one, the metrics, and the operators' API. */
+/** The HTTP interfaces: the public one, the metrics and probes, and the admin API. */
 function createApps(
   { options, store, log, keys, chain, served, relay, heads }: ServiceParts,
   version: string,
@@ -231,7 +231,7 @@ function createApps(
   };
   return {
     api: createApp({ ...shared, health, readiness, policy, checker }),
-    metrics: createMetricsApp(metrics),
+    operators: createOperatorsApp({ metrics, health, readiness }),
     admin: createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log }),
   };
 }
@@ -253,7 +253,7 @@ async function shutDown(
   relay.intake.endLines();
   // The last lines need a moment, and a client that sends its request slowly would delay the end for a minute.
   const cut = setTimeout(() => apps.api.server.closeAllConnections(), LAST_LINES_MS);
-  await Promise.all([apps.api.close(), apps.metrics.close(), apps.admin.close()]);
+  await Promise.all([apps.api.close(), apps.operators.close(), apps.admin.close()]);
   clearTimeout(cut);
   keys.close();
   await watch;

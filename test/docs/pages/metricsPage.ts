@@ -21,7 +21,7 @@ export function metricsPage(): string {
   return page(
     "packages/server/src/model/metrics.ts",
     "Metrics",
-    "`gas-waiver serve --metrics-port PORT` opens `GET /metrics` for Prometheus on a port of its own. Counters and histograms are of the replica that is asked; the gauges of lanes are of the store, and the same on every replica. [The guide](../guides/monitoring.md) says which to watch.",
+    "`gas-waiver serve --metrics-port PORT` opens `GET /metrics` for Prometheus on a port of its own, on 127.0.0.1 or `--metrics-host`. Counters and histograms are of the replica that is asked; the gauges of lanes are of the store, and the same on every replica. [The guide](../guides/monitoring.md) says which to watch.",
     table(
       ["metric", "type", "labels", "meaning"],
       own.map((metric) => [

@@ -25,7 +25,15 @@ const SUBJECTS = {
     "adminConnections",
   ],
   "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
-  "Ports and addresses": ["host", "port", "metricsPort", "adminPort", "adminHost", "adminTokens"],
+  "Ports and addresses": [
+    "host",
+    "port",
+    "metricsPort",
+    "metricsHost",
+    "adminPort",
+    "adminHost",
+    "adminTokens",
+  ],
   Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "maxWrapperBytes", "idempotencyMs"],
   "Rates and queues": [
     "ratePerSecond",

@@ -15,9 +15,11 @@ export const serve = defineCommand({
   async run(values, { print, signal, onHangup }) {
     const closeStack = new CloseStack();
     try {
-      const { host, port: listenPort, metricsPort, waiverKeyFile, adminPort, adminHost } = values;
+      const { host, port: listenPort, waiverKeyFile } = values;
+      const { metricsPort, metricsHost, adminPort, adminHost } = values;
+      const metrics = metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort };
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };
-      const opening = { host, port: listenPort, metricsPort, admin, closeStack, signal };
+      const opening = { host, port: listenPort, metrics, admin, closeStack, signal };
       const {
         server,
         url: serviceUrl,
@@ -48,7 +50,15 @@ function rereadKeys(path: string, server: Server, print: (line: string) => void)
 
 function serverOptions(values: ServeValues): ServerOptions {
   const { waivers, otherValues } = splitWaivers(values);
-  const { host, port: listenPort, metricsPort, adminHost, adminPort, ...serviceValues } = otherValues;
+  const {
+    host,
+    port: listenPort,
+    metricsPort,
+    metricsHost,
+    adminHost,
+    adminPort,
+    ...serviceValues
+  } = otherValues;
   const { apiKeysFile, apiKeys: keys, ...storeAndLimits } = serviceValues;
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = storeAndLimits;
   return {

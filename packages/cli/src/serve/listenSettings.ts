@@ -23,9 +23,17 @@ export const LISTEN_SETTINGS = {
     flag: "metrics-port",
     env: "GAS_WAIVER_METRICS_PORT",
     placeholder: "PORT",
-    help: "Port for GET /metrics (Prometheus), on the same address; 0 picks a free one.",
+    help: "Port for GET /metrics (Prometheus), /livez and /readyz (probes), without an API key; 0 picks a free one.",
     defaultText: "none",
     parse: port,
+  },
+  metricsHost: {
+    flag: "metrics-host",
+    env: "GAS_WAIVER_METRICS_HOST",
+    placeholder: "ADDRESS",
+    help: "Address that the metrics and the probes listen on.",
+    defaultValue: "127.0.0.1",
+    parse: text,
   },
   corsOrigins: {
     flag: "cors-origins",

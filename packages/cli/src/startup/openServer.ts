@@ -12,8 +12,8 @@ import { UsageError } from "../settings/readSettings.js";
 export interface ServerOpening {
   readonly host: string;
   readonly port: number;
-  /** The port of GET /metrics; undefined for none. */
-  readonly metricsPort?: number | undefined;
+  /** The address of the metrics and the probes; undefined for none. */
+  readonly metrics?: { readonly host: string; readonly port: number } | undefined;
   /** The address of the admin API; undefined for none. */
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
   /** Receives the service, to close it when the command ends. */
@@ -34,16 +34,15 @@ export interface OpenServer {
  * reason.
  */
 export async function openServer(options: ServerOptions, opening: ServerOpening): Promise<OpenServer> {
-  const { host, port, metricsPort, admin, closeStack, signal } = opening;
+  const { host, port, metrics, admin, closeStack, signal } = opening;
   try {
     signal.throwIfAborted();
     const server = closeStack.add(await createServer(options, { signal }));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });
-    const metrics =
-      metricsPort === undefined ? undefined : await server.listenMetrics({ host, port: metricsPort });
+    const metricsAddress = metrics && (await server.listenMetrics(metrics));
     const adminAddress = admin && (await server.listenAdmin(admin));
-    return { server, url, metricsUrl: metrics?.url, adminUrl: adminAddress?.url };
+    return { server, url, metricsUrl: metricsAddress?.url, adminUrl: adminAddress?.url };
   } catch (error) {
     if (error instanceof InvalidOptionsError) throw new UsageError(error.problems);
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });

@@ -77,7 +77,7 @@ describe("the metrics", () => {
     expect(laneMetric("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
   });
 
-  it("have a port of their own, with nothing else on it", async () => {
+  it("have a port of their own, without the routes of customers", async () => {
     const service = await services.start();
     const { url, port } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
     expect((await service.call("GET", "/metrics")).status).toBe(404);

@@ -1,6 +1,7 @@
-// GET /v1/ready: whether the service can do its work (D24).
+// GET /v1/ready, and the probes /livez and /readyz of the operators' port (D24).
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { deferred } from "../support/deferred.js";
 import { untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, WAIVER } from "../support/user.js";
@@ -59,5 +60,47 @@ describe("GET /v1/ready", () => {
     const reply = await service.call("GET", "/v1/ready");
     expect(reply.status).toBe(401);
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAUTHORIZED", reason: "MISSING_KEY" });
+  });
+});
+
+describe("the probes of the operators' port", () => {
+  const probesOf = async (service: TestService) => {
+    const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    return async (path: string) => {
+      const response = await fetch(`${url}${path}`);
+      return { status: response.status, body: await response.json() };
+    };
+  };
+
+  it("answer without an API key what /v1/health and /v1/ready answer, and the public port has neither", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    const probe = await probesOf(service);
+    const health = await service.call("GET", "/v1/health");
+    expect(await probe("/livez")).toEqual({ status: 200, body: JSON.parse(health.text) });
+    expect(await probe("/readyz")).toEqual(await readyOf(service));
+    await service.query("update lanes set state = 'draining'");
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 10_000 }).toBe(503);
+    expect((await probe("/livez")).status).toBe(200);
+    for (const path of ["/livez", "/readyz"]) expect((await service.call("GET", path)).status).toBe(404);
+  });
+
+  it("say during the shutdown that the service lives and takes nothing more", async () => {
+    const service = await services.start({ shutdownMs: 20_000 });
+    const probe = await probesOf(service);
+    const nodeAnswer = deferred();
+    service.node.once({ kind: "later", after: nodeAnswer.promise });
+    const lines = service.submit([innerOf(1)]);
+    await service.node.until(({ sent }) => sent.length === 1);
+    const closing = service.server.close();
+    expect((await probe("/livez")).status).toBe(200);
+    const message = "the service is shutting down";
+    expect(await probe("/readyz")).toMatchObject({
+      status: 503,
+      body: { ready: false, parts: { service: { ok: false, message } } },
+    });
+    nodeAnswer.resolve();
+    await lines;
+    await closing;
   });
 });

@@ -1,11 +1,10 @@
 import type { FastifyReply } from "fastify";
-import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 
-/** `GET /v1/ready`: whether the service can do its work (D24), as 200 or 503, with the state of each part. */
+/** `GET /v1/ready`, and `/readyz` of the operators' port: whether the service can do its work (D24), as 200 or 503, with the state of each part. */
 export function serveReady({ readiness }: Pick<RouteServices, "readiness">) {
   return {
-    async handler(_request: AuthenticatedRequest, reply: FastifyReply) {
+    async handler(_request: unknown, reply: FastifyReply) {
       const answer = await readiness.probe();
       return reply
         .status(answer.ready ? 200 : 503)
