@@ -28,6 +28,8 @@ const SUBJECTS = {
   "Ports and addresses": [
     "host",
     "port",
+    "trustedProxies",
+    "proxyHeader",
     "metricsPort",
     "metricsHost",
     "adminPort",

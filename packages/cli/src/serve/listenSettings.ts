@@ -1,5 +1,6 @@
+import { addressBlocks } from "../settings/addressBlocks.js";
 import { origins } from "../settings/origins.js";
-import { port, text } from "../settings/parsers.js";
+import { oneOf, port, text } from "../settings/parsers.js";
 
 /** The addresses that the service listens on. */
 export const LISTEN_SETTINGS = {
@@ -42,6 +43,22 @@ export const LISTEN_SETTINGS = {
     help: "Origins whose pages may call the service from a browser, separated by commas; or loopback, or *.",
     defaultText: "none",
     parse: origins,
+  },
+  trustedProxies: {
+    flag: "trusted-proxies",
+    env: "GAS_WAIVER_TRUSTED_PROXIES",
+    placeholder: "ADDRESSES",
+    help: "Proxies in front of the service, as addresses or CIDR blocks, separated by commas. They alone name a client's address.",
+    defaultText: "none",
+    parse: addressBlocks,
+  },
+  proxyHeader: {
+    flag: "proxy-header",
+    env: "GAS_WAIVER_PROXY_HEADER",
+    placeholder: "NAME",
+    help: "Header field that the trusted proxies append a client's address to: x-forwarded-for or forwarded.",
+    defaultText: "x-forwarded-for",
+    parse: oneOf("x-forwarded-for", "forwarded"),
   },
   adminPort: {
     flag: "admin-port",

@@ -6,6 +6,7 @@ import { limitsOfService } from "../model/caller.js";
 import type { TokenStore } from "../store/keys/tokenStore.js";
 import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
+import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { limitConnections } from "./limits/connections.js";
@@ -19,7 +20,13 @@ import type { RouteServices } from "./routes/routeHandler.js";
 export interface AppDependencies
   extends Omit<
     RouteServices,
-    "authenticator" | "rateLimiter" | "readLimiter" | "parties" | "bodyMemory" | "connections"
+    | "authenticator"
+    | "clientAddress"
+    | "rateLimiter"
+    | "readLimiter"
+    | "parties"
+    | "bodyMemory"
+    | "connections"
   > {
   readonly keys: KeyDirectory;
   /** The tokens that all replicas share. */
@@ -58,9 +65,10 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const routes = Object.values(ROUTES);
   const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
+  const clientAddress = createClientAddress(options);
   const parties = new PartyTurns();
   const partyOf = (request: IncomingMessage) => {
-    const party = partyOfRequest(request, authenticator);
+    const party = partyOfRequest(request, authenticator, clientAddress);
     if (party.hasKey) connections.keep(request.socket);
     return party;
   };
@@ -84,6 +92,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   registerRoutes(app, {
     ...dependencies,
     authenticator,
+    clientAddress,
     rateLimiter,
     readLimiter,
     parties,

@@ -6,6 +6,8 @@ import { hashOfKey } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import type { Caller, KeyLimits } from "../model/caller.js";
+import { addressGroup } from "../model/networkAddress.js";
+import type { ClientAddress } from "./clientAddress.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 
 /** Finds the API key of a request by its `Authorization` header. */
@@ -87,9 +89,11 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
 
 /** @returns the party of a request: its API key, or its address if it has no valid key. */
 export function partyOfRequest(
-  { headers, socket }: IncomingMessage,
+  request: IncomingMessage,
   authenticator: Authenticator,
+  clientAddress: ClientAddress,
 ): RequestParty {
+  const { headers } = request;
   try {
     const { caller } = authenticator.authenticate(headers.authorization);
     return { name: partyOfKey(caller), hasKey: true };
@@ -97,7 +101,7 @@ export function partyOfRequest(
     if (!(error instanceof ProtocolError)) throw error;
     // A flood of bad keys must not delay the probes of a load balancer at the same address.
     const kind = headers.authorization === undefined ? "without a key" : "with a bad key";
-    return { name: `${socket.remoteAddress} ${kind}`, hasKey: false };
+    return { name: `${addressGroup(clientAddress(request))} ${kind}`, hasKey: false };
   }
 }
 

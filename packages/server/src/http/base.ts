@@ -3,7 +3,9 @@ import { type FastifyInstance, fastify } from "fastify";
 import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
+import { addressGroup } from "../model/networkAddress.js";
 import { registerJsonParser } from "./body/jsonBody.js";
+import { connectionAddress } from "./clientAddress.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { PartyTurns } from "./limits/partyTurns.js";
@@ -22,7 +24,7 @@ export interface BaseAppOptions {
   readonly timeouts?: RequestTimeouts;
   /** Decides which party's request begins next. */
   readonly parties?: PartyTurns;
-  /** Names the party that a request counts for. By default, the address of its client. */
+  /** Names the party that a request counts for. By default, the address at the other end of its connection. */
   readonly partyOf?: (request: IncomingMessage) => RequestParty;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
@@ -91,6 +93,6 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   return app;
 }
 
-function partyByAddress({ socket }: IncomingMessage): RequestParty {
-  return { name: `address ${socket.remoteAddress}`, hasKey: false };
+function partyByAddress(request: IncomingMessage): RequestParty {
+  return { name: `address ${addressGroup(connectionAddress(request))}`, hasKey: false };
 }

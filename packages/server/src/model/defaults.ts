@@ -19,6 +19,8 @@ export const DEFAULTS = {
   adminConnections: 2,
   requireSynchronousStandby: false as boolean,
   corsOrigins: [] as readonly string[],
+  trustedProxies: [] as readonly string[],
+  proxyHeader: "x-forwarded-for",
   maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
   ratePerSecond: 100,

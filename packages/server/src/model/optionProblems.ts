@@ -1,6 +1,7 @@
 import { bytesToHex, INNER_ENCODINGS, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
-import { POLICY_SOURCES, type ResolvedOptions } from "./options.js";
+import { parseAddressBlock } from "./networkAddress.js";
+import { POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
 import { isOrigin } from "./origins.js";
 
 /** The problems of the node, the keys, the store and the policies. They never repeat a secret. */
@@ -10,6 +11,7 @@ export function identityProblems(options: ResolvedOptions): string[] {
     ...keyProblems(options),
     ...databaseProblems(options),
     ...choiceProblems(options),
+    ...proxyProblems(options),
     ...policyProblems(options),
   ];
 }
@@ -78,6 +80,21 @@ function choiceProblems({ corsOrigins, newChain }: ResolvedOptions): string[] {
     problems.push(`newChain is ${JSON.stringify(newChain)}; it can be "refuse" or "adopt"`);
   }
   return problems;
+}
+
+function proxyProblems({ trustedProxies, proxyHeader }: ResolvedOptions): string[] {
+  const problems = trustedProxies.flatMap((proxy, i) =>
+    parseAddressBlock(proxy)
+      ? []
+      : [
+          `trustedProxies[${i}] is ${JSON.stringify(proxy)}, which is no address and no block such as 10.0.0.0/8`,
+        ],
+  );
+  if (PROXY_HEADERS.includes(proxyHeader)) return problems;
+  return [
+    ...problems,
+    `proxyHeader is ${JSON.stringify(proxyHeader)}; it can be ${PROXY_HEADERS.join(" or ")}`,
+  ];
 }
 
 function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {

@@ -7,6 +7,10 @@ import type { DEFAULTS } from "./defaults.js";
 export const POLICY_SOURCES = ["registry", "config", "both"] as const;
 export type PolicySourceKind = (typeof POLICY_SOURCES)[number];
 
+/** The header fields in which a proxy names the address that it got a request from. */
+export const PROXY_HEADERS = ["x-forwarded-for", "forwarded"] as const;
+export type ProxyHeader = (typeof PROXY_HEADERS)[number];
+
 /** The options of the service. A name that ends in `Ms` is in milliseconds. The defaults are {@link DEFAULTS}. */
 export interface ServerOptions {
   /** The chain id of the network: 988 is mainnet, 2201 testnet and the devnet (D27). */
@@ -71,6 +75,16 @@ export interface ServerOptions {
    * on a developer's machine, where a stranger's page could reach it under a name of its own. Default: any.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * The proxies in front of the service: addresses or CIDR blocks, such as `10.0.0.0/8`. From them, and from nobody else,
+   * the service takes a client's address out of `proxyHeader`. Default: none.
+   */
+  readonly trustedProxies?: readonly string[];
+  /**
+   * The header field that the trusted proxies set or append to. The service reads no other one, because a proxy passes it on
+   * as the client sent it. Default: `x-forwarded-for`.
+   */
+  readonly proxyHeader?: ProxyHeader;
   /** The maximum number of transactions in a request. Default: 100. */
   readonly maxBatchSize?: number;
   /** The maximum size of a request's body, in bytes. Default: 32 MiB. */

@@ -10,6 +10,7 @@ import type { ResolvedOptions } from "../../model/options.js";
 import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
 import type { Store } from "../../store/store.js";
 import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
+import type { ClientAddress } from "../clientAddress.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import type { OpenConnections } from "../limits/connections.js";
 import type { PartyTurns } from "../limits/partyTurns.js";
@@ -26,6 +27,7 @@ export interface RouteServices {
   readonly readiness: ReadinessProbe;
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
   readonly authenticator: Authenticator;
+  readonly clientAddress: ClientAddress;
   readonly rateLimiter: RateLimiter;
   readonly readLimiter: ReadLimiter;
   readonly parties: PartyTurns;

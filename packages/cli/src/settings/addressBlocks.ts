@@ -1,0 +1,11 @@
+import { parseAddressBlock } from "@gas-waiver/server";
+import { entriesOf } from "./parsers.js";
+import { InvalidValueError } from "./setting.js";
+
+/** Parses addresses and CIDR blocks, separated by commas. It has a file of its own, as `origins` has. */
+export function addressBlocks(value: string): string[] {
+  const entries = entriesOf(value);
+  const isGood = entries.length > 0 && entries.every((entry) => parseAddressBlock(entry) !== undefined);
+  if (isGood) return entries;
+  throw new InvalidValueError("is not a list of addresses and blocks such as 10.0.0.0/8 or fd00::/8");
+}

@@ -1,0 +1,39 @@
+import { isIP } from "node:net";
+
+/** A network of addresses, or a single one. */
+export interface AddressBlock {
+  readonly network: string;
+  readonly prefix: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+/** Parses an address or a CIDR block, such as `10.0.0.0/8`. @returns undefined for another text. */
+export function parseAddressBlock(text: string): AddressBlock | undefined {
+  const [, network = "", length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(network);
+  if (version === 0 || network.includes("%")) return undefined;
+  const longest = version === 6 ? 128 : 32;
+  const prefix = length === undefined ? longest : Number(length);
+  if (prefix > longest) return undefined;
+  return { network, prefix, family: version === 6 ? "ipv6" : "ipv4" };
+}
+
+/**
+ * Returns the addresses that one client can have at will, as one text: an IPv6 network of 64 bits, which is the least that
+ * providers give to a customer, or a single IPv4 address. Limits count by it.
+ */
+export function addressGroup(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [before = "", after] = address.split("::");
+  const head = before === "" ? [] : before.split(":");
+  const tail = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = after === undefined ? 0 : 8 - head.length - tail.length;
+  const groups = [...head, ...new Array<string>(zeros).fill("0"), ...tail].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}
+
+/** A listener of both families names an IPv4 client by the IPv6 address that stands for it. */
+export function plainAddress(address: string): string {
+  const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  return ipv4 ?? address;
+}
