@@ -3,7 +3,7 @@ import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
 
-/** draining → retired: for a drained lane, unless somebody has opened it meanwhile. @returns false in that case. */
+/** draining → retired: for a drained lane, unless an operator has opened it meanwhile. @returns false in that case. */
 export async function retireDrained(
   { pool }: Store,
   { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
