@@ -26,7 +26,8 @@ export async function runToEnd(program, args, { signal, node = [] }) {
 }
 
 /**
- * Starts a program of `bench/service/contestant.mjs`: it sends `{ url }` first, and then answers one request at a time.
+ * Starts a program that calls `answerBenchmark` (`bench/service/contestant.mjs`): it sends `{ url }` first, and then answers
+ * requests. Wait for each answer before the next request.
  * @param {URL} program
  * @param {{ signal: AbortSignal, node?: string[], onError?: (text: string) => void }} options `node` has arguments for
  * Node itself; `onError` receives the program's standard error.

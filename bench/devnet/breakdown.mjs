@@ -110,7 +110,7 @@ function decode(raw) {
   }
 }
 
-/** Reads the policy as on admission, and again as when the block is built. */
+/** Reads the policy twice for each transaction, as on admission and as for a block: once for each of the load's two waivers. */
 function policy(wrappers) {
   const waivers = new Map(
     wrappers.slice(0, 2).map((raw, i) => [i, recoverSender(decodeTransaction(hexToBytes(raw)))]),

@@ -1,6 +1,6 @@
 // Runs the engine alone: calls the node's methods in this process. Prints its result as JSON.
 //
-//   node [--expose-gc] engine.mjs <wrapped|plain> <transactions> <slices, such as 2000,10000> <warm-up transactions>
+//   node [--expose-gc] engine.mjs <wrapped|plain> <transactions> <totals at which a slice of the run ends, such as 2000,10000> <warm-up transactions>
 import { createDevnet } from "../../packages/devnet/dist/index.js";
 import { LOADS } from "./load.mjs";
 import { BLOCK } from "./shape.mjs";
@@ -9,10 +9,10 @@ const MB = 2 ** 20;
 /** The transactions signed at a time. A small number keeps the load out of the measured memory. */
 const SIGNED_AT_ONCE = 5_000;
 
-const [kind, count, slices, warm] = process.argv.slice(2);
+const [kind, count, sliceEnds, warm] = process.argv.slice(2);
 const total = Number(count);
 const warmUp = Number(warm);
-const ends = slices.split(",").map(Number);
+const ends = sliceEnds.split(",").map(Number);
 
 const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
 for (const raw of LOADS[kind](0, warmUp)) await send(raw);
@@ -34,14 +34,14 @@ while (sent < total) {
   const cpu = process.cpuUsage();
   const start = performance.now();
   for (const raw of block) await send(raw);
-  const built = performance.now();
+  const allSent = performance.now();
   const stall = watchStalls();
   await devnet.mine();
   longestStallMs = Math.max(longestStallMs, stall());
   const end = performance.now();
   const used = process.cpuUsage(cpu);
   sent += block.length;
-  longestBlockMs = Math.max(longestBlockMs, end - built);
+  longestBlockMs = Math.max(longestBlockMs, end - allSent);
   peak = Math.max(peak, process.memoryUsage.rss());
   slice.ms += end - start;
   slice.cpuMs += (used.user + used.system) / 1000;
@@ -85,7 +85,8 @@ function rates(transactions, { ms, cpuMs }) {
 
 /**
  * The memory in use after a garbage collection, buffers outside the heap included; NaN without --expose-gc. A forced
- * collection also discards compiled code: the next 4,000 transfers take a sixth longer. Rates are measured without it.
+ * collection also discards compiled code: the next 4,000 transfers take a sixth longer. The rates of the
+ * rounds are measured without it; those of the long run's slices include it.
  */
 function liveMemory() {
   if (globalThis.gc === undefined) return Number.NaN;

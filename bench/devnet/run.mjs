@@ -9,7 +9,7 @@ import { runToEnd, startNode } from "./programs.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
 
-/** The long run has this many times the transactions of a round, at most MAX_LONG_RUN. */
+/** The long run has this many times the transactions of one run of a round, at most MAX_LONG_RUN. */
 const LONG_RUN_FACTOR = 20;
 const MAX_LONG_RUN = 100_000;
 

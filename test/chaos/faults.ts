@@ -125,7 +125,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   badAnswers: ({ chain }, random) => ({
     target: "answers",
     lastsMs: random.between(800, 4_000),
-    begin: () => chain.call("devnet_setFaults", nodeFaults(random)),
+    begin: () => chain.call("devnet_setFaults", badAnswerSettings(random)),
     end: () => chain.call("devnet_clearFaults"),
   }),
   /** The node behaves as another kind from now on, with one or two faults of the zoo. */
@@ -151,7 +151,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     ...{ target: "mining", lastsMs: random.between(500, 3_000) },
     ...CHAIN_FAULTS[random.chance(0.5) ? "reorg" : "reorgForgetting"](environment, random),
   }),
-  /** The chain halts for longer than every time-out of the clients. */
+  /** The chain halts for longer than the replicas' --request-timeout and --nonce-gap-timeout. */
   halt: ({ chain }, random) => ({
     target: "mining",
     lastsMs: random.between(5_000, 9_000),
@@ -226,7 +226,7 @@ export async function injectFaults(faults: readonly Fault[]): Promise<void> {
 
 const FAULT_SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
 
-function nodeFaults(random: SeededRandom): FaultSettings {
+function badAnswerSettings(random: SeededRandom): FaultSettings {
   const shares = random.shuffled(FAULT_SHARES).slice(0, random.between(1, 4));
   const answers = random.chance(0.3) ? [random.pick(SEND_ANSWERS)] : [];
   return {

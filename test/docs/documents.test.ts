@@ -29,7 +29,7 @@ describe("the documents", () => {
     expect([...listed].sort()).toEqual(files.sort());
   });
 
-  it("name their programs' language, so that the site can colour them", () => {
+  it("give their code blocks a language that the site can colour, or none", () => {
     const known = ["", "http", "html", "ini", "js", "json", "sh", "solidity", "sql", "ts", "yaml"];
     expect(blocks.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
   });

@@ -28,7 +28,7 @@ export async function tinyChunks(attacker) {
     attacker.countStatuses(socket);
     socket.write(head(["Transfer-Encoding: chunked"]));
     await attacker.flood(socket, () => {
-      attacker.count("pieces of a byte", 10_000);
+      attacker.count("chunks of one byte", 10_000);
       return chunks;
     });
   };
@@ -72,7 +72,7 @@ export async function largestBatches(attacker) {
   }
 }
 
-/** A body with `value` repeated. The values have some `bytes` in all, without the commas between them. */
+/** A body with `value` repeated. The values have about `bytes` in all, without the commas between them. */
 const repeating = (value, bytes = 8_000_000) =>
   `{"transactions":[${`${value},`.repeat(bytes / value.length)}${value}]}`;
 

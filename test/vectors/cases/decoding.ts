@@ -8,7 +8,7 @@ const clause = "D7 6, D2";
 const long = (bytes: number, fill = "01") => `0x${fill.repeat(bytes)}`;
 const raw = (hex: string): Item => ({ raw: hex });
 
-/** Edits of one field of the signed InnerTx. */
+/** Edits of the fields of a signed legacy InnerTx. */
 const FIELDS: readonly [name: string, edit: Edit, reason: string][] = [
   ["a nonce with a leading zero", set("nonce", "0x0002"), "NON_CANONICAL_RLP"],
   ["a nonce of 0 written as a zero byte", set("nonce", "0x00"), "NON_CANONICAL_RLP"],
@@ -82,7 +82,7 @@ const TYPED: readonly [name: string, changes: Changes, reason: string][] = [
     "MALFORMED_TRANSACTION",
   ],
   [
-    "EIP-2930 inner with a text for its access list",
+    "EIP-2930 inner with an empty string for its access list",
     { type: 1, edit: set("accessList", "0x") },
     "MALFORMED_RLP",
   ],
@@ -137,7 +137,7 @@ function bytes(): readonly [name: string, data: string, reason: string][] {
       "NON_CANONICAL_RLP",
     ],
     ["the type byte 5 and an empty list", "0x05c0", "UNSUPPORTED_TYPE"],
-    ["the type byte 0 and a list of lists", "0x00c4c0c20182", "MALFORMED_RLP"],
+    ["the type byte 0 and a list of lists with a string that is cut off", "0x00c4c0c20182", "MALFORMED_RLP"],
     ["the type byte 0 and a well-formed list of lists", "0x00c5c0c20102c0", "UNSUPPORTED_TYPE"],
     ["an empty string", "0x80", "MALFORMED_RLP"],
     ["the byte 0xbf", "0xbf", "MALFORMED_RLP"],

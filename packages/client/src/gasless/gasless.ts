@@ -77,7 +77,7 @@ export class Gasless {
 
   /**
    * Estimates, signs and submits, and waits until a node of the chain has the transaction.
-   * @throws SubmissionFailedError if it was refused, {@link WaiverClientError}, or the errors of the library.
+   * @throws SubmissionFailedError if it failed or the wait for it timed out, another {@link WaiverClientError}, or an error of viem or ethers.
    */
   async send(sender: GaslessSender, call: GaslessCall): Promise<SentTransaction> {
     const sequence = this.#sequenceOf(sender.address);
@@ -151,7 +151,7 @@ async function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepar
 }
 
 /**
- * Tells whether the service has given the transaction up for its nonce alone, before anything was sent to the chain.
+ * Tells whether the service has given the transaction up for its nonce alone, and no wrapper of it may still land.
  * Then a transaction signed in its place cannot run in addition to it. NONCE_TOO_LOW does not prove that.
  */
 function isNonceMismatch(error: unknown): boolean {

@@ -5,7 +5,10 @@ import { StateFolderError } from "./stateFolderError.js";
 
 const LOCK_FILE = "lock";
 
-/** The folders that this process holds. The lock file does not tell, because an earlier process may have had our id. */
+/**
+ * The folders that this process holds. A lock with our id does not tell: an earlier process may have had the id, and some
+ * systems provide no start time.
+ */
 const heldFolders = new Set<string>();
 
 /**

@@ -31,14 +31,14 @@ export interface Watcher {
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** The submissions that are reconciled at a time, with two requests to the node. */
+/** The submissions that are reconciled at a time. Two requests to the node suffice where all have a receipt. */
 const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
-/** The lane's lowest wrapper goes out again when this many blocks came without it: the pool may have dropped it. */
+/** The lane's wrappers go out again when this many blocks came without the lowest: the pool may have dropped it. */
 const MAX_BLOCKS_WITHOUT = 2n;
 
 export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
   const { store, chain, options } = context;
-  const lowestWrapper = createBlockCount();
+  const blockCount = createBlockCount();
   const release = createForsakenRelease(context);
   /** Repeats, since a busy lane has more than one batch in a block. */
   const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
@@ -55,14 +55,14 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
     const [lowest] = await findInFlight(store, held, { state: "broadcast", limit: 1 });
     const isOverdue =
       lowest?.waiverNonce === waiverNonce &&
-      lowestWrapper.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
+      blockCount.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
     const age = isOverdue ? {} : { sentBeforeMs: options.resendAfterMs };
     const stale = await findInFlight(store, held, {
       state: "broadcast",
       ...age,
       limit: CANDIDATES_PER_BATCH,
     });
-    if (isOverdue) lowestWrapper.restart();
+    if (isOverdue) blockCount.restart();
     const requeued = await requeueStuck(held, stale, context);
     await rebroadcast(
       held,
@@ -88,7 +88,7 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   };
 }
 
-/** Counts the blocks that came without the lane's lowest wrapper, since it was first seen or sent again. */
+/** Counts the blocks that came without the lane's lowest wrapper, since it was first seen or since the last restart. */
 function createBlockCount() {
   let waiting: { readonly nonce: bigint; readonly since: bigint } | undefined;
   return {
@@ -104,9 +104,9 @@ function createBlockCount() {
 
 /**
  * Queues what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper in
- * front, because that one failed or was queued again itself. A pool that holds such a wrapper holds everything behind
- * it too. Only what the node has dropped is queued, with its sender's others behind it, so that the wrapper does not
- * land after all.
+ * front, because that one failed or was queued again itself. While a pool keeps such a wrapper, those behind
+ * it wait too. But a wrapper that a pool keeps may still land, so only what the node has dropped is queued, with its
+ * sender's others behind it.
  * @returns the ids that are not to be sent again.
  */
 async function requeueStuck(

@@ -51,7 +51,7 @@ function findingOf(calls: number | undefined, bytes: number | undefined, largest
       found: "none of the tried requests was answered",
       means: "the service finds the limits while it works",
       remedy: "check the node again when it is less busy",
-      passes: true,
+      mayPass: true,
     });
   }
   const found = `takes ${calls ?? 1} call(s) and ${bytes} bytes in one request`;

@@ -28,7 +28,7 @@ export async function checkRegistration(
         found,
         means: "whether the waivers are registered could not be read",
         remedy: "check the node again",
-        passes: true,
+        mayPass: true,
       }),
     ];
   }
@@ -40,7 +40,7 @@ function registrationOf(waiver: string, targets: number | undefined): Finding {
       found: `${waiver} is not registered`,
       means: "the chain refuses its wrappers, and its lane takes no work",
       remedy: "have it registered: gas-waiver governance propose",
-      passes: true,
+      mayPass: true,
     });
   }
   if (targets > 0) return ok("waivers", `${waiver} is registered with ${targets} target(s)`);
@@ -48,7 +48,7 @@ function registrationOf(waiver: string, targets: number | undefined): Finding {
     found: `${waiver} is registered, and its policy has no targets`,
     means: "the waiver may carry nothing",
     remedy: "have its policy updated: gas-waiver governance propose",
-    passes: true,
+    mayPass: true,
   });
 }
 

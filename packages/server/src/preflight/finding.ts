@@ -39,7 +39,7 @@ export interface NodeFinding {
   /** The remedy that an operator has. */
   readonly remedy?: string;
   /** True if it may pass by itself, as syncing does. */
-  readonly passes?: boolean;
+  readonly mayPass?: boolean;
 }
 
 /** A finding without the node that it is about. */
@@ -50,7 +50,7 @@ export function ok(check: NodeCheck, found: string): Finding {
 }
 
 /** The texts of a finding that is not `ok`. */
-type Trouble = Pick<NodeFinding, "found" | "means" | "remedy" | "passes">;
+type Trouble = Pick<NodeFinding, "found" | "means" | "remedy" | "mayPass">;
 
 export function notProven(check: NodeCheck, trouble: Trouble): Finding {
   return { check, verdict: "not proven", ...trouble };

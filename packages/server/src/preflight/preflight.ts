@@ -36,7 +36,8 @@ const REQUEST_OVERHEAD = 120;
 
 /**
  * Checks what the service needs of its nodes, by reads alone. All nodes are checked at once.
- * @returns the findings in the order of the nodes and of {@link NODE_CHECKS}; those about all nodes come last. Never rejects.
+ * @returns the findings in the order of the nodes and of {@link NODE_CHECKS}; those about all nodes come last.
+ * @throws TypeError if one of the URLs is not a URL. Whatever a node does becomes a finding.
  */
 export async function checkNodes(options: PreflightOptions): Promise<NodeFinding[]> {
   const ending = new AbortController();
@@ -110,7 +111,7 @@ function unreachable(message: string): Finding {
     found: message,
     means: "nothing else could be checked",
     remedy: "check the URL, and that the node serves JSON-RPC over HTTP",
-    passes: true,
+    mayPass: true,
   });
 }
 
@@ -129,12 +130,12 @@ async function checkAll(read: readonly ReadNode[], options: PreflightOptions): P
 /** Turns refusals that may pass by themselves into warnings while another node has none. */
 function softened(findings: readonly NodeFinding[]): NodeFinding[] {
   const troubled = new Set(
-    findings.filter(({ verdict, passes }) => verdict === "refuses" && passes).map(({ node }) => node),
+    findings.filter(({ verdict, mayPass }) => verdict === "refuses" && mayPass).map(({ node }) => node),
   );
   const nodes = new Set(findings.map(({ node }) => node).filter((node) => node !== "all"));
   if (troubled.size === nodes.size) return [...findings];
   return findings.map((finding) =>
-    finding.verdict === "refuses" && finding.passes ? { ...finding, verdict: "warning" } : finding,
+    finding.verdict === "refuses" && finding.mayPass ? { ...finding, verdict: "warning" } : finding,
   );
 }
 

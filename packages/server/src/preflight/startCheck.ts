@@ -42,7 +42,7 @@ export async function confirmNodes(
   while (!signal.aborted) {
     const refusals = await findRefusals(options, log, signal);
     if (refusals.length === 0) return true;
-    const isFinal = refusals.some(({ passes }) => !passes);
+    const isFinal = refusals.some(({ mayPass }) => !mayPass);
     for (const refusal of refusals) {
       log[isFinal ? "fatal" : "warn"]({ err: sentenceOf(refusal) }, "no lane starts on these nodes");
     }

@@ -12,7 +12,7 @@ export const SUBMISSION_ROUTE = {
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the record of a submission",
   text: [
-    "The record of one submission: its state, the knowledge about the chain's side, the time of each step, and its block once it is in one. A key sees its own submissions only.",
+    "The record of one submission: its state, its `certainty` (whether it reached a node), the time of each step, and its block once it is in one. A key sees its own submissions only.",
   ],
   parameters: [
     {
