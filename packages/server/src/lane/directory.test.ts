@@ -70,7 +70,10 @@ describe("the lane for a sender that has nothing in flight", () => {
     ["that no replica owns", async () => {}],
     [
       "whose breaker is open",
-      () => takeLane(SECOND).then(() => setBreaker(store, chainRef, SECOND, 60_000, "no")),
+      async () => {
+        const second = await takeLane(SECOND);
+        if (second) await setBreaker(store, second.lane, 60_000, "no");
+      },
     ],
     ["that drains", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],
     ["that is stopped", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "stopped"))],

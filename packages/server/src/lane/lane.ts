@@ -48,7 +48,7 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
   const confirmations = createConfirmations();
   const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
   const context: LaneContext = { ...dependencies, log, account, confirmations, nonceProofs, onLaneStopped };
-  const breaker = createLaneBreaker(waiver, context);
+  const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
   const stopping = new AbortController();

@@ -17,7 +17,8 @@ useTestStore("perTest", async (opened) => {
 
 function breakerOf(hasOtherLane: boolean) {
   const routing = { hasOtherLane: () => hasOtherLane } as unknown as LaneDependencies["routing"];
-  return createLaneBreaker(lane.waiver, { store, log: silent, chainRef: lane.chain, routing });
+  const lease = { current: () => ({ lane, state: "open" as const }) };
+  return createLaneBreaker(lane.waiver, { store, log: silent, routing, lease });
 }
 const isBroken = async () => (await findLaneStatuses(store, lane.chain))[0]?.broken;
 

@@ -1,6 +1,7 @@
 import { setBreaker } from "../store/lanes/setBreaker.js";
 import { type Breaker, createBreaker } from "./breaker.js";
 import type { LaneDependencies } from "./context.js";
+import type { LaneLease } from "./lease.js";
 
 /** Five failures in a row open the breaker for a second; each opening doubles that, up to half a minute. */
 const LIMITS = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
@@ -37,26 +38,35 @@ export interface LaneBreaker {
 /** The part of the breaker that follows the node's answers. */
 export type AnswerBreaker = Pick<LaneBreaker, "succeed" | "fail" | "noAnswer">;
 
+export interface LaneBreakerContext extends Pick<LaneDependencies, "store" | "log" | "routing"> {
+  /** Names the owner as which the breaker writes. Without the lease, nothing is written. */
+  readonly lease: Pick<LaneLease, "current">;
+}
+
 export function createLaneBreaker(
   waiver: Uint8Array,
-  { store, log, chainRef, routing }: Pick<LaneDependencies, "store" | "log" | "chainRef" | "routing">,
+  { store, log, routing, lease }: LaneBreakerContext,
 ): LaneBreaker {
   const breaker = createBreaker({ ...LIMITS, now: () => performance.now() });
   let isOpenedByPolicy = false;
   let unanswered = 0;
   let isAvoided = false;
+  const write = async (forMs: number, why?: string) => {
+    const held = lease.current();
+    if (held) await setBreaker(store, held.lane, forMs, why);
+  };
   const succeed: LaneBreaker["succeed"] = async () => {
     const wasAvoided = isAvoided;
     unanswered = 0;
     isAvoided = false;
     if (!breaker.succeed() && !wasAvoided) return;
-    await setBreaker(store, chainRef, waiver, 0, undefined);
+    await write(0);
     log.info("the lane's breaker is closed: its waiver can be used again");
   };
   const fail: LaneBreaker["fail"] = async (severity, why) => {
     const forMs = breaker.fail(severity);
     if (forMs === undefined) return;
-    await setBreaker(store, chainRef, waiver, forMs, why);
+    await write(forMs, why);
     log.error({ why, forMs }, "the lane's breaker is open");
   };
   return {
@@ -73,7 +83,7 @@ export function createLaneBreaker(
       if (unanswered < MAX_UNANSWERED || breaker.state !== "closed") return;
       // A node that is away may be away for every lane, and one of them must take what comes.
       if (!routing.hasOtherLane(waiver)) return;
-      await setBreaker(store, chainRef, waiver, AVOIDED_MS, `no node answers: ${why}`);
+      await write(AVOIDED_MS, `no node answers: ${why}`);
       if (!isAvoided) log.warn({ why }, "no node answers this lane, and others get its new work");
       isAvoided = true;
     },

@@ -3,7 +3,7 @@ import type { BlockTransaction } from "../chain/nodeClient.js";
 import type { Logger } from "../model/log.js";
 import { countForeignUse } from "../store/lanes/countForeignUse.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { setLaneState } from "../store/lanes/setLaneState.js";
+import { stopWorkingLane } from "../store/lanes/setLaneState.js";
 import { findWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { saveRequeued } from "../store/transitions/saveRequeued.js";
@@ -72,11 +72,11 @@ async function countForeign(
   { store, log, onLaneStopped }: ReplacedContext,
 ): Promise<void> {
   const nonces = used.map(String);
-  const foreignUses = await countForeignUse(store, held.chain, held.waiver);
+  const foreignUses = await countForeignUse(store, held);
   log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for wrappers that are not ours");
   if (foreignUses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
-  await setLaneState(store, held.chain, held.waiver, "stopped", reason);
+  if (!(await stopWorkingLane(store, held, reason))) return;
   onLaneStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }

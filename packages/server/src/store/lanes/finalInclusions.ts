@@ -1,6 +1,7 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
+import { STOPPED, TAKES_WORK } from "./setLaneState.js";
 
 /** A wrapper of the lane in a block that was final. */
 export interface FinalInclusion {
@@ -35,22 +36,20 @@ export async function findLastFinalInclusion(
  * so that the lane can go on from the chain's nonce when it is opened again.
  * @param chainNonce the waiver's next nonce on the chain.
  * @returns false if the lane was not stopped, because it took no work any more.
+ * @throws {@link LeaseLostError}
  */
 export async function stopForLostBlocks(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
+  store: Store,
+  lane: HeldLane,
   chainNonce: bigint,
   reason: string,
 ): Promise<boolean> {
-  const { rows } = await pool.query<{ stopped: boolean }>(
-    `with stopped as (
-       update lanes set state = 'stopped', reason = $4, broken_until = '-infinity'
-       where chain = $1 and waiver = $2 and state in ('open', 'draining') returning 1
-     ), given_up as (
-       update finished set waiver_nonce = null
-       where chain = $1 and waiver = $2 and waiver_nonce >= $3 and exists (select from stopped)
-     ) select exists (select from stopped) as stopped`,
-    [lane.chain, toBuffer(lane.waiver), chainNonce.toString(), reason],
-  );
-  return rows[0]?.stopped === true;
+  const stopped = await updateLaneAsOwner(store, lane, STOPPED, [reason, chainNonce.toString()], {
+    condition: TAKES_WORK,
+    rest: `, given_up as (
+      update finished set waiver_nonce = null
+      where chain = $1 and waiver = $2 and waiver_nonce >= $6 and exists (select from changed)
+    )`,
+  });
+  return stopped !== undefined;
 }

@@ -63,6 +63,33 @@ export async function writeAsOwner<M extends ChangedSubmission>(
   return rows;
 }
 
+/** The condition that names the row of a held lane, on the parameters $1 to $4. */
+const IS_HELD_LANE = "chain = $1 and waiver = $2 and owner = $3 and epoch = $4";
+
+/**
+ * Changes the row of the lane itself, which the lease guards.
+ * @param changes the assignments of the update, on parameters from $5 on.
+ * @param options `condition`: on the lane's row; without it, the lane always changes. `rest`: common table expressions
+ *   that follow `changed`, which has a row if the lane has changed.
+ * @returns the changed row, or undefined if the condition does not hold.
+ * @throws {@link LeaseLostError} if another replica owns the lane.
+ */
+export async function updateLaneAsOwner<Row extends object>(
+  { pool }: Store,
+  lane: HeldLane,
+  changes: string,
+  parameters: readonly unknown[],
+  { condition = "true", rest = "" }: { readonly condition?: string; readonly rest?: string } = {},
+): Promise<Row | undefined> {
+  const { rows } = await pool.query<Row & object>(
+    `with changed as (update lanes set ${changes} where ${IS_HELD_LANE} and (${condition}) returning *)${rest}
+     select * from changed`,
+    [...leaseParameters(lane), ...parameters],
+  );
+  if (rows.length === 0) await assertHeld(lane, pool);
+  return rows[0];
+}
+
 async function assertHeld(lane: HeldLane, db: Queryable): Promise<void> {
   const { rowCount } = await db.query(`with ${HELD_LEASE} select from held`, leaseParameters(lane));
   if (rowCount === 0)

@@ -1,17 +1,19 @@
 import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
+import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
+import { TAKES_WORK } from "./setLaneState.js";
 
-/** Opens a lane's breaker for `forMs`: no new work goes to the lane. With 0, closes it. */
+const BROKEN = "broken_until = now() + $5::float8 * interval '1 millisecond', reason = $6";
+
+/**
+ * Opens a lane's breaker for `forMs`: no new work goes to the lane. With 0, closes it. A lane that takes no work stays as it
+ * is.
+ * @throws {@link LeaseLostError}
+ */
 export async function setBreaker(
-  { pool }: Store,
-  chain: number,
-  waiver: Uint8Array,
+  store: Store,
+  lane: HeldLane,
   forMs: number,
   reason: string | undefined,
 ): Promise<void> {
-  await pool.query(
-    `update lanes set broken_until = now() + $3::float8 * interval '1 millisecond', reason = $4
-     where chain = $1 and waiver = $2 and state in ('open', 'draining')`,
-    [chain, toBuffer(waiver), forMs, reason ?? null],
-  );
+  await updateLaneAsOwner(store, lane, BROKEN, [forMs, reason ?? null], { condition: TAKES_WORK });
 }

@@ -1,37 +1,36 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
 
-/** draining → retired: for a drained lane, unless an operator has opened it meanwhile. @returns false in that case. */
-export async function retireDrained(
-  { pool }: Store,
-  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
-): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update lanes set state = 'retired', reason = 'drained', broken_until = '-infinity'
-     where chain = $1 and waiver = $2 and state = 'draining'`,
-    [chain, toBuffer(waiver)],
-  );
-  return rowCount === 1;
-}
+/** The lane takes work. */
+export const TAKES_WORK = "state in ('open', 'draining')";
+/** The changes that stop a lane; parameter $5 is the reason. */
+export const STOPPED = "state = 'stopped', reason = $5, broken_until = '-infinity'";
 
-/** open or draining → stopped, and closes its breaker. @returns false if the lane took no work any more. */
-export async function stopWorkingLane(
-  { pool }: Store,
-  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
-  reason: string,
-): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update lanes set state = 'stopped', reason = $3, broken_until = '-infinity'
-     where chain = $1 and waiver = $2 and state in ('open', 'draining')`,
-    [chain, toBuffer(waiver), reason],
-  );
-  return rowCount === 1;
+/**
+ * draining → retired: for a drained lane, unless an operator has opened it meanwhile.
+ * @returns false in that case.
+ * @throws {@link LeaseLostError}
+ */
+export async function retireDrained(store: Store, lane: HeldLane): Promise<boolean> {
+  const changes = "state = 'retired', reason = 'drained', broken_until = '-infinity'";
+  const retired = await updateLaneAsOwner(store, lane, changes, [], { condition: "state = 'draining'" });
+  return retired !== undefined;
 }
 
 /**
- * Sets the state of a lane, and closes its breaker. Opening a lane resets its count of foreign uses.
+ * open or draining → stopped, by the owner of the lane; closes its breaker.
+ * @returns false if the lane took no work any more.
+ * @throws {@link LeaseLostError}
+ */
+export async function stopWorkingLane(store: Store, lane: HeldLane, reason: string): Promise<boolean> {
+  const stopped = await updateLaneAsOwner(store, lane, STOPPED, [reason], { condition: TAKES_WORK });
+  return stopped !== undefined;
+}
+
+/**
+ * Sets the state of a lane for an operator, whoever owns it, and closes its breaker. Opening a lane resets its count of foreign uses.
  * @returns false if the store has no such lane.
  */
 export async function setLaneState(
