@@ -1,4 +1,4 @@
-// What all attacks share: the API keys of the good client and of the attacker, and signed transactions.
+// Shared by all attacks: the API keys of the good client and of the attacker, and signed transactions.
 import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";

@@ -1,4 +1,4 @@
-// What the fairness measurements share: signed transactions, and the calldata that the node refuses.
+// Shared by the fairness measurements: signed transactions, and the calldata that the node refuses.
 import { useNativeCrypto } from "../../packages/crypto-native/dist/index.js";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, signTransaction } from "../../packages/protocol/dist/index.js";

@@ -1,4 +1,4 @@
-// What the benchmarks of the service share: the chain, the accounts, and the phases of the load.
+// Shared by the benchmarks of the service: the chain, the accounts, and the phases of the load.
 import { createHash } from "node:crypto";
 import { accountsOf, DEVNET_CHAIN_ID } from "../../packages/devnet/dist/presets/index.js";
 import { bytesToHex, hexToBytes, MARKER_ADDRESS } from "../../packages/protocol/dist/index.js";
