@@ -63,6 +63,8 @@ transfer_of_8=0xf8a78080830186a09478cf24370174180738c5b8e352b6d14c83a6c9a980b844
 
 # Account 12 of the devnet. Its key is public, and it is not a waiver yet.
 waiver=0xFABB0ac9d68B0B445fB7357272Ff202C5651694a
+# The service refuses key files that others can read.
+umask 077
 echo 0xa267530f49f8280200edf313ee7af6b827f2a8bce2897751d06a843f644967b1 >"$folder/waiver.key"
 echo gw_example_key >"$folder/api.keys"
 token=0x78Cf24370174180738C5B8E352B6D14c83a6c9A9

@@ -123,7 +123,7 @@ describe("a service on SIGHUP", () => {
   it("reads its waiver keys again: lanes of new keys work, lanes of removed keys have no owner", async () => {
     const dataDir = freshFolder();
     const keyFile = join(freshFolder(), "keys");
-    const write = (...keys: string[]) => writeFileSync(keyFile, `${keys.join("\n")}\n`);
+    const write = (...keys: string[]) => writeFileSync(keyFile, `${keys.join("\n")}\n`, { mode: 0o600 });
     write(FIRST.privateKey);
     const service = startService({ rpcUrl, dataDir, keyFile, flags: ["--metrics-port", "0"] });
     const { url } = await service.ready();

@@ -108,7 +108,7 @@ export class Replica {
   }
 
   #writeKeys(): void {
-    writeFileSync(this.#keyFile, this.#keys.map((key) => `${bytesToHex(key)}\n`).join(""));
+    writeFileSync(this.#keyFile, this.#keys.map((key) => `${bytesToHex(key)}\n`).join(""), { mode: 0o600 });
   }
 
   async #run(): Promise<void> {

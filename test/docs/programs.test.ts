@@ -48,7 +48,7 @@ afterAll(async () => {
 async function startService(rpcUrl: string): Promise<Program> {
   const write = (name: string, text: string) => {
     const path = join(folder, name);
-    writeFileSync(path, text);
+    writeFileSync(path, text, { mode: 0o600 });
     return path;
   };
   return Program.gasWaiver(

@@ -1,8 +1,9 @@
 import { listenForSignals } from "./interruption.js";
+import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
 
 /**
- * Runs a command and ends the process with its status. No other module of this package uses `process`.
+ * Runs a command and ends the process with its status. Only `settings/secretFile.ts` uses `process` besides, for its user.
  * It imports little before it listens for signals, so that a signal early in the start-up is heard.
  */
 export async function main(argv: readonly string[]): Promise<never> {
@@ -11,7 +12,7 @@ export async function main(argv: readonly string[]): Promise<never> {
   // The reader of standard output has closed the pipe: end, as after a signal.
   process.stdout.on("error", () => exit(0));
   const status = await run(argv, {
-    env: process.env,
+    env: takeEnvironment(process.env),
     print: (line) => process.stdout.write(`${line}\n`),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,

@@ -151,7 +151,10 @@ describe("gas-waiver", () => {
       ["serve", "--cors-origins", "https://app.example.com/page"],
       '--cors-origins "https://app.example.com/page" is not a list of origins',
     ],
-    [["serve", "--admin-port", "0"], "--admin-port is given without a token: set GAS_WAIVER_ADMIN_TOKEN"],
+    [
+      ["serve", "--admin-port", "0"],
+      "--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN",
+    ],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
     [
       ["serve", "--queue-capacity", "198"],

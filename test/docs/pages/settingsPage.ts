@@ -34,6 +34,7 @@ const SUBJECTS = {
     "metricsHost",
     "adminPort",
     "adminHost",
+    "adminTokensFile",
     "adminTokens",
   ],
   Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "maxWrapperBytes", "idempotencyMs"],

@@ -59,10 +59,10 @@ function serverOptions(values: ServeValues): ServerOptions {
     adminPort,
     ...serviceValues
   } = otherValues;
-  const { apiKeysFile, apiKeys: keys, ...storeAndLimits } = serviceValues;
+  const { apiKeysFile, apiKeys: keys, adminTokensFile, adminTokens, ...storeAndLimits } = serviceValues;
   const { dataDir = ".gas-waiver", databaseUrl, ...limits } = storeAndLimits;
   return {
-    ...withoutUndefined(limits),
+    ...withoutUndefined({ ...limits, adminTokens: adminTokensFile ?? adminTokens }),
     waivers,
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),

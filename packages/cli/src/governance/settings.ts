@@ -1,6 +1,7 @@
 import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { fileOf, privateKeys, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { privateKeys, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { secretFileOf } from "../settings/secretFile.js";
 import { InvalidValueError } from "../settings/setting.js";
 
 /** The settings of every governance command. */
@@ -29,7 +30,7 @@ export const VALIDATOR_SETTINGS = {
     env: "GAS_WAIVER_VALIDATOR_KEY_FILE",
     placeholder: "FILE",
     help: "File with the validator's private key, as hex.",
-    parse: fileOf(oneKey),
+    parse: secretFileOf(oneKey),
   },
   devValidator: {
     flag: "dev-validator",

@@ -64,7 +64,7 @@ export const LISTEN_SETTINGS = {
     flag: "admin-port",
     env: "GAS_WAIVER_ADMIN_PORT",
     placeholder: "PORT",
-    help: "Port for the admin API, which manages API keys. It needs GAS_WAIVER_ADMIN_TOKEN.",
+    help: "Port for the admin API, which manages API keys. It needs --admin-token-file or GAS_WAIVER_ADMIN_TOKEN.",
     defaultText: "none",
     parse: port,
   },

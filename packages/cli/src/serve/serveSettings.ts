@@ -1,14 +1,6 @@
 import { DEFAULTS } from "@gas-waiver/server";
-import {
-  adminTokens,
-  apiKeys,
-  fileOf,
-  LOG_LEVELS,
-  logLevel,
-  switchedOn,
-  text,
-  url,
-} from "../settings/parsers.js";
+import { adminTokens, apiKeys, LOG_LEVELS, logLevel, switchedOn, text, url } from "../settings/parsers.js";
+import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
@@ -24,7 +16,14 @@ export const SERVE_SETTINGS = {
     env: "GAS_WAIVER_API_KEYS_FILE",
     placeholder: "FILE",
     help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line.",
-    parse: fileOf(apiKeys),
+    parse: secretFileOf(apiKeys),
+  },
+  adminTokensFile: {
+    flag: "admin-token-file",
+    env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
+    placeholder: "FILE",
+    help: "File of the admin API's tokens, as in GAS_WAIVER_ADMIN_TOKEN; one a line.",
+    parse: secretFileOf(adminTokens),
   },
   dataDir: {
     flag: "data-dir",
@@ -77,6 +76,7 @@ export type ServeValues = Values<typeof SERVE_SETTINGS>;
 const ALTERNATIVES: readonly Alternatives<keyof typeof SERVE_SETTINGS>[] = [
   CUSTODIES,
   { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
+  { keys: ["adminTokensFile", "adminTokens"], subject: "the list of admin tokens", required: false },
   { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
@@ -91,9 +91,9 @@ function problemsOfPolicy({ policySource, allowedTargets }: Partial<ServeValues>
 }
 
 /** The admin API needs a token. */
-function problemsOfAdmin({ adminPort, adminTokens: tokens }: Partial<ServeValues>): string[] {
-  if (adminPort === undefined || tokens !== undefined) return [];
-  return ["--admin-port is given without a token: set GAS_WAIVER_ADMIN_TOKEN"];
+function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<ServeValues>): string[] {
+  if (adminPort === undefined || (adminTokensFile ?? adminTokens) !== undefined) return [];
+  return ["--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN"];
 }
 
 /** A key's burst and its share of the queue must hold a whole batch (D22). */

@@ -8,6 +8,7 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import type { AdminToken } from "@gas-waiver/server";
+import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
 
 /** Takes any text as it is. */
@@ -146,7 +147,7 @@ export function privateKeys(list: string): Uint8Array[] {
 
 /** Parses the path of a file of private keys. It keeps the path, so that the file can be read again. */
 export function keyFile(path: string): { readonly path: string; readonly keys: Uint8Array[] } {
-  return { path, keys: fileOf(privateKeys)(path) };
+  return { path, keys: secretFileOf(privateKeys)(path) };
 }
 
 /** Parses API keys, as they stand in the Authorization header. The errors never quote a key. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as parsers from "./parsers.js";
 import { type Environment, readSettings, UsageError } from "./readSettings.js";
+import { secretFileOf } from "./secretFile.js";
 import type { Alternatives } from "./setting.js";
 
 const SETTINGS = {
@@ -29,7 +30,7 @@ const SETTINGS = {
     flag: "key-file",
     placeholder: "FILE",
     help: "The key.",
-    parse: parsers.fileOf(parsers.privateKeys),
+    parse: secretFileOf(parsers.privateKeys),
   },
   keys: { env: "KEYS", help: "The key.", secret: true, parse: parsers.privateKeys },
 } as const;
@@ -80,7 +81,7 @@ describe("readSettings", () => {
   it("reads secrets from a variable or a file", () => {
     expect(read([]).keys).toEqual([new Uint8Array(32).fill(0x11)]);
     const file = join(folder, "key");
-    writeFileSync(file, `${"22".repeat(32)}\n`);
+    writeFileSync(file, `${"22".repeat(32)}\n`, { mode: 0o600 });
     expect(read(["--key-file", file], { URL: "http://node" }).keyFile).toEqual([
       new Uint8Array(32).fill(0x22),
     ]);
@@ -126,7 +127,7 @@ describe("readSettings", () => {
 
   it("refuses settings that exclude each other", () => {
     const file = join(folder, "both");
-    writeFileSync(file, KEY);
+    writeFileSync(file, KEY, { mode: 0o600 });
     expect(problemsOf(["--key-file", file])).toEqual([
       "--key-file and KEYS are both given: the key comes from one of them",
     ]);

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function file(name: string, content: string): string {
   const path = join(folder, name);
-  writeFileSync(path, content);
+  writeFileSync(path, content, { mode: 0o600 });
   return path;
 }
 const policy = [{ address: TEST_TOKEN_ADDRESS.toLowerCase(), selectors: ["0xa9059cbb"] }, { address: "*" }];

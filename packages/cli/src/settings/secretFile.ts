@@ -1,0 +1,73 @@
+import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { InvalidValueError } from "./setting.js";
+
+/** The parts of a file's or folder's status that say who may use it. */
+type Access = Pick<Stats, "mode" | "uid">;
+
+/**
+ * Turns a parser of text into a parser of the path of a file that holds secrets. The file is refused if anybody but its
+ * owner can read or write it, or if its folder lets others put another file in its place.
+ */
+export function secretFileOf<T>(parse: (content: string) => T): (path: string) => T {
+  return (path) => parse(readSecretFile(path));
+}
+
+/** @throws {@link InvalidValueError} with the command that mends the file, or if it cannot be read. */
+export function readSecretFile(path: string): string {
+  try {
+    const file = openSync(path, "r");
+    try {
+      // The status is that of the opened file, so that nobody can put another one in its place in between.
+      const problem = fileProblem(path, fstatSync(file)) ?? folderProblem(dirname(path));
+      if (problem !== undefined) throw new InvalidValueError(problem);
+      return readFileSync(file, "utf8");
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (error instanceof InvalidValueError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
+  }
+}
+
+const ROOT = 0;
+const STICKY = 0o1000;
+const OTHERS_CAN_WRITE = 0o022;
+
+/** The user of this process; undefined on systems without user numbers. */
+const ownUid = process.geteuid?.();
+
+/**
+ * Root hands files to a service by its group: volumes of Kubernetes and credentials of systemd come so. Then the group may
+ * read. An access control list shows in the group's bits as well.
+ */
+export function fileProblem(path: string, { mode, uid }: Access, user = ownUid): string | undefined {
+  if (user === undefined) return undefined;
+  if (uid !== user && uid !== ROOT) {
+    return `belongs to another user (number ${uid}), who can read and change it: run \`chown ${user} ${quoted(path)}\``;
+  }
+  const forbidden = uid === ROOT && user !== ROOT ? 0o037 : 0o077;
+  if ((mode & forbidden) === 0) return undefined;
+  return `can be read or written by other users (mode ${octal(mode)}): run \`chmod 600 ${quoted(path)}\``;
+}
+
+/** In a folder with the sticky bit, such as /tmp, others cannot replace the file. */
+function folderProblem(folder: string, { mode, uid }: Access = statSync(folder), user = ownUid) {
+  if (user === undefined) return undefined;
+  if (uid !== user && uid !== ROOT) {
+    return `is in a folder of another user (number ${uid}), who can replace it: run \`chown ${user} ${quoted(folder)}\``;
+  }
+  if ((mode & OTHERS_CAN_WRITE) === 0 || (mode & STICKY) !== 0) return undefined;
+  return `is in a folder that other users can write to (mode ${octal(mode)}): run \`chmod go-w ${quoted(folder)}\``;
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
+}
+
+/** The path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./:@%+=,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
