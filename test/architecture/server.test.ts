@@ -6,7 +6,7 @@ testArrows("server", {
   http: ["check", "docs", "health", "intake", "keys", "lane", "model", "policy", "store", "util"],
   preflight: ["chain", "model", "policy", "store", "util"],
   docs: [],
-  health: ["util"],
+  health: ["chain", "model", "store", "util"],
   check: ["chain", "model", "policy", "results", "store", "util"],
   intake: ["lane", "model", "policy", "results", "store", "util"],
   keys: ["model", "store", "util"],

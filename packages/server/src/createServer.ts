@@ -4,12 +4,13 @@ import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
 import { EndpointHeads } from "./chain/endpointHeads.js";
 import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
-import { nodeStatuses, troubleOf } from "./chain/nodeStatus.js";
+import { nodeStatuses } from "./chain/nodeStatus.js";
 import { createRpc } from "./chain/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
 import { watchEndpoints } from "./chain/watchEndpoints.js";
 import { createChecker } from "./check/check.js";
-import { createReadiness } from "./health/readiness.js";
+import { observeReadiness } from "./health/observeReadiness.js";
+import type { ReadinessProbe } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
 import { listen } from "./http/listen.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
@@ -124,9 +125,9 @@ interface ServiceParts extends Foundations {
   readonly chain: NodeClient;
   readonly served: ServedChain;
   readonly relay: Relay;
-  /** The heads of the nodes, and the watch that keeps them; the watch ends with `ending`. */
-  readonly heads: EndpointHeads;
+  /** The watch of the nodes' heads, which ends with `ending`. */
   readonly watch: Promise<void>;
+  readonly readiness: ReadinessProbe;
 }
 
 async function build(foundations: Foundations): Promise<Server> {
@@ -147,7 +148,8 @@ async function build(foundations: Foundations): Promise<Server> {
   }
   const watch = watchEndpoints({ ...options, identity: served.identity, heads, log, signal });
   const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
-  const parts: ServiceParts = { ...foundations, chain, served, relay, heads, watch };
+  const readiness = observeReadiness({ ...foundations, relay, heads });
+  const parts: ServiceParts = { ...foundations, chain, served, relay, watch, readiness };
   addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
   const lanes = await beginLanes(parts);
   const version = await readVersion();
@@ -200,21 +202,16 @@ type Apps = ReturnType<typeof createApps>;
 
 /** The HTTP interfaces: the public one, the metrics and probes, and the admin API. */
 function createApps(
-  { options, store, log, keys, chain, served, relay, heads }: ServiceParts,
+  { options, store, log, keys, chain, served, relay, readiness }: ServiceParts,
   version: string,
 ) {
   const { intake, metrics, policies, broadcastBuffer } = relay;
   const { chainRef } = served;
-  const isShuttingDown = () => intake.isStopping;
-  const readiness = createReadiness({
-    probeWaivers: relay.probeWaivers,
-    probeChain: () => chain.blockNumber(),
-    storeTrouble: () => store.monitor.trouble?.message,
-    nodeTrouble: () => troubleOf(nodeStatuses(options.rpcUrls, heads)),
-    isShuttingDown,
-  });
   const reading = store.forRole("reading");
-  const checker = createChecker({ store: reading, chain, options, policies, chainRef, isShuttingDown });
+  const checker = createChecker({
+    ...{ store: reading, chain, options, policies, chainRef },
+    isShuttingDown: () => intake.isStopping,
+  });
   const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
   const health = { status: "ok", version, chainId: options.chainId } as const;
   const tokenStore = createTokenStore(store.forRole("accepting"));
@@ -238,7 +235,7 @@ function createApps(
 
 /** Ends the service in the order of {@link Server.close}. */
 async function shutDown(
-  { options, store, keys, served, relay, ending, watch }: ServiceParts,
+  { options, store, keys, served, relay, ending, watch, readiness }: ServiceParts,
   apps: Apps,
   lanesStarted: Promise<void>,
 ): Promise<void> {
@@ -255,6 +252,7 @@ async function shutDown(
   const cut = setTimeout(() => apps.api.server.closeAllConnections(), LAST_LINES_MS);
   await Promise.all([apps.api.close(), apps.operators.close(), apps.admin.close()]);
   clearTimeout(cut);
+  readiness.close();
   keys.close();
   await watch;
   await relay.close();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
+import type { WaiverHealth } from "./health/readiness.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
 import { createBroadcastBuffer } from "./lane/broadcastBuffer.js";
@@ -77,7 +78,9 @@ export async function startRelay(parts: RelayParts) {
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
-    probeWaivers: coordination.probeWaivers,
+    refreshLanes: coordination.directory.refresh,
+    waiverHealth: coordination.waiverHealth,
+    lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
       heads?.close();
       laneParts.broadcastBuffer.close();
@@ -144,6 +147,7 @@ function openCoordination(
     work,
     ownWaivers,
     policies,
+    statuses,
     directory,
     /** Wakes the lanes of these waivers, on whichever replica. */
     announceWork,
@@ -155,7 +159,7 @@ function openCoordination(
       const all = activeWaivers(ownWaivers.current(), directory.lanes);
       return all.map((waiver) => ({ waiver, usable: isUsable(waiver) }));
     },
-    probeWaivers: () => probeWaivers(directory, policies),
+    waiverHealth: () => waiverHealth(directory, policies),
   };
 }
 
@@ -176,15 +180,19 @@ function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }
   return metrics;
 }
 
-/** Queries the store for the lanes that take work, and the policies for the reasons of those that do not. */
-async function probeWaivers(directory: LaneDirectory, policies: PolicySource) {
-  await directory.refresh();
-  const lanes = directory.lanes.filter(directory.isUsable);
-  const idle = lanes.filter(({ waiver }) => policies.current().targetsOf(waiver).length === 0);
+/** Tells which lanes take work, as they were last read, and the reasons of those that do not. */
+function waiverHealth(directory: LaneDirectory, policies: PolicySource): WaiverHealth {
+  const current = policies.isKnown ? policies.current() : undefined;
+  const permitsNothing = ({ waiver }: LaneStatus) => current?.targetsOf(waiver).length === 0;
+  const usable = directory.lanes.filter(directory.isUsable);
+  const recovering = directory.lanes.filter(directory.mayBecomeUsable);
   const why = activeWaivers([], directory.lanes).flatMap((waiver) => policies.whyUnusable(waiver) ?? []);
+  const idle = usable.filter(permitsNothing);
   return {
-    usable: lanes.length - idle.length,
+    usable: current ? usable.length - idle.length : 0,
+    recovering: [...recovering, ...(current ? [] : usable)].filter((lane) => !permitsNothing(lane)).length,
     unusable: [
+      ...(current ? [] : ["what may be sent is not known yet"]),
       ...why,
       // D4: where nothing at all may be sent, readiness says so.
       ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`),

@@ -286,7 +286,7 @@ export function limitsPage(): string {
     `## Requests\n\n${table(HEAD, REQUESTS)}`,
     "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
     `## Rates and queues\n\n${table(HEAD, RATES)}`,
-    `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store and the node once a second at most.`,
+    `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. A proxy in front that takes connections of strangers should have limits of its own for each address; the service has none, because backends share addresses.",
     `## Nodes\n\n${table(HEAD, NODES)}`,

@@ -109,6 +109,51 @@ describe("of two nodes", () => {
     expect(usable(heads)).toEqual([true, true]);
   });
 
+  it("one that answers and has gone back itself shows after a minute that the chain did, where the other is absent", () => {
+    const heads = new EndpointHeads(2);
+    run(heads, seconds(10_000, 10_010), live, live);
+    const restored = () => 2_000;
+    run(heads, seconds(10_010, 10_065), noAnswer, restored);
+    // The absent one may have come back: it is tried, and the other is not.
+    expect(usable(heads)).toEqual([true, false]);
+    run(heads, seconds(10_065, 10_080), noAnswer, restored);
+    expect(usable(heads)).toEqual([false, true]);
+    // The absent one comes back with the same blocks.
+    run(heads, seconds(10_080, 10_081), restored, restored);
+    expect(states(heads)).toEqual(["well", "well"]);
+  });
+
+  it("one that has gone back is no evidence while the other has the blocks, nor by a minute in parts", () => {
+    const heads = new EndpointHeads(2);
+    const restored = () => 2_000;
+    run(heads, seconds(10_000, 10_010), live, live);
+    run(heads, seconds(10_010, 10_100), live, restored);
+    expect(usable(heads)).toEqual([true, false]);
+    for (const start of [10_100, 10_140]) {
+      run(heads, seconds(start, start + 39), noAnswer, restored);
+      expect(states(heads)).toEqual(["unknown", "behind"]);
+      run(heads, seconds(start + 39, start + 40), noAnswer, noAnswer);
+    }
+  });
+
+  it("one that lags is no evidence where the other has gone to another chain", () => {
+    const heads = new EndpointHeads(2);
+    const behind = () => 100;
+    run(heads, seconds(10_000, 10_010), live, behind);
+    heads.refuse(0);
+    for (let second = 10_010; second < 10_200; second++) heads.observe(1, at(behind()), second * 1_000);
+    expect(usable(heads)).toEqual([false, false]);
+  });
+
+  it("one counts as answering only with a head of now, and only while it may be asked", () => {
+    const heads = new EndpointHeads(2);
+    expect(heads.hasFresh(0)).toBe(false);
+    run(heads, seconds(10_000, 10_005), live, () => 100);
+    expect([heads.hasFresh(10_002_000), heads.hasFresh(10_005_000)]).toEqual([true, false]);
+    run(heads, seconds(10_005, 10_006), noAnswer, () => 100);
+    expect(heads.hasFresh(10_002_000)).toBe(false);
+  });
+
   it("one on another chain is not asked", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(0, 5), live, live);

@@ -2,7 +2,10 @@
 export const MAX_LAG_SECONDS = 10;
 /** A node may be behind for this long, because it was polled just before it got a block that another already has. */
 const GRACE_MS = 2_000;
-/** If all nodes answer and are behind the newest head for this long, the chain itself went back, as after a restore. */
+/**
+ * If all nodes that answer are behind the newest head for this long, and one of them had newer blocks itself, the chain
+ * went back, as after a restore.
+ */
 const WENT_BACK_MS = 60_000;
 
 /** The end of the chain by one node. */
@@ -32,6 +35,8 @@ interface Observation {
 /** One node, as its polls have shown it. */
 interface WatchedNode {
   last: Observation | undefined;
+  /** The newest head that it has shown, unless the chain went back since. */
+  best: ChainHead | undefined;
   answers: boolean;
   isOtherChain: boolean;
   /** It was not too far behind in at least one poll since it answers again. */
@@ -49,13 +54,14 @@ export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
   readonly #graceMs: number;
   #newest: ChainHead | undefined;
-  /** The time since which all nodes have answered and been behind, in ms. */
-  #allBehindSince: number | undefined;
+  /** The time since which the answers show that the chain went back, in ms. */
+  #wentBackSince: number | undefined;
 
   constructor(count: number, { graceMs = GRACE_MS } = {}) {
     this.#graceMs = graceMs;
     this.#nodes = Array.from({ length: count }, () => ({
       last: undefined,
+      best: undefined,
       answers: false,
       isOtherChain: false,
       wasWell: false,
@@ -69,16 +75,17 @@ export class EndpointHeads {
     node.last = { head, at: now };
     node.answers = true;
     node.isOtherChain = false;
-    if (this.#newest === undefined || head.timestamp > this.#newest.timestamp) this.#newest = head;
+    node.best = newerOf(node.best, head);
+    this.#newest = newerOf(this.#newest, head);
     this.#updateBehindSince(now);
     if (node.behindSince === undefined) node.wasWell = true;
-    this.#forgetIfAllBehind(now);
+    this.#followBack(now);
   }
 
   /** Notes that a node gave no answer. */
   miss(place: number): void {
     Object.assign(this.#at(place), { answers: false, wasWell: false });
-    this.#allBehindSince = undefined;
+    if (!this.#nodes.some(({ answers }) => answers)) this.#wentBackSince = undefined;
   }
 
   /** Notes that a node is on another chain. */
@@ -116,6 +123,13 @@ export class EndpointHeads {
     return state === "unknown" && this.#nodes.every((_, other) => this.stateOf(other) !== "well");
   }
 
+  /** Whether a node that may be asked answered its last poll, no earlier than `since` (ms of the monotonic clock). */
+  hasFresh(since: number): boolean {
+    return this.#nodes.some(
+      ({ answers, last }, place) => answers && last !== undefined && last.at >= since && this.isUsable(place),
+    );
+  }
+
   #at(place: number): WatchedNode {
     const node = this.#nodes[place];
     if (node === undefined) throw new Error(`there is no node ${place}`);
@@ -129,13 +143,28 @@ export class EndpointHeads {
     });
   }
 
-  #forgetIfAllBehind(now: number): void {
-    const areBehind = this.#nodes.every((_, place) => this.stateOf(place) === "behind");
-    this.#allBehindSince = areBehind ? (this.#allBehindSince ?? now) : undefined;
-    if (this.#allBehindSince === undefined || now - this.#allBehindSince < WENT_BACK_MS) return;
-    const heads = this.#nodes.flatMap(({ last }) => (last ? [last.head] : []));
-    this.#newest = heads.reduce((a, b) => (b.timestamp > a.timestamp ? b : a));
-    this.#allBehindSince = undefined;
+  /**
+   * Forgets the blocks that the chain has lost. A node that is absent does not prevent that. But one that only lags is no
+   * evidence, also where it is the only one that answers: it never had newer blocks.
+   */
+  #followBack(now: number): void {
+    const answering = this.#nodes.filter(({ answers, isOtherChain }) => answers && !isOtherChain);
+    const areBehind = answering.every((node) => this.stateOf(this.#nodes.indexOf(node)) === "behind");
+    const wentBack = areBehind && answering.some(hasGoneBack);
+    this.#wentBackSince = wentBack ? (this.#wentBackSince ?? now) : undefined;
+    if (this.#wentBackSince === undefined || now - this.#wentBackSince < WENT_BACK_MS) return;
+    for (const node of this.#nodes) node.best = answering.includes(node) ? node.last?.head : undefined;
+    this.#newest = answering.map(({ best }) => best).reduce(newerOf, undefined);
+    this.#wentBackSince = undefined;
     this.#updateBehindSince(now);
   }
+}
+
+function hasGoneBack({ best, last }: WatchedNode): boolean {
+  return best !== undefined && last !== undefined && best.timestamp - last.head.timestamp > MAX_LAG_SECONDS;
+}
+
+function newerOf(a: ChainHead | undefined, b: ChainHead | undefined): ChainHead | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return b.timestamp > a.timestamp ? b : a;
 }

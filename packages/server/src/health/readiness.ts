@@ -1,25 +1,36 @@
 import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
 import { within } from "../util/within.js";
+import { LastingState } from "./lastingState.js";
 
 /** Tells whether the service can do its work (D24). */
 export interface ReadinessProbe {
   /**
-   * Answers within {@link PROBE_TIMEOUT_MS}. Queries the store and the node once a second at most, however often it is
+   * Answers within {@link REFRESH_TIMEOUT_MS}. Reads the lanes from the store once a second at most, however often it is
    * called.
    */
   probe(): Promise<Readiness>;
+  /** Ends the observation. */
+  close(): void;
+}
+
+/** The parts as the service's own polls have them: nothing here asks the store or the node. */
+export interface ObservedParts {
+  /** The reason why the store cannot be used now; undefined if it can. */
+  readonly storeTrouble: string | undefined;
+  /** Whether a node that may be asked gives heads. */
+  readonly chainAnswers: boolean;
+  /** Names the nodes that are not asked, because they are behind or on another chain. */
+  readonly nodeTrouble: string | undefined;
+  readonly waivers: WaiverHealth;
 }
 
 export interface ReadinessDependencies {
-  /** Queries the store for the lanes and their waivers. */
-  probeWaivers(): Promise<WaiverHealth>;
-  /** Calls the node. */
-  probeChain(): Promise<unknown>;
+  observe(): ObservedParts;
+  /** Reads the lanes from the store, for an answer that is of now. */
+  refreshLanes(): Promise<void>;
   isShuttingDown(): boolean;
-  /** Returns the reason why the store can store nothing now, even if it still answers. */
-  storeTrouble?(): string | undefined;
-  /** Names the nodes that are not asked, because they are behind or on another chain. */
-  nodeTrouble?(): string | undefined;
+  /** The time for which a part may be unwell before it counts as unwell, in ms. */
+  readonly patienceMs: number;
   /** Returns the time in ms, from any origin. */
   readonly now?: () => number;
   readonly timeoutMs?: number;
@@ -28,72 +39,82 @@ export interface ReadinessDependencies {
 export interface WaiverHealth {
   /** Number of lanes that take work. */
   readonly usable: number;
+  /** Number of lanes that take no work, and may take some at any moment without an operator. */
+  readonly recovering: number;
   /** One sentence, for a person, for each waiver that the policies keep from working. */
   readonly unusable: readonly string[];
 }
 
-/** A load balancer must not wait for the longer time-outs of calls to a node. */
-export const PROBE_TIMEOUT_MS = 2_000;
-/** A result is answered again for this long. */
-const CACHE_MS = 1_000;
+/** A load balancer must not wait for the longer time-outs of the store. */
+export const REFRESH_TIMEOUT_MS = 2_000;
+/** The lanes are read again for an answer after this time. */
+const REFRESH_MS = 1_000;
+/** The interval of the observations, which cost nothing. */
+const OBSERVE_MS = 500;
 
 type ProbedParts = Pick<Readiness["parts"], "store" | "chain" | "waivers">;
 
 export function createReadiness({
-  probeWaivers,
-  probeChain,
+  observe,
+  refreshLanes,
   isShuttingDown,
-  storeTrouble = () => undefined,
-  nodeTrouble = () => undefined,
+  patienceMs,
   now = () => performance.now(),
-  timeoutMs = PROBE_TIMEOUT_MS,
+  timeoutMs = REFRESH_TIMEOUT_MS,
 }: ReadinessDependencies): ReadinessProbe {
-  let cached: { readonly parts: Promise<ProbedParts>; until: number } | undefined;
-  const probeParts = async (): Promise<ProbedParts> => {
-    const [waivers, chain] = await Promise.allSettled([
-      within(timeoutMs, probeWaivers()),
-      within(timeoutMs, probeChain()),
-    ]);
-    const trouble = storeTrouble();
+  const store = new LastingState(patienceMs);
+  const chain = new LastingState(patienceMs);
+  const waivers = new LastingState(patienceMs);
+  const observeParts = (): ProbedParts => {
+    const observed = observe();
+    const at = now();
+    store.observe(observed.storeTrouble === undefined, at);
+    chain.observe(observed.chainAnswers, at);
+    const { usable, recovering } = observed.waivers;
+    waivers.observe(usable > 0, at);
+    // A stopped or drained lane, or a policy, does not change by itself.
+    if (usable + recovering === 0) waivers.end();
     return {
-      store: trouble ? { ok: false, message: trouble } : partOf(waivers, "the store cannot be used"),
-      chain: chainPart(chain, nodeTrouble()),
-      waivers: waiversPart(waivers.status === "fulfilled" ? waivers.value : { usable: 0, unusable: [] }),
+      store: partOf(store.isWell, [observed.storeTrouble]),
+      chain: partOf(chain.isWell, [
+        observed.chainAnswers ? undefined : "the node cannot be used",
+        observed.nodeTrouble,
+      ]),
+      waivers: waiversPart(waivers.isWell, observed.waivers),
     };
   };
+  const timer = setInterval(observeParts, OBSERVE_MS).unref();
+  let refresh: { readonly done: Promise<void>; until: number } | undefined;
   return {
     async probe() {
-      if (cached === undefined || now() >= cached.until) {
-        // One probe runs at a time, however long it takes. Its result ages from its end.
-        const current = { parts: probeParts(), until: Number.POSITIVE_INFINITY };
-        cached = current;
-        await current.parts;
-        current.until = now() + CACHE_MS;
+      if (refresh === undefined || now() >= refresh.until) {
+        // One refresh runs at a time, however long it takes. A failed one shows in the store's state.
+        const done = within(timeoutMs, refreshLanes()).catch(() => {});
+        const current = { done, until: Number.POSITIVE_INFINITY };
+        refresh = current;
+        await done;
+        current.until = now() + REFRESH_MS;
       }
-      const parts = await cached.parts;
+      await refresh.done;
+      const parts = observeParts();
       if (isShuttingDown()) {
         const service = { ok: false, message: "the service is shutting down" };
         return { ready: false, parts: { ...parts, service } };
       }
       return { ready: Object.values(parts).every(({ ok }) => ok), parts };
     },
+    close: () => clearInterval(timer),
   };
 }
 
-/** Leaves out the cause of a failure, which may name hosts: it is for the log, not for customers. */
-function partOf(outcome: PromiseSettledResult<unknown>, message: string): ReadyPart {
-  return outcome.status === "fulfilled" ? { ok: true } : { ok: false, message };
-}
-
-/** One node that can be used is enough to be ready. The message names the others all the same. */
-function chainPart(outcome: PromiseSettledResult<unknown>, trouble: string | undefined): ReadyPart {
-  const part = partOf(outcome, "the node cannot be used");
-  if (trouble === undefined) return part;
-  return { ...part, message: part.message === undefined ? trouble : `${part.message}; ${trouble}` };
+/** A part that is well may have a message all the same: of a trouble that began just now, or of a part of it. */
+function partOf(ok: boolean, troubles: readonly (string | undefined)[]): ReadyPart {
+  const sentences = troubles.filter((trouble) => trouble !== undefined);
+  return { ok, ...(sentences.length > 0 && { message: sentences.join("; ") }) };
 }
 
 /** One usable waiver is enough to be ready. The message names the others all the same. */
-function waiversPart({ usable, unusable }: WaiverHealth): ProbedParts["waivers"] {
-  const problems = [...(usable > 0 ? [] : ["no waiver takes work"]), ...unusable];
-  return { ok: usable > 0, usable, ...(problems.length > 0 && { message: problems.join("; ") }) };
+function waiversPart(ok: boolean, { usable, unusable }: WaiverHealth): ProbedParts["waivers"] {
+  const troubles = [usable > 0 ? undefined : "no waiver takes work", ...unusable];
+  return { ...partOf(ok, troubles), usable };
 }

@@ -12,6 +12,8 @@ export interface LaneDirectory {
   readonly lanes: readonly LaneStatus[];
   /** Whether the lane takes work: it is open, a replica owns it, its breaker is closed, and its waiver can be used. */
   isUsable(lane: LaneStatus): boolean;
+  /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
+  mayBecomeUsable(lane: LaneStatus): boolean;
   /**
    * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do.
    * @param permitted the waivers that may carry it, at least one; all if undefined.
@@ -47,8 +49,8 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
   const { log, statuses, ownWaivers, whyUnusable } = options;
   // The senders that each lane was chosen for since the last refresh, by waiver.
   let chosen = new Map<string, number>();
-  const isUsable = ({ state, owner, broken, waiver }: LaneStatus) =>
-    state === "open" && owner !== undefined && !broken && whyUnusable(waiver) === undefined;
+  const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
+  const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
   const refresh = async () => {
     if (await statuses.refresh()) chosen = new Map();
   };
@@ -62,16 +64,15 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     return fitting.sort((a, b) => load(a) - load(b))[0]?.waiver;
   };
   // Right after the start no replica owns the lanes yet, but this one is about to.
-  const willBeUsable = ({ state, waiver }: LaneStatus) =>
-    state === "open" &&
-    ownWaivers.current().some((own) => bytesEqual(own, waiver)) &&
-    whyUnusable(waiver) === undefined;
+  const willBeUsable = (lane: LaneStatus) =>
+    isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
   const loop = startRefreshing(refresh, () => moveFromUnusable(statuses.lanes, isUsable, options), log);
   return {
     get lanes() {
       return statuses.lanes;
     },
     isUsable,
+    mayBecomeUsable: (lane) => isOpen(lane) && !isUsable(lane),
     choose(permitted) {
       const best = leastLoaded(isUsable, permitted) ?? leastLoaded(willBeUsable, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];

@@ -4,6 +4,8 @@ import type { Store } from "../store/store.js";
 /** The lanes of all replicas as the store had them at the last refresh. */
 export interface LaneStatusCache {
   readonly lanes: readonly LaneStatus[];
+  /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
+  readonly refreshedAt: number;
   /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
   refresh(): Promise<boolean>;
 }
@@ -12,13 +14,18 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
   let lanes: readonly LaneStatus[] = [];
   let begun = 0;
   let newest = 0;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
   return {
     get lanes() {
       return lanes;
     },
+    get refreshedAt() {
+      return refreshedAt;
+    },
     async refresh() {
       const turn = ++begun;
       const fresh = await findLaneStatuses(store, chainRef);
+      refreshedAt = performance.now();
       if (turn < newest) return false;
       newest = turn;
       lanes = fresh;

@@ -15,6 +15,8 @@ export interface PolicySource {
    * @throws {@link ProtocolError} `CHAIN_UNAVAILABLE` if no policy is known yet, so that nothing can be accepted.
    */
   current(): PolicySet;
+  /** False until a policy is known. */
+  readonly isKnown: boolean;
   /** @returns one sentence, for a person, if the waiver's lane can take no work; undefined if it can. Never throws. */
   whyUnusable(waiver: Uint8Array): string | undefined;
   /** Reads the registry, if it is a source, and starts to follow it. Resolves also if no node answers. */
@@ -71,6 +73,9 @@ export function createPolicySource({
     current() {
       if (policies === undefined) throw policiesUnknown();
       return policies;
+    },
+    get isKnown() {
+      return policies !== undefined;
     },
     whyUnusable,
     async start() {

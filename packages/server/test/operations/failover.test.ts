@@ -1,4 +1,5 @@
 // The database's primary fails, is replaced, or loses its standby, while the service runs.
+import "../support/briefPatience.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/store.js";
 import { ScriptedNode } from "../support/scriptedNode.js";

@@ -1,8 +1,9 @@
 // GET /v1/ready, and the probes /livez and /readyz of the operators' port (D24).
+import "../support/briefPatience.js";
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
-import { untilOwned } from "../support/laneStates.js";
+import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, WAIVER } from "../support/user.js";
 
@@ -26,12 +27,46 @@ describe("GET /v1/ready", () => {
     });
   });
 
-  it("answers 503 and names the node while it cannot be reached", async () => {
+  it("answers 503 and names the node when it cannot be reached for a while, not at once, and 200 when it is back", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     await service.node.close();
-    const { status, body } = await readyOf(service);
-    expect([status, body.ready, body.parts.store.ok, body.parts.chain.ok]).toEqual([503, false, true, false]);
+    const seen: unknown[] = [];
+    const partsUntil = async (status: number) => {
+      for (;;) {
+        const { status: current, body } = await readyOf(service);
+        seen.push([current, body.parts.store.ok, body.parts.chain]);
+        if (current === status) return;
+      }
+    };
+    await partsUntil(503);
+    const message = "the node cannot be used";
+    expect(seen[0]).toEqual([200, true, { ok: true }]);
+    expect(seen).toContainEqual([200, true, { ok: true, message }]);
+    expect(seen.at(-1)).toEqual([503, true, { ok: false, message }]);
+    await service.node.open();
+    await partsUntil(200);
+    expect(seen.at(-1)).toEqual([200, true, { ok: true }]);
+  });
+
+  it("stays 200 while a lane changes its owner, and is 503 from draining on until the reopened lane has one", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    expect((await readyOf(service)).status).toBe(200);
+    // A dead replica has the lane until its lease ends.
+    await service.query(
+      "update lanes set owner = gen_random_uuid(), epoch = epoch + 1, lease_until = now() - interval '1 ms'",
+    );
+    await untilOwned(service, [WAIVER]);
+    expect((await readyOf(service)).status).toBe(200);
+    await setLaneState(service, WAIVER, "draining");
+    await service.until("select from lanes where state = 'retired'");
+    expect((await readyOf(service)).status).toBe(503);
+    await service.query("update lanes set state = 'open'");
+    await expect.poll(async () => (await readyOf(service)).status, { timeout: 10_000 }).toBe(200);
+    expect(await service.query("select from lanes where owner is not null and not watch_only")).toHaveLength(
+      1,
+    );
   });
 
   it("answers 503 when no lane takes work", async () => {

@@ -1,0 +1,43 @@
+import type { EndpointHeads } from "../chain/endpointHeads.js";
+import { nodeStatuses, troubleOf } from "../chain/nodeStatus.js";
+import type { ResolvedOptions } from "../model/options.js";
+import type { OpenStore } from "../store/store.js";
+import { PATIENCE_MS } from "./lastingState.js";
+import { createReadiness, type ReadinessProbe, type WaiverHealth } from "./readiness.js";
+
+/** A node whose head, or a store whose lanes were not read for this long counts as away. Both are polled every second. */
+const SILENCE_MS = 3_000;
+/** The time that a lane may take to get another owner when its lease has run out, in ms. */
+const TAKEOVER_MS = 2_000;
+
+export interface ObservedService {
+  readonly options: ResolvedOptions;
+  readonly store: Pick<OpenStore, "monitor">;
+  readonly relay: {
+    refreshLanes(): Promise<void>;
+    waiverHealth(): WaiverHealth;
+    /** The time of the last read of the lanes, by the monotonic clock in ms. */
+    lanesReadAt(): number;
+    readonly intake: { readonly isStopping: boolean };
+  };
+  readonly heads: EndpointHeads;
+}
+
+/** Observes what the running service knows of its parts. */
+export function observeReadiness({ options, store, relay, heads }: ObservedService): ReadinessProbe {
+  const storeTrouble = () => {
+    const isSilent = performance.now() - relay.lanesReadAt() > SILENCE_MS;
+    return store.monitor.trouble?.message ?? (isSilent ? "the store cannot be used" : undefined);
+  };
+  return createReadiness({
+    observe: () => ({
+      storeTrouble: storeTrouble(),
+      chainAnswers: heads.hasFresh(performance.now() - SILENCE_MS),
+      nodeTrouble: troubleOf(nodeStatuses(options.rpcUrls, heads)),
+      waivers: relay.waiverHealth(),
+    }),
+    refreshLanes: relay.refreshLanes,
+    isShuttingDown: () => relay.intake.isStopping,
+    patienceMs: Math.max(PATIENCE_MS, options.leaseMs + TAKEOVER_MS),
+  });
+}
