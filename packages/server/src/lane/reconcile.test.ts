@@ -1,3 +1,4 @@
+import { MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
 import {
   bytes,
@@ -75,9 +76,10 @@ describe("a reconciled submission", () => {
     nowMs = 0;
     published = [];
     nonceUses = new Map();
-    const chain: Pick<NodeClient, "snapshot" | "receipts"> = {
+    const chain: Pick<NodeClient, "snapshot" | "receipts" | "blocks"> = {
       snapshot: async () => nodeSnapshot,
       receipts: async (hashes) => hashes.map(() => undefined),
+      blocks: async (heights) => heights.map(() => undefined),
     };
     context = {
       store,
@@ -200,26 +202,24 @@ describe("a reconciled submission", () => {
   });
 
   it.each([
-    { block: "another wrapper with it, has no wrapper in its record", hasWrapper: false },
-    { block: "its last wrapper, has that one in its record", hasWrapper: true },
-  ])("signed twice, whose block has $block", async ({ hasWrapper }) => {
+    { block: "another wrapper of the lane", from: "the lane", hash: bytes(32, 98), nonce: "1" },
+    { block: "a wrapper of somebody else", from: "another", hash: bytes(32, 98), nonce: null },
+    { block: "its last wrapper", from: "the lane", hash: undefined, nonce: "4" },
+  ])("signed twice, whose block has $block before it, has that in its record", async (carrier) => {
     const candidate = { ...(await broadcast()), signings: 2 };
     const { innerHash, wrapperHash = bytes(32, 0) } = candidate;
-    const one = { from: lane.waiver, nonce: 1n, to: undefined, input: new Uint8Array() };
-    const transactions = [hasWrapper ? wrapperHash : bytes(32, 98), innerHash].map((hash) => ({
-      ...one,
-      hash,
-    }));
-    const blocks = async () => [{ hash: receipt.blockHash, transactions }];
+    const { innerRaw: input } = newSubmissionOf(1);
+    const hash = carrier.hash ?? wrapperHash;
+    const from = carrier.from === "the lane" ? lane.waiver : bytes(20, 55);
+    const wrapper = { hash, from, nonce: 1n, to: MARKER_ADDRESS, input };
+    const inner = { ...wrapper, hash: innerHash, from: candidate.sender };
+    const blocks = async () => [{ hash: receipt.blockHash, transactions: [wrapper, inner] }];
     setChain(5n, 1n, receipt);
     await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
     expect(published).toEqual([{ state: "included", reverted: false }]);
     const { rows } = await store.pool.query("select waiver_nonce, wrapper_hash from submissions");
-    expect(rows).toEqual([
-      hasWrapper
-        ? { waiver_nonce: "4", wrapper_hash: Buffer.from(wrapperHash) }
-        : { waiver_nonce: null, wrapper_hash: null },
-    ]);
+    const wrapper_hash = carrier.nonce === null ? null : Buffer.from(hash);
+    expect(rows).toEqual([{ waiver_nonce: carrier.nonce, wrapper_hash }]);
   });
 
   it("whose block the node does not show is included all the same", async () => {

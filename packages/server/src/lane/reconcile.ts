@@ -9,10 +9,10 @@ import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { type FailedSubmission, saveFailed } from "../store/transitions/saveFailed.js";
 import { saveIncluded } from "../store/transitions/saveIncluded.js";
+import { findCarriers } from "./carriers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
 import { type Decision, decide, type Evidence } from "./law.js";
-import { findOtherCarriers } from "./otherCarriers.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
 
@@ -144,16 +144,16 @@ async function includeExecuted(
   candidateOutcomes: readonly CandidateOutcome[],
   { store, chain, results, options }: ReconcileContext,
 ): Promise<void> {
-  const executed = candidateOutcomes.flatMap(({ candidate, outcome }) =>
-    outcome.kind === "included" ? [{ candidate, receipt: outcome.receipt }] : [],
-  );
-  const others = await findOtherCarriers(executed, chain);
-  const included = candidateOutcomes.flatMap(({ candidate: { id, waiverNonce }, outcome }) => {
+  const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
-    const state = waiverNonce === undefined ? "queued" : "broadcast";
-    if (decide({ state, openWrappers: 0, hasReceipt: true }).move !== "include") return [];
-    const { succeeded, ...block } = outcome.receipt;
-    return [{ id, ...block, reverted: !succeeded, foreign: outcome.foreign || others.has(id) }];
+    const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
+    const isIncluded = decide({ state, openWrappers: 0, hasReceipt: true }).move === "include";
+    return isIncluded ? [{ candidate, ...outcome }] : [];
+  });
+  const carriers = await findCarriers(executed, chain);
+  const included = executed.map(({ candidate: { id }, receipt: { succeeded, ...block } }, i) => {
+    const carriedBy = carriers[i] ?? "own";
+    return { id, ...block, reverted: !succeeded, carriedBy };
   });
   const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
   results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({

@@ -44,7 +44,7 @@ describe("evidence before finality", () => {
     await TRANSITION_TO.broadcast(store, lane, id);
     // The first wrapper landed, in a block that a reorg removes. Another transaction uses its nonce afterwards.
     const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 1n, reverted: false };
-    await saveIncluded(store, lane, [{ id, ...block, foreign: true }], false);
+    await saveIncluded(store, lane, [{ id, ...block, carriedBy: "unknown" }], false);
     await saveReorged(store, lane, [id]);
     await closeWithdrawnWrappers(store, lane, [{ waiverNonce: 0n, wrapperHash: bytes(32, 2) }]);
     // The second wrapper is still in the node's pool.

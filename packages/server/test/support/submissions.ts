@@ -71,7 +71,16 @@ export const TRANSITION_TO: Readonly<Record<SubmissionState, Transition>> = {
       saveIncluded(
         store,
         lane,
-        [{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false, foreign: false }],
+        [
+          {
+            id,
+            blockNumber: 5n,
+            blockHash: bytes(32, 4),
+            gasUsed: 50_000n,
+            reverted: false,
+            carriedBy: "own",
+          },
+        ],
         false,
       ),
     ),

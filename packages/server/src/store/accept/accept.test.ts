@@ -41,7 +41,7 @@ function summaries(acceptances: readonly Acceptance[]): string[] {
 
 const inclusionOf = (id: string) => ({
   ...{ id, blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n },
-  ...{ reverted: false, foreign: false },
+  ...{ reverted: false, carriedBy: "own" as const },
 });
 
 const countRows = async () => (await store.pool.query("select from submissions")).rowCount;

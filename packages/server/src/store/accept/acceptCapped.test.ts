@@ -138,7 +138,7 @@ describe("a reservation", () => {
   };
   const included = (id: string, final: boolean) => {
     const block = { blockNumber: 5n, blockHash: new Uint8Array(32), gasUsed: 40_000n };
-    return saveIncluded(store, lane, [{ id, ...block, reverted: true, foreign: false }], final);
+    return saveIncluded(store, lane, [{ id, ...block, reverted: true, carriedBy: "own" }], final);
   };
 
   it("is released when the submission fails", async () => {

@@ -5,10 +5,22 @@ import type { Store } from "../store.js";
 import { finishStatement } from "./finishStatement.js";
 import { withdrawing } from "./withdrawStatement.js";
 
+/** A wrapper in a block. */
+export interface Carrier {
+  /** 20 bytes. */
+  readonly waiver: Uint8Array;
+  readonly waiverNonce: bigint;
+  /** 32 bytes. */
+  readonly wrapperHash: Uint8Array;
+}
+
 export type IncludedSubmission = Inclusion & {
   readonly id: string;
-  /** Another wrapper than the stored one carried the InnerTx; the waiver nonce of the stored one is free again. */
-  readonly foreign: boolean;
+  /**
+   * The wrapper that carried the InnerTx: the stored one (`own`), or another one. Then the waiver nonce of the stored one is
+   * free again, and the record names the other one if it is of a lane of this store.
+   */
+  readonly carriedBy: "own" | Carrier | "unknown";
 };
 
 /**
@@ -22,6 +34,7 @@ export function saveIncluded(
   included: readonly IncludedSubmission[],
   final: boolean,
 ): Promise<ChangedSubmission[]> {
+  const carriers = included.map(({ carriedBy }) => (typeof carriedBy === "object" ? carriedBy : undefined));
   return writeAsOwner(
     store,
     lane,
@@ -32,13 +45,22 @@ export function saveIncluded(
       byteaArray(included.map((i) => i.blockHash)),
       included.map((i) => i.gasUsed.toString()),
       included.map((i) => i.reverted),
-      included.map((i) => i.foreign),
+      included.map((i) => i.carriedBy !== "own"),
+      byteaArray(carriers.map((carrier) => carrier?.waiver)),
+      carriers.map((carrier) => carrier?.waiverNonce.toString()),
+      byteaArray(carriers.map((carrier) => carrier?.wrapperHash)),
     ],
   );
 }
 
-const INCLUSIONS = `unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[])
-  as n (submission, number, hash, gas, has_reverted, other_wrapper)`;
+/** `carrier` is null where the store has no lane of the waiver. */
+const INCLUSIONS = `(
+    select i.*, l.waiver as carrier
+    from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[], $11::bytea[],
+                $12::bigint[], $13::bytea[])
+      as i (submission, number, hash, gas, has_reverted, other_wrapper, by_waiver, by_nonce, by_hash)
+      left join lanes l on l.chain = $1 and l.waiver = i.by_waiver
+  ) n`;
 const IS_UNSETTLED = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
 
 const CARRIED_BY_ANOTHER =
@@ -50,15 +72,18 @@ const INCLUDED = `${withdrawing(CARRIED_BY_ANOTHER, "true")} update unfinished s
       broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
       waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
       wrapper_hash = case when not n.other_wrapper then wrapper_hash end,
-      wrapper_raw = case when not n.other_wrapper then wrapper_raw end
+      wrapper_raw = case when not n.other_wrapper then wrapper_raw end,
+      carrier_waiver = n.carrier, carrier_nonce = case when n.carrier is not null then n.by_nonce end,
+      carrier_hash = case when n.carrier is not null then n.by_hash end
   from ${INCLUSIONS} where ${IS_UNSETTLED} returning id, origin`;
 
 const INCLUDED_FINALLY = `${withdrawing(CARRIED_BY_ANOTHER)}${finishStatement(
   `using ${INCLUSIONS} where ${IS_UNSETTLED} returning s.*, n.*`,
   {
     state: "'included'",
-    waiver_nonce: "case when not other_wrapper then waiver_nonce end",
-    wrapper_hash: "case when not other_wrapper then wrapper_hash end",
+    waiver: "coalesce(carrier, waiver)",
+    waiver_nonce: "case when not other_wrapper then waiver_nonce when carrier is not null then by_nonce end",
+    wrapper_hash: "case when not other_wrapper then wrapper_hash when carrier is not null then by_hash end",
     block_number: "number",
     block_hash: "hash",
     gas_used: "gas",

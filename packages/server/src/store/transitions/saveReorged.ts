@@ -18,6 +18,7 @@ export function saveReorged(
     ` update unfinished
      set state = case when waiver_nonce is null then 'queued' else 'broadcast' end::submission_state,
          block_number = null, block_hash = null, gas_used = null, reverted = null,
+         carrier_waiver = null, carrier_nonce = null, carrier_hash = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
          is_waiting = false, look_at = now(), included_at = null
      where id = any($5::uuid[]) and state = 'included' and ${LEASE_IS_HELD} returning id, origin`,

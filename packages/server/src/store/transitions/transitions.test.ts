@@ -10,12 +10,13 @@ import {
 import { useTestStore } from "../../../test/support/testStore.js";
 import { type SubmissionState, TRANSITIONS } from "../../model/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
-import { releaseLease, takeLease } from "../lanes/lease.js";
+import { registerLane, releaseLease, takeLease } from "../lanes/lease.js";
 import { findAssignedNonces } from "../lanes/waiverNonces.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/withdrawnWrappers.js";
 import type { Store } from "../store.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
 import { postponeQueued } from "./postponeQueued.js";
+import { saveFinal } from "./saveFinal.js";
 import { saveIncluded } from "./saveIncluded.js";
 import { saveReorged } from "./saveReorged.js";
 
@@ -31,6 +32,13 @@ const STATES = Object.keys(TRANSITIONS) as SubmissionState[];
 /** The whole row, so that a test can see whether anything of it has changed. */
 async function rowOf(id: string): Promise<unknown> {
   return (await store.pool.query("select * from submissions where id = $1", [id])).rows[0];
+}
+
+/** The wrappers in the records of submissions, in the order of the ids. */
+async function recordedWrappers(ids: readonly string[]): Promise<unknown[]> {
+  const sql = `select waiver, waiver_nonce, wrapper_hash from submissions
+    where id = any($1::uuid[]) order by array_position($1::uuid[], id)`;
+  return (await store.pool.query(sql, [ids])).rows;
 }
 
 describe("a transition of a submission", () => {
@@ -92,10 +100,14 @@ describe("a reorg", () => {
     const carriedByOwn = await createSubmission("included", store, lane, newSubmissionOf(1), 1n);
     const carriedByForeign = await createSubmission("broadcast", store, lane, newSubmissionOf(2), 2n);
     const unsigned = await createSubmission("queued", store, lane, newSubmissionOf(3));
-    const included = [carriedByForeign, unsigned].map((id) => ({ id, ...block, foreign: true }));
+    const included = [carriedByForeign, unsigned].map((id) => ({
+      id,
+      ...block,
+      carriedBy: "unknown" as const,
+    }));
     await saveIncluded(store, lane, included, false);
     const final = await createSubmission("queued", store, lane, newSubmissionOf(4));
-    await saveIncluded(store, lane, [{ id: final, ...block, foreign: true }], true);
+    await saveIncluded(store, lane, [{ id: final, ...block, carriedBy: "unknown" }], true);
     const ids = [carriedByOwn, carriedByForeign, unsigned, final];
     expect(await saveReorged(store, lane, ids)).toHaveLength(3);
     const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
@@ -106,7 +118,7 @@ describe("a reorg", () => {
 
 describe("a submission that a foreign wrapper carried", () => {
   const block = { blockNumber: 5n, blockHash: bytes(32, 4), gasUsed: 50_000n, reverted: false };
-  const none = { id: "", ...block, foreign: false };
+  const none = { id: "", ...block, carriedBy: "own" as const };
 
   it("leaves its stored wrapper behind as withdrawn, whether its block is final or not", async () => {
     const [first, second, third] = [
@@ -114,12 +126,12 @@ describe("a submission that a foreign wrapper carried", () => {
       await createSubmission("signed", store, lane, newSubmissionOf(2), 5n),
       await createSubmission("broadcast", store, lane, newSubmissionOf(3), 6n),
     ];
-    await saveIncluded(store, lane, [{ ...none, id: first, foreign: true }], false);
+    await saveIncluded(store, lane, [{ ...none, id: first, carriedBy: "unknown" }], false);
     await saveIncluded(
       store,
       lane,
       [
-        { ...none, id: second, foreign: true },
+        { ...none, id: second, carriedBy: "unknown" },
         { ...none, id: third },
       ],
       true,
@@ -137,7 +149,7 @@ describe("a submission that a foreign wrapper carried", () => {
     await saveIncluded(
       store,
       lane,
-      ids.map((id) => ({ ...none, id, foreign: true })),
+      ids.map((id) => ({ ...none, id, carriedBy: "unknown" as const })),
       true,
     );
     const withdrawnNoncesAfter = async (chainNonce: bigint) => {
@@ -149,5 +161,42 @@ describe("a submission that a foreign wrapper carried", () => {
       await withdrawnNoncesAfter(5n),
       await withdrawnNoncesAfter(6n),
     ]).toEqual([[4n, 5n], [5n], []]);
+  });
+
+  it("is recorded with that wrapper if it is of a lane of this store, before its block is final and after", async () => {
+    const second = bytes(20, 7);
+    await registerLane(store, { chain: lane.chain, waiver: second });
+    const waivers = { own: lane.waiver, second, foreign: bytes(20, 8) };
+    const carriers = Object.values(waivers).map((waiver) => ({
+      waiver,
+      waiverNonce: 1n,
+      wrapperHash: bytes(32, 9),
+    }));
+    const ids: string[] = [];
+    for (const user of [1, 2, 3])
+      ids.push(await createSubmission("broadcast", store, lane, newSubmissionOf(user), 3n + BigInt(user)));
+    const included = ids.map((id, i) => ({ ...none, id, carriedBy: carriers[i] ?? ("own" as const) }));
+    const noWrapper = { waiver: lane.waiver, waiverNonce: undefined, wrapperHash: undefined };
+    const expected = [carriers[0], carriers[1], noWrapper].map((carrier) => ({
+      waiver: Buffer.from(carrier?.waiver ?? ""),
+      waiver_nonce: carrier?.waiverNonce?.toString() ?? null,
+      wrapper_hash: carrier?.wrapperHash ? Buffer.from(carrier.wrapperHash) : null,
+    }));
+    await saveIncluded(store, lane, included, false);
+    expect(await recordedWrappers(ids)).toEqual(expected);
+    await saveFinal(store, lane, ids);
+    expect(await recordedWrappers(ids)).toEqual(expected);
+    const last = await createSubmission("broadcast", store, lane, newSubmissionOf(4), 9n);
+    await saveIncluded(store, lane, [{ ...none, id: last, carriedBy: carriers[1] ?? "own" }], true);
+    expect(await recordedWrappers([last])).toEqual([expected[1]]);
+  });
+
+  it("is recorded without that wrapper after a reorg", async () => {
+    const id = await createSubmission("broadcast", store, lane, newSubmissionOf(1), 4n);
+    const carriedBy = { waiver: lane.waiver, waiverNonce: 1n, wrapperHash: bytes(32, 9) };
+    await saveIncluded(store, lane, [{ ...none, id, carriedBy }], false);
+    await saveReorged(store, lane, [id]);
+    expect((await findSubmissions(store, [id])).map(({ state }) => state)).toEqual(["queued"]);
+    expect(await recordedWrappers([id])).toMatchObject([{ waiver_nonce: null, wrapper_hash: null }]);
   });
 });
