@@ -1,6 +1,6 @@
 // Frames over a WebSocket, without the SDK: submit, lose the connection, watch:  node examples/websocket.mjs
 import { HDNodeWallet, Interface, JsonRpcProvider, parseUnits } from "ethers";
-// The WebSocket of browsers and of Node cannot send the API key in a header; the one of `ws` can.
+// The WebSocket of browsers cannot send the API key in a header, and Node 20 has none; the one of `ws` can.
 import { WebSocket } from "ws";
 import { apiKey, rpcUrl, token, url } from "./settings.mjs";
 

@@ -6,7 +6,8 @@ import { readArguments } from "./readArguments.mjs";
 import { runMain } from "./runMain.mjs";
 import { setUp } from "./setup.mjs";
 
-const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--json FILE] [--pool KIND] [--replicas N]
+const USAGE = `Usage: npm run chaos -- [--rounds N] [--seed S] [--pool KIND] [--replicas N]
+                        [--reorg-depth N] [--json FILE] [--log FILE]
 
 Runs a chain, a PostgreSQL and replicas of the service as processes, sends load and injects
 faults; then compares the answers that clients had, the rows of the store and the transactions

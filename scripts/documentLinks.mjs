@@ -2,7 +2,16 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 /** The repository's folders and files that hold documents. */
-const DOCUMENTS = ["docs", "examples", "packages", "README.md", "ARCHITECTURE.md", "CHANGELOG.md"];
+const DOCUMENTS = [
+  "bench",
+  "docs",
+  "examples",
+  "packages",
+  "README.md",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "SECURITY.md",
+];
 const NOT_DOCUMENTS = /(^|\/)(node_modules|dist|cache)(\/|$)/;
 
 /**

@@ -1,4 +1,4 @@
-// npm run fuzz: repeats two tests of `npm test` with fresh seeds until the time is over: the protocol's laws
+// npm run fuzz: runs two tests of `npm test` until the time is over, from a fresh seed: the protocol's laws
 // (test/laws), and malformed requests to a service (test/fuzz).
 import { parseArgs } from "node:util";
 import { loadSource } from "./loadSource.mjs";
@@ -22,9 +22,9 @@ error, exit, hang, keep a well-behaved client waiting, or answer against its des
 Status: 0 every check held, 1 one did not (it prints the counterexample and the seed that
 reproduces it), 2 wrong usage.`;
 
-/** Cases between two checks of the clock: few enough to end on time, enough to cost little. */
-const CASES_A_STEP = 250;
-const CASES_A_STEP_RECOVERING = 25;
+/** Cases of a law between two checks of the clock; fewer where each case recovers a signer, which is slow. */
+const CASES_PER_STEP = 250;
+const CASES_PER_RECOVERING_STEP = 25;
 const PROGRESS_MS = 10_000;
 const MAX_SEED = 2 ** 31 - 1;
 const PARTS = ["laws", "service"];
@@ -49,11 +49,12 @@ function readOptions(argv) {
   if (values.seed?.trim() === "" || !(Number.isInteger(seed) && seed >= 0 && seed <= MAX_SEED)) {
     problems.push(`--seed is "${values.seed}", not an integer from 0 to ${MAX_SEED}`);
   }
-  const parts = values.of.split(",");
-  if (parts.some((part) => !PARTS.includes(part))) {
+  const listed = values.of.split(",");
+  if (listed.some((part) => !PARTS.includes(part))) {
     problems.push(`--of is "${values.of}"; it can be ${PARTS.join(", ")} or both`);
   }
   if (problems.length > 0) throw new Error(problems.join("\n"));
+  const parts = values.law === "" ? listed : ["laws"];
   return { minutes: minutes / parts.length, seed, parts, law: values.law, help: values.help };
 }
 
@@ -68,7 +69,7 @@ async function run(laws, { minutes, seed, signal }) {
   for (let round = 0; ; round++) {
     const roundSeed = (seed + round) % (MAX_SEED + 1);
     for (const law of laws) {
-      const step = law.recovers ? CASES_A_STEP_RECOVERING : CASES_A_STEP;
+      const step = law.recovers ? CASES_PER_RECOVERING_STEP : CASES_PER_STEP;
       const outcome = await law.check({ seed: roundSeed, cases: step });
       cases += outcome.cases;
       if (outcome.failure !== undefined) return { cases, broken: { law, seed: roundSeed, ...outcome } };
@@ -139,10 +140,9 @@ async function main(options) {
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
   const { signal } = interrupted;
   await setUp({ signal });
-  const parts = options.law === "" ? options.parts : ["laws"];
   let status = 0;
-  if (parts.includes("laws")) status = await checkLaws({ ...options, signal });
-  if (parts.includes("service") && status !== 2 && !signal.aborted) {
+  if (options.parts.includes("laws")) status = await checkLaws({ ...options, signal });
+  if (options.parts.includes("service") && status !== 2 && !signal.aborted) {
     status = Math.max(status, await fuzzService({ ...options, signal }));
   }
   if (signal.aborted) console.log("interrupted");

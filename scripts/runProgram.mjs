@@ -21,10 +21,10 @@ export async function runProgram(name, command, args, { cwd, signal }) {
       // The process group has ended already.
     }
   };
-  let last;
+  let killTimer;
   const abort = () => {
     kill("SIGTERM");
-    last = setTimeout(kill, GRACE_MS, "SIGKILL");
+    killTimer = setTimeout(kill, GRACE_MS, "SIGKILL");
   };
   signal.addEventListener("abort", abort, { once: true });
   try {
@@ -37,7 +37,7 @@ export async function runProgram(name, command, args, { cwd, signal }) {
     });
   } finally {
     signal.removeEventListener("abort", abort);
-    clearTimeout(last);
+    clearTimeout(killTimer);
     // Children that outlived the program are still in its group.
     if (signal.aborted) kill("SIGKILL");
     signal.throwIfAborted();

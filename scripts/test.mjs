@@ -1,5 +1,5 @@
-// npm test: makes the checkout ready, then runs the tests; arguments go to vitest. The last line is always the count
-// of tests, even if no test ran.
+// npm test: makes the checkout ready, then runs the tests; arguments go to vitest. The last line is the count of
+// tests, even if no test ran, unless the run is interrupted.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { root, setUp } from "./setup.mjs";

@@ -6,7 +6,8 @@ import { readArguments } from "./readArguments.mjs";
 import { runMain } from "./runMain.mjs";
 import { setUp } from "./setup.mjs";
 
-const USAGE = `Usage: npm run zoo -- [--personality A,B] [--fault A,B] [--pool A,B] [--seed S] [--jobs N] [--json FILE]
+const USAGE = `Usage: npm run zoo -- [--personality A,B] [--fault A,B] [--pool A,B] [--seed S] [--seeds N]
+                      [--jobs N] [--json FILE] [--log FILE]
 
 Runs the service behind stand-ins for nodes. A cell is a personality, a fault and a kind of pool: a
 chain, a replica of the service and a load of submissions. When the fault is over, the answers that

@@ -1,4 +1,4 @@
-// The attacker's process. It runs one attack for a number of seconds, and keeps its connections open until `release`.
+// The attacker's process. It runs one attack for a number of seconds, and then holds the attack's open connections until `release`.
 //
 //   node attacker.mjs <the service's address>
 import { answerBenchmark } from "../service/contestant.mjs";

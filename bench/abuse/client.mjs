@@ -1,7 +1,7 @@
 // The well-behaved client: it sends requests of one transaction at a fixed rate, and times each from its due moment.
 //
 //   node client.mjs <the service's address> <its first user's number>
-import { Agent, request as open } from "node:http";
+import { Agent, request } from "node:http";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { CLIENT_KEY, signedBy } from "./shape.mjs";
 
@@ -20,7 +20,7 @@ const inFlight = new Set();
 function submit() {
   const body = JSON.stringify({ transactions: [signedBy(user++)] });
   return new Promise((resolve) => {
-    const sent = open(`${url}/v1/submit`, { method: "POST", headers, agent }, async (response) => {
+    const sent = request(`${url}/v1/submit`, { method: "POST", headers, agent }, async (response) => {
       try {
         let text = "";
         for await (const part of response.setEncoding("utf8")) text += part;

@@ -12,6 +12,7 @@ const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
 const serviceProgram = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
 /** Time between the end of an attack and the last figures, in which the service frees the attack's memory. */
 const REST_MS = 1_500;
+const WARM_UP_MS = 1_500;
 
 const main = (options) =>
   inFolder("gas-waiver-abuse-", async (place) => {
@@ -80,7 +81,7 @@ async function runOne(name, { seconds, dataDir, signal }) {
 /** Lets V8 compile the service's code before the figures begin. */
 async function warmUp(client) {
   await client.ask("begin");
-  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  await new Promise((resolve) => setTimeout(resolve, WARM_UP_MS));
   await client.ask("stop");
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { servedBy } from "./programs.mjs";
+import { childNode } from "./programs.mjs";
 
 const PACKAGE = "@foundry-rs/anvil-linux-amd64";
 const MNEMONIC = "test test test test test test test test test test test junk";
@@ -39,5 +39,5 @@ export async function startAnvil() {
   });
   // A full pipe would stop anvil, so discard the rest of its output.
   child.stdout.removeAllListeners("data").resume();
-  return servedBy(child, url);
+  return childNode(child, url);
 }

@@ -1,4 +1,4 @@
-// Generates load: batches of eth_sendRawTransaction over persistent connections, and a block whenever one is full.
+// Generates load: batches of eth_sendRawTransaction over persistent connections, and evm_mine whenever a block is full.
 // Prints its result as JSON.
 //
 //   node client.mjs <url> <the node's process id> <wrapped|plain> <transactions> <warm-up transactions>

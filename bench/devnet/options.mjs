@@ -5,8 +5,8 @@ export const USAGE = `Usage: npm run bench:devnet -- [--json FILE] [--transactio
 
 Measures the devnet: wrapped and plain transfers per second, by its engine alone and
 over HTTP (JSON-RPC batches of 100, blocks of 500), compared with anvil on the same
-plain transfers; the parts of the time; memory; and one long run of 20 times as many
-wrapped transfers, at most 100,000. Takes about ten minutes with the defaults.
+plain transfers; the engine's time by step; memory; and one long run of 20 times as
+many wrapped transfers, at most 100,000. Takes about ten minutes with the defaults.
 
   --json FILE        also write every figure to FILE
   --transactions N   transactions of each run, from 1000 to 50000   (default: 5000)

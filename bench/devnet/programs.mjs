@@ -16,11 +16,11 @@ export async function startNode() {
     child.stdout.setEncoding("utf8").once("data", (text) => resolve(text.trim()));
     child.once("close", (status) => reject(new Error(`the devnet ended with status ${status}`)));
   });
-  return servedBy(child, url);
+  return childNode(child, url);
 }
 
 /** A node in a child process: its address, its process id, and a function that kills it and waits for its end. */
-export function servedBy(child, url) {
+export function childNode(child, url) {
   const ended = new Promise((resolve) => child.once("close", resolve));
   return {
     url,

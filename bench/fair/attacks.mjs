@@ -13,7 +13,7 @@ export const ATTACKS = {
     transactionsOf: (first) => many(600, (i) => signed(first, 1 + i)),
   },
   "missing-nonces": {
-    what: "the same key: 600 senders with one that waits for a missing nonce",
+    what: "the same key: 600 senders, each with one transaction that waits for a missing nonce",
     transactionsOf: (first) => many(600, (i) => signed(first + i, 1)),
   },
   "long-sender": {
@@ -32,7 +32,7 @@ export const ATTACKS = {
     transactionsOf: (first) => many(100, (i) => (i % 2 === 0 ? "0x00" : signed(first + i))),
   },
   "full-key": {
-    what: "another key: 4,500 senders, as much as the key may have queued",
+    what: "another key: 4,500 senders, where a key may have 5,000 transactions queued",
     isOtherKey: true,
     transactionsOf: (first) => many(4_500, (i) => signed(first + i)),
   },
@@ -43,7 +43,7 @@ export const ATTACKS = {
     transactionsOf: (first) => many(20, (i) => signed(first + i, 0, UNKNOWN_ERROR)),
   },
   "too-large": {
-    what: "another key: 20 transactions a second to whose request a proxy answers 413",
+    what: "another key: 20 transactions a second whose requests a proxy answers with 413",
     isOtherKey: true,
     intervalMs: 1_000,
     transactionsOf: (first) => many(20, (i) => signed(first + i, 0, TOO_LARGE)),

@@ -50,8 +50,8 @@ function blockOf(tag, head) {
 }
 
 /**
- * Starts a node that accepts every wrapper and keeps no state but nonces. The next block has each wrapper with its
- * InnerTx.
+ * Starts a node that accepts every wrapper and executes nothing: it keeps the nonces, and the block of each transaction.
+ * The next block has each wrapper with its InnerTx.
  * @param {object} options
  * @param {number} [options.firstNonce] the waiver's first nonce.
  * @param {(inner: Uint8Array) => { sender: string, nonce: number }} [options.readInner] Without it, the nonces of the

@@ -1,9 +1,10 @@
-// A contestant is a program that a benchmark measures, in a process of its own. This is its side of the messages.
+// A benchmark runs its programs in processes of their own: contestants, which it measures, nodes and load generators.
+// This is a program's side of the messages.
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Sends the benchmark the URL that this process serves, then answers its requests: `settled`, `usage`, `end`, and those
- * of `answers`.
+ * Sends the benchmark the URL that this process serves or calls, then answers its requests: `settled`, `usage`, `end`, and
+ * those of `answers`.
  * @param {{ url: string, close(): Promise<void>, answers?: Record<string, (options: object) => unknown> }} contestant
  */
 export function answerBenchmark({ url, close, answers = {} }) {

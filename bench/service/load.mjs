@@ -2,7 +2,7 @@
 //
 //   node load.mjs <file of signed transactions> <address> <relay|node>
 import { readFileSync } from "node:fs";
-import { Agent, request as open } from "node:http";
+import { Agent, request } from "node:http";
 import { API_KEY } from "./shape.mjs";
 
 const [file, address, kind] = process.argv.slice(2);
@@ -10,7 +10,7 @@ const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const TIMEOUT_MS = 60_000;
 
-/** The requests for each kind of contestant. Each `accepted` in an answer stands for one accepted transaction. */
+/** The requests for each kind of contestant. An answer has the text `accepted` once for each accepted transaction. */
 const KINDS = {
   relay: {
     url: new URL("/v1/submit", address),
@@ -46,7 +46,7 @@ function send(batch, onPart = () => {}) {
     let answer = "";
     let count = 0;
     let searched = 0;
-    const sent = open(
+    const sent = request(
       { ...target, headers: { ...headers, "content-length": Buffer.byteLength(text) } },
       (response) => {
         response.setEncoding("utf8");

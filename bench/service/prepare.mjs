@@ -1,4 +1,4 @@
-// Prepares a store for a run: it then has the benchmark's chain, a number of finished submissions, and nothing else.
+// Prepares a store for a run: it then has the benchmark's chain, a number of finished submissions, and no unfinished one.
 //
 //   node prepare.mjs <data folder> <finished submissions>
 import { pino } from "pino";

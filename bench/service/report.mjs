@@ -10,7 +10,7 @@ const NAMES = {
 
 const medianOf = (runs, read) => median(runs.map((run) => read(run) ?? Number.NaN));
 
-/** Medians by node and contestant. Ratios to the viem relay are taken within each round. */
+/** Medians by node and contestant. Ratios to the viem relay and to the service are taken within each round. */
 export function figuresOf(runs) {
   return Object.fromEntries(
     Object.entries(runs).map(([node, contestants]) => [
@@ -115,7 +115,7 @@ function printNode(kind, contestants, { saturation, rates }) {
   print("(to viem: ratio of the rates; CPU and database: µs of CPU a transaction, in requests of 10)");
   print(
     line(
-      "\nms to the line, at an offered rate of",
+      "\nms to the result line, at a rate of",
       rates.map((rate) => `${rate}/s: p50   p99 p99.9`.padStart(26)).join(""),
     ),
   );

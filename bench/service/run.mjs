@@ -9,10 +9,10 @@ import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
-/** Transactions a second that no contestant exceeds; the load has enough for this rate. */
+/** Transactions a second that no relay exceeds; the load has enough for this rate. The node itself repeats them. */
 const MAX_PER_SECOND = 6_000;
 
-/** Contestants without the devnet: its chain starts anew each time, and it accepts only wrapped transactions. */
+/** Contestants that do not run on the devnet: its chain starts anew each time, and it refuses InnerTxs without a wrapper. */
 const ACCEPTING_ONLY = ["node", "finished"];
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);

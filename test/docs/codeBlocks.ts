@@ -7,7 +7,7 @@ import { root } from "../support/program.js";
 export interface CodeBlock {
   /** The path from the root of the repository. */
   readonly file: string;
-  /** Where the fence stands, from 1 on. */
+  /** The line of the opening fence, from 1 on. */
   readonly line: number;
   readonly language: string;
   /** The words behind the language: `run`, `continued`. */

@@ -85,7 +85,7 @@ async function runHere({ language, text }: DocumentedProgram): Promise<string> {
   return (await run(process.execPath, [path], options())).stdout;
 }
 
-/** A page may leave the lane drained and opened again, and a reader of the next one begins with a service that is ready. */
+/** Waits until the service is ready: the programs of a page may have drained the lane and opened it again. */
 async function untilReady(): Promise<void> {
   const url = `${replacements.get("http://127.0.0.1:8080")}/v1/ready`;
   const headers = { authorization: "Bearer gw_dev_local" };
@@ -94,7 +94,7 @@ async function untilReady(): Promise<void> {
 
 describe("the programs of the documents", () => {
   it.each(files)(
-    "%s: each runs as it stands",
+    "%s: each runs, with the addresses of this test",
     async (file) => {
       await untilReady();
       for (const program of programs.filter((one) => one.file === file)) {

@@ -66,8 +66,11 @@ export async function badKeys(attacker) {
   attacker.count("bad keys", sent);
 }
 
-/** Sends endless bodies without a valid key to a path that does not exist. The service must not keep them in memory. */
-export async function bodiesWithoutKey(attacker) {
+/**
+ * Sends bodies of 33 MB and more with an unknown key to a path that does not exist. The service must not keep them in
+ * memory.
+ */
+export async function bodiesWithUnknownKey(attacker) {
   const part = Buffer.alloc(65_536, " ");
   const send = async () => {
     attacker.count("connections");

@@ -6,28 +6,29 @@ import { frame, head, request } from "./attacker.mjs";
 const FIRST_USER = 20_000_000;
 const REQUESTS_OF_EACH_KIND = 200_000;
 
+/** A GET request. `key: null` leaves the API key out. */
 const get = (path, { key = ATTACKERS_KEY, fields = [] } = {}) =>
   [
     `GET ${path} HTTP/1.1`,
     "Host: x",
-    ...(key === undefined ? [] : [`Authorization: Bearer ${key}`]),
+    ...(key === null ? [] : [`Authorization: Bearer ${key}`]),
     ...fields,
     "",
     "",
   ].join("\r\n");
 
-/** Sends a request on each of many connections, and the next one when it is answered. */
+/** Sends a request on each of many connections, and the next one on the same connection when its answer begins. */
 async function floodWith(attacker, connections, requests) {
-  const pieces = requests.map((text) => Buffer.from(text, "latin1"));
+  const encoded = requests.map((text) => Buffer.from(text, "latin1"));
   let next = 0;
   const open = async () => {
     const socket = attacker.open(open);
     attacker.countStatuses(socket);
     socket.on("data", (part) => {
-      // The head of each answer ends with a blank line. The further parts of a large answer have none.
-      if (!attacker.ended && part.includes("\r\n\r\n")) socket.write(pieces[next++ % pieces.length]);
+      // Each answer begins with a status line. The further parts of a large answer have none.
+      if (!attacker.ended && part.includes("HTTP/1.1 ")) socket.write(encoded[next++ % encoded.length]);
     });
-    socket.write(pieces[next++ % pieces.length]);
+    socket.write(encoded[next++ % encoded.length]);
   };
   await attacker.times(connections, open);
 }
@@ -80,7 +81,7 @@ export async function requestsWithoutKey(attacker) {
   await floodWith(
     attacker,
     300,
-    paths.map((path) => get(path, { key: undefined })),
+    paths.map((path) => get(path, { key: null })),
   );
 }
 
@@ -114,14 +115,14 @@ export async function halfFrames(attacker) {
 }
 
 const KINDS = {
-  plain: get("/v1/health", { key: undefined }),
-  unknown: get("/v1/nothing", { key: undefined }),
-  upgrade: get("/v1/health", { key: undefined, fields: ["Connection: Upgrade", "Upgrade: foo"] }),
-  expect: get("/v1/health", { key: undefined, fields: ["Expect: more"] }),
+  plain: get("/v1/health", { key: null }),
+  unknown: get("/v1/nothing", { key: null }),
+  upgrade: get("/v1/health", { key: null, fields: ["Connection: Upgrade", "Upgrade: foo"] }),
+  expect: get("/v1/health", { key: null, fields: ["Expect: more"] }),
   "bad key": get("/v1/policy", { key: "gw_bad" }),
   empty: request('{"transactions":[]}'),
   "bad JSON": request("{a}"),
-  head: get("/v1/health", { key: undefined }).replace("GET", "HEAD"),
+  head: get("/v1/health", { key: null }).replace("GET", "HEAD"),
 };
 
 /** 200,000 requests of each kind, pipelined, on a connection for each kind. */
@@ -136,7 +137,7 @@ export async function pipelinedKinds(attacker) {
   await Promise.race([Promise.all(Object.entries(KINDS).map(send)), attacker.finished]);
 }
 
-/** Repeats one Idempotency-Key with other transactions each time. */
+/** Repeats one Idempotency-Key with 20 lists of transactions in turn. */
 export async function reusedKeys(attacker) {
   const requests = Array.from({ length: 20 }, (_, i) => {
     const body = JSON.stringify({

@@ -1,5 +1,12 @@
 import { heldBodies, largestBatches, slowBodies, strangeJson, tinyChunks } from "./bodies.mjs";
-import { badKeys, bodiesWithoutKey, endlessHeads, idleSockets, silent, slowReaders } from "./connections.mjs";
+import {
+  badKeys,
+  bodiesWithUnknownKey,
+  endlessHeads,
+  idleSockets,
+  silent,
+  slowReaders,
+} from "./connections.mjs";
 import {
   halfFrames,
   lists,
@@ -18,16 +25,19 @@ export const ATTACKS = {
   none: { what: "no attack, for comparison", run: async () => {} },
   "idle-sockets": { what: "5,000 WebSockets that ask for nothing", run: idleSockets },
   "slow-readers": { what: "1,000 connections that send requests and read no answer", run: slowReaders },
-  silent: { what: "2,000 connections that say nothing", run: silent },
+  silent: { what: "2,000 connections that send nothing", run: silent },
   "endless-heads": { what: "1,000 request heads that never end", run: endlessHeads },
   "slow-bodies": { what: "1,000 bodies that come a byte at a time", run: slowBodies },
   "bad-keys": { what: "100,000 unknown keys a minute", run: badKeys },
-  strangers: { what: "50 endless bodies with an unknown key, to an unknown path", run: bodiesWithoutKey },
-  "tiny-chunks": { what: "4 bodies of 32 MiB in chunks of one byte", run: tinyChunks },
+  strangers: {
+    what: "50 bodies of 33 MB and more with an unknown key, to an unknown path",
+    run: bodiesWithUnknownKey,
+  },
+  "tiny-chunks": { what: "4 endless bodies in chunks of one byte", run: tinyChunks },
   "held-bodies": { what: "50 bodies of 32 MiB that never end", run: heldBodies },
   "largest-batches": { what: "batches of 26 MB with the largest transactions", run: largestBatches },
   "strange-json": {
-    what: "deep, wide, repeated keys, __proto__, surrogates, huge numbers",
+    what: "JSON that is deep or wide, or has repeated keys, __proto__, lone surrogates or huge numbers",
     run: strangeJson,
   },
   "endless-fragments": { what: "20 WebSockets with a message that never ends", run: endlessFragments },
@@ -35,7 +45,10 @@ export const ATTACKS = {
   "empty-fragments": { what: "the same in empty fragments", run: emptyFragments },
   pings: { what: "20 WebSockets that send pings as fast as they can", run: pings },
   "held-frames": { what: "50 frames of 30 MiB that never end", run: heldFrames },
-  "half-frames": { what: "1,000 frames that begin behind another one in its packet", run: halfFrames },
+  "half-frames": {
+    what: "1,000 packets with a whole frame and the beginning of a second one",
+    run: halfFrames,
+  },
   "one-connection": {
     what: "200,000 requests of each kind, pipelined, on one connection for each kind",
     run: pipelinedKinds,

@@ -11,6 +11,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { loadNativeCrypto, useNativeCrypto } from "./nativeCrypto.js";
 
+/** The order n of the group of secp256k1, and the prime p of its field. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const FIELD = 2n ** 256n - 2n ** 32n - 977n;
 const word = (value: bigint) => hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
@@ -38,7 +39,7 @@ const key = fc.bigInt({ min: 1n, max: ORDER - 1n }).map(word);
 const parity = fc.constantFrom(0 as const, 1 as const);
 
 describe("both crypto backends", () => {
-  it("are there on Node, and the native one is chosen", async () => {
+  it("load on Node, and useNativeCrypto chooses the native one", async () => {
     expect(native.name).toBe("native");
     expect(javascriptCrypto.name).toBe("javascript");
     expect(await useNativeCrypto()).toBe("native");
@@ -80,7 +81,7 @@ describe("both crypto backends", () => {
     expect(bytesToHex(sameFromBoth(({ keccak256 }) => keccak256(data)))).toBe(expected);
   });
 
-  it("hash any bytes to the same, and change no hash that they have returned", () => {
+  it("hash any bytes to the same value, and change no hash that they have returned", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), fc.uint8Array({ maxLength: 10 }), (data, next) => {
         sameFromBoth((backend) => {
@@ -95,7 +96,7 @@ describe("both crypto backends", () => {
     );
   });
 
-  it("sign the same (RFC 6979, low s), and recover the key that signed", () => {
+  it("give the same signature (RFC 6979, low s), and recover the key that signed", () => {
     fc.assert(
       fc.property(hash, key, (digest, privateKey) => {
         const signed = sameFromBoth((backend) => backend.sign(digest, privateKey));
@@ -109,7 +110,7 @@ describe("both crypto backends", () => {
     );
   });
 
-  it("recover the same from random signatures", () => {
+  it("recover the same key, or none, from random signatures", () => {
     let unrecoverable = 0;
     fc.assert(
       fc.property(
@@ -155,11 +156,14 @@ describe("both crypto backends", () => {
     }
   });
 
-  it.each([0n, 1n, ORDER - 1n, ORDER, ORDER + 1n])("recover the same from the hash %s", (value) => {
-    for (const yParity of [0, 1] as const) {
-      sameFromBoth((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
-    }
-  });
+  it.each([0n, 1n, ORDER - 1n, ORDER, ORDER + 1n])(
+    "recover the same key, or none, from the hash %s",
+    (value) => {
+      for (const yParity of [0, 1] as const) {
+        sameFromBoth((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
+      }
+    },
+  );
 
   it("recover no key from a signature that leads to the point at infinity", () => {
     // With r the x of G and s = hash (mod n): r·Q = s·R - hash·G = 0 for the parity of G.

@@ -5,8 +5,8 @@ pragma solidity 0.8.30;
 /// @notice Validators propose and vote. More than two thirds of the validators carry a proposal.
 ///
 /// A policy is the list of contracts and methods that a waiver may call. It is written when it is proposed, under
-/// a new version number, and has no effect until a carried proposal makes that version the waiver's. The deciding
-/// vote thus costs no more than any other, and an update revokes the old version without a loop over it.
+/// a new version number, and has no effect until a carried proposal makes that version the waiver's. The cost of the
+/// deciding vote thus does not depend on the policy's length, and an update revokes the old version without a loop.
 ///
 /// There is no constructor: genesis writes the code, the first validators and the first waivers into the state.
 /// Validators read `waivers` and `permissions` directly from storage when they check a wrapper.

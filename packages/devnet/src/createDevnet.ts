@@ -36,7 +36,7 @@ export interface Devnet {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** Makes the next block now. */
   mine(): Promise<SealedBlock>;
-  /** The latest 1,000 transactions that left the pool without a block (D8), oldest first. */
+  /** The latest 1,000 transactions that the pool dropped without a block (D8), oldest first. */
   drops(): readonly DroppedTransaction[];
   /** Calls the listener after each new block. @returns the function that unsubscribes. */
   onBlock(listener: (block: SealedBlock) => void): () => void;
@@ -48,7 +48,8 @@ export interface Devnet {
 
 /**
  * Starts a chain, in memory or in a folder. It makes blocks at once, and serves after `listen`.
- * @throws InvalidDevnetOptionsError or InvalidFaultsError with every problem listed, or StateFolderError.
+ * @throws InvalidDevnetOptionsError or InvalidFaultsError with the problems, InvalidChangeError for a planned change in a
+ *   block that exists, or StateFolderError.
  * @example
  * ```ts
  * const devnet = await createDevnet({ blockTimeMs: 500 });

@@ -6,7 +6,7 @@ import { DEFAULT_CHAIN_VERIFICATION_GAS } from "./presets/constants.js";
 export interface DevnetOptions {
   /** Milliseconds from block to block. With 0 a block follows each request that brought a transaction. Default 500. */
   readonly blockTimeMs?: number;
-  /** With false and `blockTimeMs` 0, only `mine()` and `evm_mine` make blocks. Default true. */
+  /** With false and `blockTimeMs` 0, only `mine()` and methods such as `evm_mine` make blocks. Default true. */
   readonly automine?: boolean;
   /** The minimum gas price of ordinary transactions, in wei (D11). Default 1 gwei. */
   readonly minGasPrice?: bigint;

@@ -131,7 +131,7 @@ export class BlockDraft {
 
   /**
    * Computes the roots that do not depend on the state, so that {@link seal} is short.
-   * @param yieldToEventLoop called between the steps, so that no step blocks for long.
+   * @param yieldToEventLoop called after each step, so that other work can run.
    */
   async prepare(yieldToEventLoop: () => Promise<void>): Promise<void> {
     const transactions = listRoot(this.#included.map(({ tx }) => tx.raw));

@@ -33,7 +33,7 @@ export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTran
 
 /**
  * Decodes a transaction that is not a wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
- * @throws {@link ProtocolError} if it is malformed, unprotected, of another type or for another chain.
+ * @throws {@link ProtocolError} if it is malformed, unprotected, of another type, for another chain or badly signed.
  */
 export function decodeOrdinary(raw: Uint8Array): ChainTransaction {
   if (raw[0] === EIP7702_TYPE) return decodeSetCode(raw);
@@ -83,6 +83,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The index of the `to` field by transaction type. */
 const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
 
 /**

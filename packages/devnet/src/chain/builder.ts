@@ -27,7 +27,7 @@ export interface BuiltBlock {
 /** The number of blocks that a wrapper may wait for its inner's nonce, holding up its waiver, before it is dropped. */
 const MAX_HELD_BLOCKS = 20n;
 
-/** The longest time in ms that building a block holds the event loop. */
+/** The time in ms after which building a block yields to the event loop, at the end of a transaction. */
 const TURN_MS = 8;
 
 /**

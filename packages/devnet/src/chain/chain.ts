@@ -51,7 +51,7 @@ export class Chain {
   readonly #preparations = new Set<(number: number) => Promise<void>>();
   readonly #removalListeners = new Set<(block: SealedBlock) => void>();
   readonly #snapshots = new Snapshots();
-  #building: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   /** @param journal keeps the chain, and restores it at the start. Without one the chain is in memory only. */
   constructor(options: ChainOptions, executor: Executor, journal?: Journal) {
@@ -130,7 +130,7 @@ export class Chain {
 
   /** Mines if some transaction can run: its nonce is the signer's next, and its inner's is the sender's next. */
   async mineIfReady(): Promise<SealedBlock | undefined> {
-    await this.#building;
+    await this.#lastChange;
     const ready = this.pool
       .signers()
       .map((signer) => this.pool.get(signer, this.state.account(signer)?.nonce ?? 0n))
@@ -225,15 +225,15 @@ export class Chain {
     return () => this.#preparations.delete(prepare);
   }
 
-  /** Resolves when no block is being built. */
+  /** Resolves when the chain's changes that have been asked for are done, such as the block that is being built. */
   async idle(): Promise<void> {
-    await this.#building;
+    await this.#lastChange;
   }
 
   /** Runs changes of the chain one after the other. */
   #inTurn<T>(run: () => T | Promise<T>): Promise<T> {
-    const next = this.#building.then(run);
-    this.#building = next.catch(() => undefined);
+    const next = this.#lastChange.then(run);
+    this.#lastChange = next.catch(() => undefined);
     return next;
   }
 
@@ -272,7 +272,7 @@ export class Chain {
     for (const [account, record] of accounts) this.pool.prune(account, record?.nonce ?? 0n);
   }
 
-  /** Puts the transactions of a block that could not be kept back into the pool. */
+  /** Returns to the pool the transactions of a block that the journal could not keep. */
   async #readmit(draft: BlockDraft): Promise<void> {
     for (const { tx, role } of draft.included) {
       // The bytes of an impersonated transaction do not give its sender, so keep the known one.

@@ -3,10 +3,11 @@ import { RefusedError } from "../pool/refusedError.js";
 /** The part of the clock that a snapshot keeps. */
 export interface ClockSetting {
   readonly offsetSeconds: bigint;
+  /** The timestamp that was set for the next block, if any. */
   readonly next: bigint | undefined;
 }
 
-/** Gives blocks their timestamps, from the system's clock and an offset that tests may increase. */
+/** Gives blocks their timestamps, from the system's clock and an offset that tests may change. */
 export class Clock {
   readonly #now: () => number;
   #offsetSeconds = 0n;
@@ -26,7 +27,7 @@ export class Clock {
     return { offsetSeconds: this.#offsetSeconds, next: this.#next };
   }
 
-  /** Restores the offset. Time continues from the present. */
+  /** Restores the offset and the next block's timestamp. Time continues from the present. */
   restore({ offsetSeconds, next }: ClockSetting): void {
     this.#offsetSeconds = offsetSeconds;
     this.#next = next;

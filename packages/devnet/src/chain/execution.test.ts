@@ -90,7 +90,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect([await node.nonce(0), await node.nonce(10)]).toEqual([1n, 1n]);
   });
 
-  it("carries value from the user, not from the waiver", async () => {
+  it("that reverts leaves its value with the user", async () => {
     await node.sendAndMine(
       signOrdinary(13, { to: hexToBytes(addressOf(0)), value: 100n, data: new Uint8Array() }),
     );
@@ -101,7 +101,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     expect(await node.balance(0)).toBe(100n);
   });
 
-  it("may be typed, with an access list or with both fees 0", async () => {
+  it("may be of type EIP-2930, or EIP-1559 with both fees 0, with an access list", async () => {
     for (const [i, type] of (["eip2930", "eip1559"] as const).entries()) {
       const fees = type === "eip2930" ? { gasPrice: 0n } : { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
       const accessList = [{ address: TEST_TOKEN, storageKeys: [new Uint8Array(32)] }];
@@ -111,7 +111,7 @@ describe("a wrapped transaction in a block (D9, D10)", () => {
     }
   });
 
-  it("of one user runs in nonce order, whatever the order and the waiver", async () => {
+  it("of one user runs in nonce order, whatever the order of arrival and the waiver", async () => {
     const inners = [0n, 1n, 2n].map((nonce) => signInner(0, { nonce }));
     const [first, second, third] = inners.map((inner, i) =>
       wrap(inner, i === 1 ? { waiver: 11 } : { nonce: BigInt(i / 2) }),

@@ -14,7 +14,7 @@ async function genesisAt(now: number): Promise<{ readonly hash: Hex; readonly st
   };
 }
 
-it("has the same state but another hash in each chain, also in those that begin in the same second", async () => {
+it("genesis has the same state but another hash in each of two chains that begin in the same second", async () => {
   const [first, second] = [await genesisAt(1_700_000_000_000), await genesisAt(1_700_000_000_500)];
   expect(second.stateRoot).toBe(first.stateRoot);
   expect(second.hash).not.toBe(first.hash);

@@ -56,7 +56,7 @@ describe("an inner transaction (D9)", () => {
     ]);
   });
 
-  it("moves value to an account without code, a new one included, for the intrinsic gas alone", async () => {
+  it("moves value to a new account for the intrinsic gas alone", async () => {
     await fund(addressOf(0), 50n);
     const stranger: Hex = `0x${"5a".repeat(20)}`;
     const { inner, receipt } = await run({ to: stranger, value: 50n });

@@ -54,7 +54,7 @@ export class Miner {
     return this.#blockTimeMs;
   }
 
-  /** Starts a new interval. */
+  /** Starts a new interval; 0 ends the interval. */
   set blockTimeMs(ms: number) {
     this.#blockTimeMs = ms;
     this.#restart();

@@ -11,39 +11,31 @@ import { mappingSlot, slotHex } from "../registry/slots.js";
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 const waiver = hexToBytes(addressOf(10));
 
-describe("a wrapper that breaks a rule by the time its block is built (D8)", () => {
+describe("building a block (D8)", () => {
   const node = useTestNode();
 
   const changes: [name: string, change: () => Promise<unknown>, reason: string, value?: bigint][] = [
     [
-      "because its waiver was revoked",
+      "whose waiver was revoked",
       () => setSlot(node, REGISTRY, slotHex(mappingSlot(waiver, BigInt(WaiverRegistry.slots.waivers))), 0n),
       "WAIVER_NOT_REGISTERED",
     ],
     [
-      "because its policy was narrowed",
+      "whose policy was narrowed",
       () => setSlot(node, REGISTRY, permissionSlot(waiver, 1n, TEST_TOKEN, hexToBytes("0xa9059cbb"), 0), 0n),
       "SELECTOR_NOT_ALLOWED",
     ],
+    ["whose waiver's nonce is used", () => node.rpc("anvil_setNonce", addressOf(10), "0x1"), "NONCE_TOO_LOW"],
+    ["whose user's nonce is used", () => node.rpc("anvil_setNonce", addressOf(0), "0x1"), "NONCE_TOO_LOW"],
     [
-      "because its waiver's nonce is used",
-      () => node.rpc("anvil_setNonce", addressOf(10), "0x1"),
-      "NONCE_TOO_LOW",
-    ],
-    [
-      "because its user's nonce is used",
-      () => node.rpc("anvil_setNonce", addressOf(0), "0x1"),
-      "NONCE_TOO_LOW",
-    ],
-    [
-      "because its user has spent the value",
+      "whose user has spent the value",
       () => node.rpc("anvil_setBalance", addressOf(0), "0x6"),
       "INSUFFICIENT_BALANCE",
       7n,
     ],
   ];
   it.each(changes)(
-    "%s, is dropped with the reason, and the block goes on",
+    "drops a wrapper %s, gives the reason, and includes the other one",
     async (_name, change, reason, value = 0n) => {
       await node.rpc("anvil_setBalance", addressOf(0), "0x7");
       const [invalidated, valid] = [wrap(signInner(0, { value })), wrap(signInner(1), { waiver: 11 })];
@@ -60,7 +52,7 @@ describe("a wrapper that breaks a rule by the time its block is built (D8)", () 
     },
   );
 
-  it("is dropped like an ordinary transaction whose sender cannot pay any more", async () => {
+  it("drops an ordinary transaction whose sender cannot pay any more", async () => {
     const raw: Hex = signOrdinary(13, { to: waiver, value: 5n, data: new Uint8Array() });
     await node.send(raw);
     await node.rpc("anvil_setBalance", addressOf(13), "0x1");

@@ -26,7 +26,7 @@ interface Event {
   readonly args: Record<string, unknown>;
 }
 
-describe("the WaiverRegistry's events and lists (D12)", () => {
+describe("the WaiverRegistry: events, votes and lists (D12)", () => {
   let clockMs = START_MS;
   beforeEach(() => {
     clockMs = START_MS;
@@ -131,7 +131,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(13, "settle", 3n)).toEqual([{ eventName: "ProposalExpired", args: { id: 3n } }]);
   });
 
-  it("allow votes on a proposal in its last second, and not after", async () => {
+  it("allows votes on a proposal in its last second, and not after", async () => {
     await act(20, "proposeRevoke", account(10));
     await act(20, "proposeRevoke", account(11));
     clockMs += Number(WEEK_S) * 1000;
@@ -144,7 +144,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(21, "vote", 1n, true)).toBeUndefined();
   });
 
-  it("list all open proposals, in any order, after others are closed", async () => {
+  it("lists all open proposals, in any order, after others are closed", async () => {
     for (const waiver of [10, 11, 10, 11]) await act(20, "proposeRevoke", account(waiver));
     await decide(2n);
     expect(new Set(await view<bigint[]>("openProposals"))).toEqual(new Set([1n, 3n, 4n]));
@@ -156,7 +156,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await view("proposalCount")).toBe(4n);
   });
 
-  it("show that more than two thirds carry a proposal: 2 of 2, 3 of 3 and of 4, 4 of 5", async () => {
+  it("carries a proposal with more than two thirds of the votes: 1 of 1, 2 of 2, 3 of 3 and of 4, 4 of 5", async () => {
     let id = 0n;
     const propose = async (method: string, subject: number) => {
       await act(20, method, account(subject));
@@ -182,7 +182,7 @@ describe("the WaiverRegistry's events and lists (D12)", () => {
     expect(await act(21, "proposeRevoke", account(11))).toBeUndefined();
   });
 
-  it("show that a new registration does not bring back the permissions of an old policy", async () => {
+  it("does not bring back the permissions of an old policy with a new registration", async () => {
     await act(20, "proposeRevoke", account(10));
     await decide(1n);
     expect(await view("targetsOf", account(10))).toEqual([]);

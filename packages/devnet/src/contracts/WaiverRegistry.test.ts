@@ -173,7 +173,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("listWaivers")).toEqual([checksummed(11)]);
   });
 
-  it("refuses votes on an expired proposal", async () => {
+  it("refuses votes on an expired proposal, which any account may settle once", async () => {
     const id = await propose("proposeRevoke", addressOf(10));
     clockMs += WEEK_MS + 1000;
     expect(await act(21, "vote", id, true)).toBe(false);
@@ -182,7 +182,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await act(13, "settle", id)).toBe(false);
   });
 
-  it("refuses impossible proposals at once", async () => {
+  it("refuses impossible proposals at once, and a vote on an unknown one", async () => {
     expect(await act(20, "proposeRegister", addressOf(10), [])).toBe(false);
     expect(await act(20, "proposeUpdate", addressOf(NEWCOMER), [])).toBe(false);
     expect(await act(20, "proposeRevoke", addressOf(NEWCOMER))).toBe(false);
@@ -216,7 +216,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("tally", id)).toEqual([0n, 0n, 5n]);
   });
 
-  it("lets any account settle a proposal that is carried since a validator was removed", async () => {
+  it("lets any account settle a proposal that is carried since validators were removed", async () => {
     const revoke = await propose("proposeRevoke", addressOf(10));
     const leave = await propose("proposeRemoveValidator", addressOf(23));
     const early = await propose("proposeRemoveValidator", addressOf(22));
@@ -228,7 +228,7 @@ describe("the WaiverRegistry (D12)", () => {
     expect(await view("isWaiver", addressOf(10))).toBe(false);
   });
 
-  it("accepts a policy of 1,000 targets in one proposal, whose votes cost no more gas", async () => {
+  it("accepts a policy of 1,000 targets in one proposal, whose deciding vote costs less than 200,000 gas", async () => {
     const targets = Array.from({ length: 1000 }, (_, i) => ({
       target: `0x${(i + 1).toString(16).padStart(40, "0")}`,
       anyTarget: false,

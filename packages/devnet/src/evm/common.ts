@@ -37,7 +37,7 @@ function createPinnedCommon(): Common {
   return pinned;
 }
 
-/** Serves the ecrecover precompile, where v is 27 or 28, and typed transactions, where v is the parity. */
+/** Serves the ecrecover precompile and legacy transactions, where v has an offset, and typed ones, where v is the parity. */
 function ecrecover(hash: Uint8Array, v: bigint, r: Uint8Array, s: Uint8Array, chainId?: bigint): Uint8Array {
   const yParity = v <= 1n ? v : v - (chainId === undefined ? 27n : chainId * 2n + 35n);
   if (yParity !== 0n && yParity !== 1n) throw new InvalidRecoveryError(`v is ${v}`);

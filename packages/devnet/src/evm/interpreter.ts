@@ -3,8 +3,8 @@ import { common } from "./common.js";
 
 // EthereumJS awaits every opcode, and analyses the jump destinations of a contract at every call. That is half of the
 // time of a token transfer. This loop is EthereumJS' own without these two. EthereumJS still runs the opcodes, charges
-// their gas and throws their errors. Its own loop runs where an opcode is asynchronous or steps are observed. Only
-// our Common uses this loop, so that a test can compare it with the original.
+// their gas and throws their errors. Its own step runs an opcode that is asynchronous, invalid or of dynamic gas, and its
+// own loop runs where steps are observed. Only our Common uses this loop, so that a test can compare it with the original.
 
 /** The members of EthereumJS' interpreter that the loop uses, in version 10.1.3. */
 interface Interpreter {

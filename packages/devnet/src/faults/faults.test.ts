@@ -110,7 +110,7 @@ describe("an exchange that fails", () => {
     expect(await node.nonce(10)).toBe(BigInt(executed));
   });
 
-  it("drop: a waiting client does not keep the node from closing", async () => {
+  it("afterDrop: a waiting client does not keep the node from closing", async () => {
     await set({ afterDrop: 1, delay: 1, delayMs: [0, 0] });
     const waits = post(send()).then(
       () => "answered",
@@ -218,7 +218,7 @@ describe("the seed", () => {
     expect(await run(8)).not.toEqual(first);
   });
 
-  it("strikes in the given share of exchanges", async () => {
+  it("makes a fault strike in its share of the exchanges", async () => {
     await set({ seed: 1, empty: 0.25, methods: ["eth_chainId"] });
     for (let i = 0; i < 400; i++) await outcomeOf(request("eth_chainId"));
     const { exchanges, struck } = (await status()).faults;

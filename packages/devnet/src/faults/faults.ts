@@ -51,7 +51,7 @@ export class Faults {
     this.#chain = chain;
   }
 
-  /** Whether a fault can strike a request. While false, requests bypass this class. */
+  /** Whether faults of requests are set. While false, requests bypass this class. */
   get active(): boolean {
     return this.#active;
   }
@@ -65,7 +65,7 @@ export class Faults {
     return { exchanges: this.#exchanges, calls: this.#calls, struck: { ...this.#struck } };
   }
 
-  /** Replaces all settings, and restarts the random numbers from the seed. */
+  /** Replaces all settings, restarts the random numbers from the seed, and the counts from 0. */
   set(settings: FaultSettings): void {
     this.#settings = settings;
     this.#methods = new Set(settings.methods ?? [SEND_METHOD]);

@@ -28,7 +28,7 @@ const DELIVERIES: Readonly<Record<string, Delivery>> = {
 
 /**
  * Serves one request or batch, unless a fault strikes it.
- * @param run executes the text without faults.
+ * @param run executes the text. Only faults of single calls strike it there.
  */
 export async function faultyExchange(
   faults: Faults,

@@ -9,7 +9,7 @@ import {
   SEND_ANSWERS,
 } from "./faultSettings.js";
 
-/** Thrown for invalid settings. It lists every problem. */
+/** Thrown for invalid settings. It lists their problems. */
 export class InvalidFaultsError extends Error {
   override readonly name = "InvalidFaultsError";
 
@@ -56,7 +56,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
 /**
  * Checks the settings of faults.
  * @param methods the names of the node's methods.
- * @throws {@link InvalidFaultsError} with every problem.
+ * @throws {@link InvalidFaultsError} with every invalid value, or, if all are valid, with every contradiction.
  */
 export function readFaultSettings(given: unknown, methods: readonly string[]): FaultSettings {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {

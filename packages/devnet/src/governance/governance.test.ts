@@ -41,7 +41,7 @@ const mine = async (blocks: number) => {
   for (let i = 0; i < blocks; i++) await node.devnet.mine();
 };
 
-describe("a waiver that is revoked on command", () => {
+describe("a waiver that is revoked or registered on command", () => {
   it("is revoked in the next block by proposal and votes, and gets its targets back", async () => {
     const before = await view("targetsOf", WAIVER);
     expect(await node.rpc("devnet_revokeWaiver", { waiver: WAIVER })).toMatchObject({
@@ -70,7 +70,7 @@ describe("a waiver that is revoked on command", () => {
     expect((await changes()).map(({ state }) => state)).toEqual(["done", "done"]);
   });
 
-  it("is revoked in the requested block, and its waiting wrappers are dropped", async () => {
+  it("is revoked and registered in the requested blocks, also while a wrapper of it waits", async () => {
     await node.rpc("devnet_setFaults", {
       revoke: [
         { waiver: WAIVER, block: 3 },
@@ -99,7 +99,7 @@ describe("a waiver that is revoked on command", () => {
     expect([...(first?.selectors ?? [])]).toEqual(target.selectors);
   });
 
-  it("is revoked on a second attempt if another proposal takes the number", async () => {
+  it("is revoked although another proposal takes the number of its proposal first", async () => {
     const propose = registry.encodeFunctionData("proposeRevoke", [addressOf(11)]);
     await node.rpc("anvil_impersonateAccount", addressOf(23));
     await node.rpc("eth_sendTransaction", { from: addressOf(23), to: REGISTRY, data: propose });

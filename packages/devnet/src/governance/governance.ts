@@ -18,7 +18,7 @@ import { proposalCount, validatorsAt } from "../registry/voting.js";
 export type Action = "revoke" | "register";
 
 /**
- * - `scheduled`: the block of the change is in the future.
+ * - `scheduled`: the validators' transactions will be sent before a later block.
  * - `sent`: the validators' transactions wait in the pool.
  * - `done`: the registry has the change.
  * - `failed`: the change was not made; `problem` tells why.
@@ -39,7 +39,7 @@ export interface RegistryChange {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Planned extends Mutable<RegistryChange> {
-  /** The targets of a registration; undefined for those that the waiver had when it was revoked here. */
+  /** The targets of a registration; undefined for those that {@link Governance.plan} chooses. */
   readonly targets: readonly AllowedTarget[] | undefined;
   attempts: number;
 }
@@ -92,7 +92,8 @@ export class Governance {
    * @param block the block in which to make the change; undefined for the next block.
    * @param targets the targets of a registration; undefined for those that the waiver had when it was revoked here, or
    *   else those of the waivers in genesis.
-   * @throws {@link InvalidChangeError} for a block that exists, or a change without effect.
+   * @throws {@link InvalidChangeError} for a block that exists. Without `block`, also for a change that has no effect or
+   *   that the devnet's own validators cannot carry.
    */
   async plan(
     action: Action,

@@ -25,7 +25,7 @@ describe("eth_sendTransaction", () => {
     expect(await node.rpc<Hex[]>("eth_accounts")).toContain(addressOf(13));
   });
 
-  it("sends for an impersonated account, a contract included, and for no other", async () => {
+  it("sends for a contract while it is impersonated, and only then", async () => {
     const contract = await place(node, 1, BYTECODE.recorder);
     const target = await place(node, 2, BYTECODE.recorder);
     await node.rpc("anvil_setBalance", contract, "0xde0b6b3a7640000");

@@ -22,9 +22,9 @@ export function accountMethods(chain: Chain): Methods {
   let sending: Promise<unknown> = Promise.resolve();
   const send = async (members: Members): Promise<Hex> => {
     const from = bytesToHex(address(members.from, "from"));
-    const forged = impersonated.has(from) || impersonatesAll;
+    const isImpersonated = impersonated.has(from) || impersonatesAll;
     const key = KEYS.get(from);
-    if (!forged && key === undefined) {
+    if (!isImpersonated && key === undefined) {
       throw new RpcError(
         RPC_CODES.refused,
         `unknown account: ${from} is neither the devnet's nor impersonated`,
@@ -34,11 +34,11 @@ export function accountMethods(chain: Chain): Methods {
     if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
     return chain.sendImpersonated(chainTransaction(forge(unsigned, from), hexToBytes(from)));
   };
-  const start: Method = ([account]) => {
+  const impersonate: Method = ([account]) => {
     impersonated.add(bytesToHex(address(account)));
     return null;
   };
-  const stop: Method = ([account]) => {
+  const stopImpersonating: Method = ([account]) => {
     impersonated.delete(bytesToHex(address(account)));
     return null;
   };
@@ -49,10 +49,10 @@ export function accountMethods(chain: Chain): Methods {
       sending = sent.catch(() => undefined);
       return sent;
     },
-    anvil_impersonateAccount: start,
-    hardhat_impersonateAccount: start,
-    anvil_stopImpersonatingAccount: stop,
-    hardhat_stopImpersonatingAccount: stop,
+    anvil_impersonateAccount: impersonate,
+    hardhat_impersonateAccount: impersonate,
+    anvil_stopImpersonatingAccount: stopImpersonating,
+    hardhat_stopImpersonatingAccount: stopImpersonating,
     anvil_autoImpersonateAccount: ([on]) => {
       impersonatesAll = boolean(on, "the parameter");
       return null;

@@ -9,7 +9,7 @@ import { newId } from "./subscriptionMethods.js";
 /** A filter that is not polled for this long is removed, as in geth. */
 export const FILTER_LIFE_MS = 300_000;
 const MAX_FILTERS = 10_000;
-/** The number of latest pending transactions whose hashes are kept for filters to poll. */
+/** At least this many hashes of the latest pending transactions are kept for filters to poll. */
 const PENDING_KEPT = 50_000;
 
 interface Filter {
@@ -44,7 +44,7 @@ class Filters {
   /** The first block that each filter has not reported. A revert of the chain moves it back. */
   readonly #cursors = new Map<unknown, number>();
   readonly #pending: Hex[] = [];
-  /** The filters of pending transactions. While there are none, no hashes are kept. */
+  /** The filters of pending transactions. While there are none, no hashes are added. */
   readonly #pendingFilters = new Set<unknown>();
   #pendingDropped = 0;
 

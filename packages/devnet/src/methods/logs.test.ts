@@ -12,7 +12,7 @@ const topic = (value: bigint) => bytesToHex(wordOf(value));
 describe("eth_getLogs", () => {
   let loggers: Hex[];
   let nonce: bigint;
-  /** One block in which each logger logs each of the values. */
+  /** Makes one block, in which each logger logs each of the values. */
   async function log(...values: bigint[]) {
     const raws = loggers.flatMap((logger) =>
       values.map((value) =>

@@ -56,7 +56,7 @@ export function readLogFilter(members: Members): LogFilter {
 function oneOrMany(value: unknown, read: (item: unknown) => Hex): ReadonlySet<Hex> | undefined {
   if (!Array.isArray(value)) return new Set([read(value)]);
   if (value.length > MAX_ALTERNATIVES) {
-    throw invalidParams(`a list of alternatives has ${value.length}, at most ${MAX_ALTERNATIVES} are taken`);
+    throw invalidParams(`a list of alternatives has ${value.length} entries, more than ${MAX_ALTERNATIVES}`);
   }
   // An empty list of alternatives means no restriction, as in geth.
   return value.length === 0 ? undefined : new Set(value.map(read));
@@ -101,7 +101,7 @@ export function logsIn(chain: Chain, query: LogQuery): FormattedLog[] {
   const last = Math.min(query.last, chain.head.number);
   for (let number = query.first; number <= last; number++) {
     const block = chain.ledger.byNumber(number);
-    if (block === undefined || !mightHold(block, alternatives)) continue;
+    if (block === undefined || !blockMayHold(block, alternatives)) continue;
     for (const log of matchingLogs(block, query)) found.push(log);
     if (found.length > MAX_LOGS) {
       throw new RpcError(
@@ -122,7 +122,7 @@ function bloomAlternatives({ addresses, topics }: LogFilter): BloomBits[][] {
     .map((restriction) => [...restriction].map((hex) => bloomBits(hexToBytes(hex))));
 }
 
-function mightHold({ logsBloom: bloom }: SealedBlock, alternatives: readonly BloomBits[][]): boolean {
+function blockMayHold({ logsBloom: bloom }: SealedBlock, alternatives: readonly BloomBits[][]): boolean {
   return bloom !== undefined && alternatives.every((items) => items.some((bits) => mayHold(bloom, bits)));
 }
 

@@ -55,7 +55,7 @@ function present(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Reads the block overrides of a call. The names are geth's, and some of other nodes. */
+/** Reads the block overrides of a call. The names are geth's, and some of other nodes. A base fee is ignored. */
 export function readBlockOverrides(param: unknown): Partial<BlockEnvironment> {
   if (param === undefined || param === null) return {};
   const { number, time, timestamp, gasLimit, feeRecipient, coinbase, prevRandao, random, ...rest } = object(

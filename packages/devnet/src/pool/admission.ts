@@ -206,7 +206,7 @@ function leastGas(evm: TypedTransaction): bigint {
   return intrinsic > floor ? intrinsic : floor;
 }
 
-/** The checks that the block repeats: the price, the nonce, the balance, and that the signer is no contract. */
+/** The checks that the block repeats: the price, the nonce, the balance, and that the signer is not a contract. */
 function assertCanRun(
   entry: OrdinaryEntry,
   state: StateReader,

@@ -39,7 +39,7 @@ describe("ordinary transactions (D11)", () => {
     expect(await node.balance(0)).toBe(5n);
   });
 
-  it("are refused if the sender cannot pay, or if the gas limit is too low or above the block's", async () => {
+  it("are refused if the sender cannot pay, if the gas limit is too low or above the block's, or on another chain", async () => {
     await expect(node.send(signOrdinary(0))).rejects.toMatchObject({ reason: "INSUFFICIENT_FUNDS" });
     await expect(node.send(signOrdinary(13, { gasLimit: 21_001n }))).rejects.toMatchObject({
       reason: "GAS_LIMIT_TOO_LOW",

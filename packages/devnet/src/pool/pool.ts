@@ -4,7 +4,7 @@ import type { PoolEntry } from "./admission.js";
 import { NonceClaims } from "./nonceClaims.js";
 import { RefusedError } from "./refusedError.js";
 
-/** A transaction that left the pool without a block (D8), with the reason. */
+/** A transaction that the pool dropped without a block (D8), with the reason. */
 export interface DroppedTransaction {
   readonly hash: Hex;
   /** The hash of the inner transaction of a wrapper. */
@@ -26,7 +26,7 @@ export interface PoolLimits {
 
 /**
  * Holds the transactions that wait for a block, by signer and nonce. Transactions behind a nonce gap wait until it is
- * filled. The pool checks no rules of transactions; callers add only what {@link admit} returned.
+ * filled. The pool checks no rules of transactions; callers add only admitted entries.
  */
 export class Pool {
   readonly #bySigner = new Map<Hex, Map<bigint, PoolEntry>>();

@@ -147,7 +147,7 @@ describe("a queued pool, as in geth", () => {
     });
   });
 
-  it("replaces a transaction by one that pays a tenth more, and not by one that pays less", async () => {
+  it("replaces a transaction only by one that pays at least a tenth more", async () => {
     node = await createTestNode();
     const first = pay({ gasPrice: price(10n) });
     await node.send(first);
@@ -165,17 +165,17 @@ describe("a queued pool, as in geth", () => {
 
   it("limits the transactions of one account, and those behind its nonce gap", async () => {
     node = await createTestNode({ accountPoolLimit: 4, accountQueueLimit: 2 });
-    const send = (nonce: bigint, waiver = 10) =>
+    const wrapperAt = (nonce: bigint, waiver = 10) =>
       wrap(signInner(Number(nonce % 10n), { nonce: nonce / 10n }), { nonce, waiver });
-    await node.send(send(5n));
-    await node.send(send(6n));
-    expect(await refusal(send(7n))).toMatchObject({
+    await node.send(wrapperAt(5n));
+    await node.send(wrapperAt(6n));
+    expect(await refusal(wrapperAt(7n))).toMatchObject({
       message: `txpool is full: ${addressOf(10)} has 2 transactions behind a gap, nonce 0 is missing`,
       data: { reason: "POOL_FULL", limit: 2, signer: addressOf(10) },
     });
-    await node.send(send(0n));
-    await node.send(send(1n));
-    expect(await refusal(send(2n))).toMatchObject({
+    await node.send(wrapperAt(0n));
+    await node.send(wrapperAt(1n));
+    expect(await refusal(wrapperAt(2n))).toMatchObject({
       message: `txpool is full: ${addressOf(10)} has 4 transactions in it`,
       data: { reason: "POOL_FULL", limit: 4 },
     });

@@ -17,7 +17,7 @@ export const NODE_REASONS = [
 
 export type NodeReason = (typeof NODE_REASONS)[number];
 
-/** Thrown for a transaction, or a timestamp, that the node refuses. Nothing has changed. */
+/** Thrown for a transaction, or a timestamp, that the node refuses, or by a fault that claims so. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
 

@@ -1,6 +1,7 @@
 import { type AllowedTarget, CHAIN_IDS, type Hex, hexToBytes } from "@gas-waiver/protocol";
 
-// Constants that every devnet has. A sample for the public testnet runs here after a change of two URLs.
+// Constants that every devnet has. Chain id and token address are those of the public testnet, so a program for the testnet
+// runs here after a change of two URLs.
 
 export const DEVNET_CHAIN_ID = CHAIN_IDS.testnet;
 

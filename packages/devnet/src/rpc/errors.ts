@@ -34,8 +34,8 @@ export function invalidParams(message: string): RpcError {
 }
 
 /**
- * Turns any error into a JSON-RPC error. For a refused transaction, `data` has the stable reason and the values, and
- * the message begins with the check that failed.
+ * Turns any error into a JSON-RPC error. For a refused transaction, `data` has the stable reason and the values. For
+ * a refused wrapper, the message begins with the check that failed.
  */
 export function toRpcError(error: unknown): RpcError {
   if (error instanceof RpcError) return error;

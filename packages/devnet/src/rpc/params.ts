@@ -1,7 +1,8 @@
 import { bytesToHex, type Hex, hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
 import { invalidParams } from "./errors.js";
 
-// Functions that read parameters. Each takes a value and its name, and throws an "invalid params" error that has both.
+// Functions that read parameters. Each takes a value and its name, and throws an "invalid params" error with
+// the name and the problem.
 
 const UINT64 = 2n ** 64n;
 const UINT256 = 2n ** 256n;

@@ -166,7 +166,7 @@ describe("over HTTP", () => {
     ["text that is not JSON", { "content-type": "text/plain" }, 415],
     ["no content type", { "content-type": "" }, 415],
     ["JSON with a character set", { "content-type": "application/json; charset=utf-8" }, 200],
-  ])("%s gets %j → %i", async (_, headers, status) => {
+  ])("%s %j gets %i", async (_, headers, status) => {
     const sent = await send(node.url, { ...JSON_TYPE, ...headers });
     expect(sent.status).toBe(status);
     const preflight = await send(node.url, headers, "OPTIONS");

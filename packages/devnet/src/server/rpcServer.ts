@@ -10,7 +10,7 @@ import type { Methods } from "../rpc/method.js";
 import { type AllowedCallers, callerRefusal } from "./allowedCallers.js";
 import { RpcSocket } from "./rpcSocket.js";
 
-/** The most bytes of a request's body and of a WebSocket message. A batch of the largest transactions fits. */
+/** The most bytes of a request's body and of a WebSocket message. As hex, the largest transaction takes 2 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 /** Also with a suffix, such as `application/vnd.api+json`, and with parameters. */
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:-rpc)?\s*(?:;|$)/i;
@@ -34,7 +34,7 @@ export interface ListeningAt {
 /**
  * Creates the server; it accepts connections after `listen`.
  * @param afterRequest runs after each request or batch, before its response is sent.
- * @param faults may strike requests. While none is set, requests bypass it.
+ * @param faults may strike requests. While none is set, requests bypass them.
  * @param allowed the callers besides those of this machine.
  */
 export function createRpcServer(
@@ -84,8 +84,8 @@ function deliveryOf(methods: Methods, afterRequest: () => Promise<void>, faults:
 }
 
 function servePosts(app: FastifyInstance, deliver: Deliver): void {
-  // The body is read as text, so that one that is not JSON gets a JSON-RPC error. Of other content types, browsers send
-  // some without asking first.
+  // The body is read as text, so that one that is not JSON gets a JSON-RPC error. Other content types
+  // are refused, because browsers send some of them to other origins without a preflight request.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.post("/", async (request, reply) => {

@@ -1,10 +1,13 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { bytesToHex } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
+import { WebSocketServer } from "ws";
 import { addressOf, hashOf, signInner, transferData, wrap } from "../../test/support/testNode.js";
 import { TestSocket } from "../../test/support/testSocket.js";
 import { useListeningDevnet } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
-import { MAX_UNREAD_BYTES, TRY_AGAIN_LATER } from "./rpcSocket.js";
+import { MAX_UNREAD_BYTES, RpcSocket, TRY_AGAIN_LATER } from "./rpcSocket.js";
 
 const node = useListeningDevnet();
 let client: TestSocket;
@@ -47,6 +50,23 @@ describe("JSON-RPC over a WebSocket", () => {
     other.socket.send("x".repeat(64 * 1024 * 1024 + 1));
     expect(await tooBig).toMatchObject({ code: expect.toSatisfy((code) => code === 1009 || code === 1006) });
     expect((await TestSocket.open(node.url)).socket.readyState).toBe(1);
+  });
+
+  it("answers with an error if the node fails, and goes on", async () => {
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+    const answer = () => Promise.reject(new Error("no room"));
+    server.on("connection", (socket) => new RpcSocket(socket, { answer }));
+    await once(server, "listening");
+    const other = await TestSocket.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (let i = 0; i < 2; i++) {
+      other.socket.send("{}");
+      expect(await other.next()).toMatchObject({
+        id: null,
+        error: { code: -32603, message: "internal error: no room" },
+      });
+    }
+    other.socket.terminate();
+    server.close();
   });
 
   it("is closed with the devnet", async () => {
@@ -143,7 +163,7 @@ describe("subscriptions", () => {
     for (let i = 0; i < subscriptions; i++) await client.rpc("eth_subscribe", "newPendingTransactions", true);
     client.socket.pause();
     await node.devnet.request({ method: "evm_setAutomine", params: [false] });
-    // Each wrapper of a large inner gives each subscription two notifications: 20 MB in all. The kernel buffers some.
+    // Each wrapper of a large inner gives each subscription two notifications: 58 MB in all. The kernel buffers some.
     const data = new Uint8Array(30_000);
     data.set([0xa9, 0x05, 0x9c, 0xbb]);
     for (let nonce = 0n; nonce < 12n; nonce++) {

@@ -1,13 +1,13 @@
 import type { RawData, WebSocket } from "ws";
 import type { Connection } from "../rpc/connection.js";
 import { failure, type RpcResponse } from "../rpc/dispatch.js";
-import { RPC_CODES, RpcError } from "../rpc/errors.js";
+import { RPC_CODES, RpcError, toRpcError } from "../rpc/errors.js";
 
 /** The most bytes that may wait to be read by a client. Above that the connection is closed. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
-/** Above this many waiting messages, or bytes of them, the socket is paused. */
+/** At this many waiting messages, or characters of them, the socket is paused. */
 const MAX_WAITING = 64;
-const MAX_WAITING_BYTES = 1024 * 1024;
+const MAX_WAITING_LENGTH = 1024 * 1024;
 
 /** RFC 6455 and the IANA registry call 1013 "try again later". */
 export const TRY_AGAIN_LATER = 1013;
@@ -30,8 +30,8 @@ export class RpcSocket implements Connection {
   readonly #socket: WebSocket;
   readonly #answer: SocketDependencies["answer"];
   readonly #waiting: (string | undefined)[] = [];
-  #waitingBytes = 0;
-  /** Notifications that came up while a response is being made. They are sent after it. */
+  #waitingLength = 0;
+  /** Notifications that come up while a response is being made. They are sent after it. */
   #held: string[] = [];
   #heldBytes = 0;
   #busy = false;
@@ -74,24 +74,24 @@ export class RpcSocket implements Connection {
   }
 
   get #isFull(): boolean {
-    return this.#waiting.length >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES;
+    return this.#waiting.length >= MAX_WAITING || this.#waitingLength >= MAX_WAITING_LENGTH;
   }
 
   #receive(data: RawData, isBinary: boolean): void {
     const text = isBinary ? undefined : data.toString();
     this.#waiting.push(text);
-    this.#waitingBytes += text?.length ?? 0;
+    this.#waitingLength += text?.length ?? 0;
     if (this.#isFull) this.#socket.pause();
     if (!this.#busy) void this.#answerWaiting();
   }
 
-  /** Answers the waiting messages. It never rejects, because errors become responses. */
+  /** Answers the waiting messages. An error, such as that of a block that cannot be written, becomes a response. */
   async #answerWaiting(): Promise<void> {
     this.#busy = true;
     while (this.#waiting.length > 0 && this.#isOpen) {
       const text = this.#waiting.shift();
-      this.#waitingBytes -= text?.length ?? 0;
-      const response = text === undefined ? NOT_TEXT : await this.#answer(text, this);
+      this.#waitingLength -= text?.length ?? 0;
+      const response = text === undefined ? NOT_TEXT : await this.#answer(text, this).catch(failureOf);
       if (response !== undefined) await this.#send(JSON.stringify(response));
       await this.#sendHeld();
       if (!this.#isFull && this.#socket.isPaused) this.#socket.resume();
@@ -120,8 +120,12 @@ export class RpcSocket implements Connection {
     this.#held = [];
     this.#heldBytes = 0;
     this.#waiting.length = 0;
-    this.#waitingBytes = 0;
+    this.#waitingLength = 0;
   }
+}
+
+function failureOf(error: unknown): RpcResponse {
+  return failure(null, toRpcError(error));
 }
 
 const NOT_TEXT = failure(

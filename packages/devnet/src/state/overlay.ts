@@ -15,7 +15,7 @@ export interface StateChanges {
 /**
  * A writable state over a base, with checkpoints. A block under construction and a call each write into one.
  *
- * Each write appends its undo step to a list, and a checkpoint is a position in that list. EthereumJS' own state
+ * While a checkpoint is open, each write appends its undo step to a list. A checkpoint is a position in that list. EthereumJS' own state
  * manager copies its maps instead, which costs time for every account at every call. An overlay has no Merkle
  * root: the world state computes one per block from the changes.
  */

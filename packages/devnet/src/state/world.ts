@@ -91,7 +91,7 @@ export class WorldState implements StateReader {
   }
 
   /**
-   * The state after a block. It stays valid while later blocks are applied. The latest block's state includes
+   * The state after a block. It stays valid while the history keeps the block. The latest block's state includes
    * changes made since that block; an older block's state is the one that its state root commits to.
    * @returns undefined for a block that is older than the kept history.
    */

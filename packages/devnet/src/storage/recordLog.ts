@@ -35,7 +35,7 @@ export class RecordLog {
 
   /**
    * @param start the offset of the first record in bytes.
-   * @throws {@link DamagedLogError}, or the system's error.
+   * @throws the system's error.
    */
   constructor(path: string, start: number) {
     this.#fd = openSync(path, "r+");
@@ -50,6 +50,7 @@ export class RecordLog {
   /**
    * Reads all records. It cuts off an unfinished record at the end, whose block was never announced.
    * @returns the number of bytes cut off.
+   * @throws {@link DamagedLogError}
    */
   scan(onRecord: (place: RecordPlace, payload: Uint8Array) => void): number {
     const fileSize = fstatSync(this.#fd).size;

@@ -256,7 +256,7 @@ describe("a state folder is refused in one sentence", () => {
     expect(await problemOf(two)).toMatch(/ does not hold a whole chain: block 2 comes after block 0$/);
   });
 
-  it("when it is a file", async () => {
+  it("when it is a file, or its chain.log is a folder", async () => {
     const file = join(freshFolder(), "file");
     writeFileSync(file, "");
     expect(await problemOf(file)).toBe(`the state folder ${file} is not a folder`);

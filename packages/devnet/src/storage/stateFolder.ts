@@ -52,6 +52,7 @@ export class StateFolder implements Journal {
   readonly folder: string;
   readonly #unlock: () => void;
   #log: RecordLog | undefined;
+  /** The records of blocks and patches in force that {@link entries} has not read yet. */
   #places: RecordPlace[] = [];
   #restored: RestoredChain = { blocks: 0, cutBytes: 0 };
 
