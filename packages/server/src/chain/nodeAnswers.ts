@@ -1,4 +1,5 @@
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { type Authorization, authorizationsOf } from "./authorizations.js";
 import { isObject, RpcUnavailableError } from "./rpcOutcome.js";
 
 export interface InclusionReceipt {
@@ -16,6 +17,8 @@ export interface BlockTransaction {
   /** Undefined for a contract creation. */
   readonly to: Uint8Array | undefined;
   readonly input: Uint8Array;
+  /** Undefined in a transaction that has none. */
+  readonly authorizations?: readonly Authorization[];
 }
 
 /** The latest block of a node. */
@@ -61,12 +64,14 @@ export function headOf(value: unknown): ChainHead {
 
 function blockTransactionOf(value: unknown): BlockTransaction {
   if (!isObject(value)) throw malformed("a transaction", value);
+  const authorizations = authorizationsOf(value);
   return {
     hash: hash32(value.hash),
     from: bytes(value.from, "an address"),
     nonce: quantity(value.nonce),
     to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
     input: bytes(value.input, "calldata"),
+    ...(authorizations.length > 0 && { authorizations }),
   };
 }
 

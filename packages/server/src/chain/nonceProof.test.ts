@@ -1,12 +1,24 @@
-import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import {
+  bigIntToBytes,
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  crypto,
+  encodeRlp,
+  hexToBytes,
+  publicKeyToAddress,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
 import { userAddress } from "../../test/support/user.js";
-import { createNodeClient } from "./nodeClient.js";
-import { createNonceProofs } from "./nonceProof.js";
+import type { Authorization } from "./authorizations.js";
+import { type BlockTransaction, createNodeClient } from "./nodeClient.js";
+import { createNonceProofs, type NonceProofs } from "./nonceProof.js";
 import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
 
 const account = userAddress(1);
+/** The order of the curve secp256k1. */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The nonce proofs over a model chain, and every call that the node got. */
 function proofsOver(model: ModelChain, reorgDepth = 0) {
@@ -117,5 +129,61 @@ describe("the proof of who used a nonce", () => {
     };
     expect(await createNonceProofs({ chain, reorgDepth: 0 }).find(accountNonce(0n))).toBeUndefined();
     expect(calls).toEqual([]);
+  });
+
+  describe("of an account whose authorization used it (EIP-7702)", () => {
+    const signed = (nonce: bigint, chainId = 2201n): Authorization => {
+      const address = new Uint8Array(20).fill(3);
+      const text = encodeRlp([bigIntToBytes(chainId), address, bigIntToBytes(nonce)]);
+      const signature = crypto.sign(crypto.keccak256(concatBytes(Uint8Array.of(5), text)), KEY);
+      const [r, s] = [signature.compact.subarray(0, 32), signature.compact.subarray(32)].map(bytesToBigInt);
+      return { chainId, address, nonce, yParity: BigInt(signature.yParity), r: r ?? 0n, s: s ?? 0n };
+    };
+    const KEY = new Uint8Array(32).fill(9);
+    const authority = publicKeyToAddress(crypto.publicKey(KEY));
+    const other = { from: new Uint8Array(20).fill(8), to: undefined, input: new Uint8Array() };
+    const transactionWith = (fill: number, nonce: bigint, authorizations: readonly Authorization[]) => ({
+      ...other,
+      ...{ hash: new Uint8Array(32).fill(fill), nonce, authorizations },
+    });
+    /** A chain whose block 5 has these transactions, and after which the account's next nonce is 2; 1 before it. */
+    const proofsWith = (transactions: readonly BlockTransaction[], hasStates = true) =>
+      createNonceProofs({
+        reorgDepth: 0,
+        chain: {
+          blockNumber: async () => 9n,
+          noncesAt: async (_, heights) =>
+            heights.map((height) => (hasStates ? (height >= 5n ? 2n : 1n) : undefined)),
+          blocks: async (heights) =>
+            heights.map((height) => ({
+              hash: new Uint8Array(32).fill(Number(height)),
+              transactions: height === 5n ? transactions : [],
+            })),
+        },
+      });
+    const found = (proofs: NonceProofs) => proofs.find({ account: authority, nonce: 1n });
+
+    it("is the block in which its nonce rose, with the transaction that has the authorization", async () => {
+      const unrelated = transactionWith(1, 4n, [signed(0n)]);
+      const use = await found(proofsWith([unrelated, transactionWith(2, 5n, [signed(7n), signed(1n)])]));
+      expect(use).toMatchObject({ by: "authorization", nonce: 1n, blockNumber: 5n });
+      expect(use?.transaction.hash[0]).toBe(2);
+    });
+
+    it("is a transaction of its own with this nonce, where the block has one", async () => {
+      const own = { ...transactionWith(3, 1n, []), from: authority };
+      const use = await found(proofsWith([transactionWith(2, 5n, [signed(1n)]), own]));
+      expect(use).toMatchObject({ by: "sender", transaction: own });
+    });
+
+    it("is none by an authorization with another nonce, or with a signature of another form", async () => {
+      const high = { ...signed(1n), s: CURVE_ORDER - signed(1n).s, yParity: 1n - signed(1n).yParity };
+      const odd = { ...signed(1n), yParity: 27n };
+      expect(await found(proofsWith([transactionWith(2, 5n, [signed(2n), high, odd])]))).toBeUndefined();
+    });
+
+    it("is none where the node has no old states: a block may list an authorization that had no effect", async () => {
+      expect(await found(proofsWith([transactionWith(2, 5n, [signed(1n)])], false))).toBeUndefined();
+    });
   });
 });

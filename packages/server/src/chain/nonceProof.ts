@@ -1,9 +1,13 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
-import type { BlockTransaction, NodeClient } from "./nodeClient.js";
+import { type Authorization, authorityOf } from "./authorizations.js";
+import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./nodeClient.js";
 
 /** The transaction that used an account's nonce, read from the block that holds it. */
 export interface NonceUse {
+  readonly nonce: bigint;
   readonly transaction: BlockTransaction;
+  /** The account sent the transaction, or it signed an authorization in it (EIP-7702), whoever sent it. */
+  readonly by: "sender" | "authorization";
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
   /** All transactions of that block. */
@@ -20,6 +24,11 @@ export interface AccountNonce {
 /**
  * Finds the transaction that used a nonce (D28). The answer comes from the transaction list of a block that is final, never
  * from a nonce alone: nodes behind one address are not at one height, and receipts may come seconds after nonces.
+ *
+ * An EIP-7702 authorization uses a nonce of its signer too, but only if it had its turn: a block may list one that had no
+ * effect. So it counts only in the block in which the account's nonce rose, by the states before and after it, and only
+ * where that block has no transaction of the account with this nonce. A nonce that the code of a delegated account used
+ * by creating a contract leaves nothing in a block's list, so it is never proven.
  */
 export interface NonceProofs {
   /**
@@ -53,8 +62,7 @@ export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): Non
       const height = await bisect(chain, accountNonce, final);
       if (height === "unused") return undefined;
       if (height === "no state") return scan(chain, accountNonce, final, scans);
-      const [use] = await usesIn(chain, accountNonce, [height]);
-      return use === "not used here" ? undefined : use;
+      return await useAt(height, accountNonce, chain);
     },
   };
 }
@@ -132,21 +140,51 @@ function remember(scans: Map<string, Scan>, name: string, read: Scan): void {
   if (scans.size > MAX_SCANS && oldest !== undefined) scans.delete(oldest);
 }
 
+/** Reads the use of the nonce from the block in which the account's nonce rose above it. */
+async function useAt(
+  height: bigint,
+  accountNonce: AccountNonce,
+  chain: NonceProofOptions["chain"],
+): Promise<NonceUse | undefined> {
+  const [block] = await chain.blocks([height]);
+  return block && (useIn(block, height, accountNonce) ?? authorizedUseIn(block, height, accountNonce));
+}
+
 /** Reads the use of the nonce from each block; undefined for a block that the node does not have. */
 async function usesIn(
   chain: NonceProofOptions["chain"],
-  { account, nonce }: AccountNonce,
+  accountNonce: AccountNonce,
   heights: readonly bigint[],
 ): Promise<(NonceUse | "not used here" | undefined)[]> {
   const blocks = await chain.blocks(heights);
-  return heights.map((blockNumber, i) => {
+  return heights.map((height, i) => {
     const block = blocks[i];
-    if (block === undefined) return undefined;
-    const { hash: blockHash, transactions: blockTransactions } = block;
-    const transaction = blockTransactions.find((one) => one.nonce === nonce && bytesEqual(one.from, account));
-    if (transaction === undefined) return "not used here";
-    return { transaction, blockNumber, blockHash, blockTransactions };
+    return block && (useIn(block, height, accountNonce) ?? "not used here");
   });
+}
+
+function useIn(
+  { hash: blockHash, transactions: blockTransactions }: BlockWithTransactions,
+  blockNumber: bigint,
+  { account, nonce }: AccountNonce,
+): NonceUse | undefined {
+  const transaction = blockTransactions.find((one) => one.nonce === nonce && bytesEqual(one.from, account));
+  return transaction && { nonce, transaction, by: "sender", blockNumber, blockHash, blockTransactions };
+}
+
+function authorizedUseIn(
+  { hash: blockHash, transactions: blockTransactions }: BlockWithTransactions,
+  blockNumber: bigint,
+  { account, nonce }: AccountNonce,
+): NonceUse | undefined {
+  const isUse = (authorization: Authorization) => {
+    const authority = authorization.nonce === nonce ? authorityOf(authorization) : undefined;
+    return authority !== undefined && bytesEqual(authority, account);
+  };
+  const transaction = blockTransactions.find(({ authorizations }) => authorizations?.some(isUse));
+  return (
+    transaction && { nonce, transaction, by: "authorization", blockNumber, blockHash, blockTransactions }
+  );
 }
 
 function range(from: bigint, end: bigint): bigint[] {

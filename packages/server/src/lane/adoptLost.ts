@@ -9,6 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { BlockTransaction } from "../chain/nodeClient.js";
+import type { NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { adoptWrappers, type LostWrapper } from "../store/lanes/lostWrappers.js";
@@ -23,11 +24,11 @@ import type { Store } from "../store/store.js";
  */
 export async function adoptIfLost(
   held: HeldLane,
-  transactions: readonly BlockTransaction[],
+  uses: readonly NonceUse[],
   { store, log }: { readonly store: Store; readonly log: Logger },
 ): Promise<{ readonly wrappers: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
-  const wrappers = transactions.flatMap((transaction) => {
-    const lost = lostWrapperOf(transaction);
+  const wrappers = uses.flatMap(({ transaction, by }) => {
+    const lost = by === "sender" ? lostWrapperOf(transaction) : undefined;
     return lost ? [{ transaction, lost }] : [];
   });
   if (wrappers.length === 0 || !(await hasMoved(store))) return { wrappers: [], ids: [] };

@@ -20,6 +20,8 @@ const KINDS: Record<SendVerdictKind, SendVerdict> = {
 };
 
 const USE: NonceUse = {
+  nonce: 4n,
+  by: "sender",
   blockTransactions: [],
   transaction: {
     hash: new Uint8Array(32).fill(7),
@@ -32,6 +34,8 @@ const USE: NonceUse = {
   blockHash: new Uint8Array(32).fill(9),
 };
 const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
+/** The law decides by an authorization as by a transaction, so that one kind stands for both below. */
+const AUTHORIZED = { ...USE, by: "authorization", isOurs: false } as const;
 const EXPIRIES: (Expiry | undefined)[] = [
   undefined,
   { kind: "nonce gap", message: "nonce 5 is ahead" },
@@ -181,6 +185,17 @@ describe("a decision", () => {
     const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
     const message = `nonce 4 is already used: by transaction 0x${"07".repeat(32)} in block 12`;
     expect(decision).toEqual({ move: "fail", clause: "L2", failure: { reason: "NONCE_TOO_LOW", message } });
+  });
+
+  it("names the transaction that has the sender's authorization, where that used the nonce", () => {
+    const message = `nonce 4 is already used: by an authorization (EIP-7702) in transaction 0x${"07".repeat(32)} in block 12`;
+    for (const state of ["queued", "signed", "broadcast"] as const)
+      expect(decide({ state, openWrappers: 3, senderNonceUse: AUTHORIZED })).toEqual({
+        move: "fail",
+        clause: "L2",
+        failure: { reason: "NONCE_TOO_LOW", message },
+      });
+    expect(decide({ ...signed, waiverNonceUse: AUTHORIZED })).toMatchObject({ clause: "L4", isOpen: false });
   });
 
   it("names the reason for which a queued submission cannot go on", () => {

@@ -8,8 +8,8 @@ import type { Failure } from "../model/submission.js";
  * order of their questions:
  *
  *   L1  The InnerTx has a receipt: the submission is included. Only the loss of the block contradicts that.
- *   L2  A final block shows the sender's nonce used by another transaction: the submission has failed, because its InnerTx
- *       can never run.
+ *   L2  A final block shows the sender's nonce used by another transaction, or by an authorization of the sender (EIP-7702) in
+ *       one: the submission has failed, because its InnerTx can never run.
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
  *       Where the block has the wrapper and not the InnerTx, the lane also stops (`plainWrappers.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
@@ -153,8 +153,8 @@ function fail(clause: "L2" | "L6" | "L9", failure: Failure): Decision {
   return { move: "fail", clause, failure };
 }
 
-function usedByAnother({ transaction, blockNumber }: NonceUse): Failure {
-  const { hash, nonce } = transaction;
-  const message = `nonce ${nonce} is already used: by transaction ${bytesToHex(hash)} in block ${blockNumber}`;
+function usedByAnother({ nonce, transaction, by, blockNumber }: NonceUse): Failure {
+  const user = `${by === "sender" ? "" : "an authorization (EIP-7702) in "}transaction ${bytesToHex(transaction.hash)}`;
+  const message = `nonce ${nonce} is already used: by ${user} in block ${blockNumber}`;
   return { reason: "NONCE_TOO_LOW", message };
 }

@@ -107,7 +107,14 @@ describe("a reconciled submission", () => {
   const addFinalBlock = (nonce: bigint, hash: Uint8Array = bytes(32, 99), innerHash?: Uint8Array) => {
     const transaction = { hash, from: bytes(20, 1), nonce, to: undefined, input: new Uint8Array() };
     const blockTransactions = [transaction, ...(innerHash ? [{ ...transaction, hash: innerHash }] : [])];
-    nonceUses.set(nonce, { transaction, blockNumber: 7n, blockHash: bytes(32, 7), blockTransactions });
+    nonceUses.set(nonce, {
+      nonce,
+      transaction,
+      by: "sender",
+      blockNumber: 7n,
+      blockHash: bytes(32, 7),
+      blockTransactions,
+    });
   };
   const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0];
   async function broadcast(): Promise<Candidate> {

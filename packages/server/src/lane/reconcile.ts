@@ -128,7 +128,7 @@ async function evidenceOf(
 }
 
 function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOurs: boolean } {
-  return { ...use, isOurs: bytesEqual(use.transaction.hash, hash) };
+  return { ...use, isOurs: use.by === "sender" && bytesEqual(use.transaction.hash, hash) };
 }
 
 function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replaced[] {
@@ -136,7 +136,7 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
   const use = evidence.waiverNonceUse;
   if (decision.move !== "requeue" || use === undefined) return [];
   if (waiverNonce === undefined || wrapperHash === undefined) return [];
-  return [{ id, waiverNonce, wrapperHash, usedBy: use.transaction }];
+  return [{ id, waiverNonce, wrapperHash, usedBy: use }];
 }
 
 async function includeExecuted(

@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import type { BlockTransaction } from "../chain/nodeClient.js";
+import type { NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import { countForeignUse } from "../store/lanes/countForeignUse.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
@@ -15,7 +15,7 @@ export interface Replaced {
   readonly waiverNonce: bigint;
   /** The dead wrapper's hash. */
   readonly wrapperHash: Uint8Array;
-  readonly usedBy: BlockTransaction;
+  readonly usedBy: NonceUse;
 }
 
 interface ReplacedContext {
@@ -42,7 +42,7 @@ export async function requeueReplaced(
   const nonces = replaced.map(({ waiverNonce }) => waiverNonce);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const isOurs = ({ usedBy }: Replaced) =>
-    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy.hash));
+    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy.transaction.hash));
   const ids = replaced.map(({ id }) => id);
   const requeued = await saveRequeued(store, held, ids, {
     afterMs: REPLACED_DELAY_MS,
@@ -60,7 +60,7 @@ export async function requeueReplaced(
     context,
   );
   const foreign = unknown
-    .filter(({ usedBy }) => !lost.wrappers.includes(usedBy))
+    .filter(({ usedBy }) => !lost.wrappers.includes(usedBy.transaction))
     .map(({ waiverNonce }) => waiverNonce);
   if (foreign.length > 0) await countForeign(held, foreign, context);
 }

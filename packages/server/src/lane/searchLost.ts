@@ -1,4 +1,4 @@
-import type { BlockTransaction } from "../chain/nodeClient.js";
+import type { NonceUse } from "../chain/nonceProof.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findUnknownNonces } from "../store/lanes/lostWrappers.js";
 import { findUnfinishedByIds } from "../store/lanes/unfinished.js";
@@ -25,10 +25,10 @@ export function createLostWrapperSearch(context: WatchContext): LostWrapperSearc
       searchAt = performance.now() + SEARCH_INTERVAL_MS;
       if (!(await hasMoved(store))) return;
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-      const found: BlockTransaction[] = [];
+      const found: NonceUse[] = [];
       for (const nonce of await findUnknownNonces(store, held, chainNonce, [...examined])) {
         const use = await nonceProofs.find({ account: held.waiver, nonce });
-        if (use) found.push(use.transaction);
+        if (use) found.push(use);
       }
       const { ids } = await adoptIfLost(held, found, context);
       for (const { nonce } of found) examined.add(nonce);

@@ -56,6 +56,8 @@ describe("evidence before finality", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
     let now = 0;
     const use: NonceUse = {
+      nonce: 5n,
+      by: "sender",
       blockTransactions: [],
       transaction: { hash: bytes(32, 77), from: lane.waiver, nonce: 5n, to: undefined, input: bytes(0, 0) },
       blockNumber: 3n,
@@ -145,6 +147,8 @@ describe("evidence before finality", () => {
           searches++;
           if (nonce !== 20n) return undefined;
           return {
+            nonce,
+            by: "sender",
             transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
             blockNumber: 3n,
             blockHash: bytes(32, 3),

@@ -43,6 +43,8 @@ describe("the sweep of withdrawn wrappers", () => {
                 to: undefined,
                 input: bytes(0, 0),
               },
+              nonce,
+              by: "sender" as const,
               blockNumber: 3n,
               blockHash: bytes(32, 3),
               blockTransactions: [],
