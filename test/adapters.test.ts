@@ -69,13 +69,13 @@ describe("viem", () => {
     expect(await client.getTransaction({ hash })).toMatchObject({ nonce: 0 });
   });
 
-  it("throws viem's error for a call that would revert, and sends nothing", async () => {
+  it("throws viem's error for a call that would revert", async () => {
     const client = clientOf(2);
     const error = await client.writeGaslessContract(transfer(10n ** 60n)).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "ContractFunctionExecutionError", functionName: "transfer" });
   });
 
-  it("refuses an account that cannot sign without sending", async () => {
+  it("refuses an account that cannot sign a transaction without sending it, and a client without an account", async () => {
     const wallet: WalletClient = createWalletClient({ account: RECIPIENT, transport: http(rpcUrl) });
     const client = wallet.extend(gasWaiverActions({ url, apiKey: API_KEY }));
     const error = { name: "UnusableAccountError", message: expect.stringContaining("json-rpc") };
@@ -116,7 +116,7 @@ describe("ethers", () => {
     await Promise.all([first.wait(), second.wait()]);
   });
 
-  it("populates a transaction as the service accepts it", async () => {
+  it("populates a transaction as legacy, at gas price 0, with a gas limit and the next nonce", async () => {
     const filled = await signerOf(5).populateTransaction({ to: TOKEN, data: transferData(RECIPIENT, 1n) });
     expect(filled).toMatchObject({ type: 0, gasPrice: 0n, chainId: 2201n, nonce: 0 });
     expect(BigInt(filled.gasLimit ?? 0)).toBeGreaterThan(21_000n);

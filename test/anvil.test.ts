@@ -11,7 +11,7 @@ import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
 const PAYERS = [13, 20, 21, 22, 23];
 const COUNT = 300;
 const GWEI = 10n ** 9n;
-/** Increments slot 0 and logs its value. */
+/** Init code of a contract that increments slot 0 and logs its value, and of one that reverts. */
 const COUNTER = "0x6013600c60003960136000f36000546001018060005560005260206000a000";
 const REVERTS = "0x6005600c60003960056000f360006000fd";
 
@@ -20,7 +20,7 @@ afterEach(() => anvil?.close());
 
 const recipient = (i: number): Hex => `0x${(0xab_0000 + (i % 17)).toString(16).padStart(40, "0")}`;
 
-/** Payments, with and without an access list, calls that store and log, ones that revert, and deployments. */
+/** Payments, calls that store and log, ones that revert, some of them with an access list, and deployments. */
 function transactions(contracts: readonly Hex[]): Hex[] {
   return Array.from({ length: COUNT }, (_, i) => {
     const payer = PAYERS[i % PAYERS.length] ?? 13;

@@ -75,7 +75,7 @@ describe("a simulated check", () => {
     ]);
   });
 
-  it("simulates with the transaction's own gas limit, and agrees with its execution", async () => {
+  it("simulates with the transaction's own gas limit, and reports too little gas as the execution does", async () => {
     const { client } = started();
     const [enough, less] = [60_000, 30_000].map((gasLimit) => sign(0, callOf(TOKEN, { gasLimit })));
     for (const [signed, simulation] of [

@@ -7,7 +7,7 @@ import { startService } from "./support/service.js";
 import { post, submit } from "./support/submit.js";
 import { account, tokensOf, transferOf } from "./support/user.js";
 
-const SENDS = "eth_sendRawTransaction";
+const SEND_METHOD = "eth_sendRawTransaction";
 
 const started = proxiedChain();
 
@@ -44,7 +44,7 @@ describe.each([
         [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
       );
 
-      proxy.decide = (call) => (call.includes(SENDS) ? verdict : "pass");
+      proxy.decide = (call) => (call.includes(SEND_METHOD) ? verdict : "pass");
       const first = startService({ rpcUrl: proxy.url, dataDir });
       const answer = post((await first.ready()).url, batch).then(
         (response) => response.text(),

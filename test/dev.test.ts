@@ -71,13 +71,13 @@ describe("gas-waiver dev", () => {
     expect(await chain.getTransactionCount(user.address)).toBe(1);
   });
 
-  it("has a chain that refuses the same transaction without the service", async () => {
+  it("has a chain that refuses such a transaction without the service", async () => {
     const signed = await account(5).signTransaction(transferOf(account(4).address, 7n, 0));
     await expect(chain.broadcastTransaction(signed)).rejects.toThrow(/price/i);
     expect(await chain.getTransactionCount(account(5).address)).toBe(0);
   });
 
-  it("runs the first program of the documents as it stands", async () => {
+  it("runs the first program of the documents, with the addresses of this service", async () => {
     const [, script = ""] = gettingStarted.match(/```js run\n(.*?)```/s) ?? [];
     const program = script.replace(DEFAULT_URL, url).replace(DEFAULT_RPC_URL, rpcUrl);
     const example = new Program(["--input-type=module", "-e", program]);

@@ -18,7 +18,7 @@ describe("the transactions of the walk-through", () => {
   const methods = { transfer: "0xa9059cbb", approval: "0x095ea7b3", reading: token.getFunction("balanceOf") };
 
   it.each(constants.map(([, what = "", who = "", bytes = ""]) => ({ what, who, bytes })))(
-    "$what of user $who agree with their names",
+    "$what of user $who is what its name says",
     ({ what, who, bytes }) => {
       const tx = Transaction.from(bytes);
       expect(tx).toMatchObject({ from: account(Number(who)).address, to: TOKEN, nonce: 0, gasPrice: 0n });

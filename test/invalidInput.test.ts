@@ -79,7 +79,13 @@ describe("a request refused as a whole", () => {
     ["no transactions", { body: "{}" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
     ["an array as body", { body: "[]" }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
     ["an empty array", { body: '{"transactions":[]}' }, 400, "INVALID_REQUEST", "EMPTY_BATCH"],
-    ["a number", { body: '{"transactions":["0x00",7]}' }, 400, "INVALID_REQUEST", "MALFORMED_BODY"],
+    [
+      "an array with a number",
+      { body: '{"transactions":["0x00",7]}' },
+      400,
+      "INVALID_REQUEST",
+      "MALFORMED_BODY",
+    ],
     ["a wrong wait", { body, query: "?wait=long" }, 400, "INVALID_REQUEST", "MALFORMED_QUERY"],
     [
       "another content type",

@@ -115,7 +115,7 @@ describe("gas-waiver lanes, beside a running service", () => {
   it("explain in one sentence that no service runs on a folder", async () => {
     const { status, err } = await lanes("list", "--data-dir", freshFolder());
     expect(status).toBe(1);
-    expect(err).toMatch(/^gas-waiver: [^\n]+\n$/);
+    expect(err).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
   });
 });
 

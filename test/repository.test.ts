@@ -129,7 +129,7 @@ describe("an installation of the protocol or the client alone", () => {
 });
 
 describe("the scripts of npm", () => {
-  it("use exec, so that npm's signals reach the programs instead of the shell in between", () => {
+  it("start and test use exec, so that npm's signals reach the programs instead of the shell in between", () => {
     const { scripts } = JSON.parse(read("package.json"));
     expect(scripts.start).toMatch(/^exec node /);
     expect(scripts.test).toMatch(/^exec node /);
@@ -141,7 +141,7 @@ describe("the repository", () => {
     .split("\0")
     .filter(Boolean);
 
-  it("has no built or generated files", () => {
+  it("has no output of a build, no installed packages and no data of a service", () => {
     expect(
       files.filter((file) => /(^|\/)(dist|node_modules|\.gas-waiver)\/|\.tsbuildinfo$/.test(file)),
     ).toEqual([]);

@@ -1,5 +1,6 @@
-// Only the law of a lane ends or moves what was sent (D28). So the transitions that do so have these callers and no others, and
-// each of them asks the law.
+// The law of a lane ends or moves what was sent (D28). So the transitions that do so have these callers and no others. Each
+// caller in a lane asks the law, or applies what a file that asks it has decided. Only the watcher (lane/watch.ts) does not:
+// it follows the blocks of what is included, to finality or a reorg.
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../support/sourceCode.js";
@@ -28,13 +29,16 @@ const importersOf = (file: string) =>
   [...imports].filter(([, imported]) => imported.has(file)).map(([importer]) => importer);
 
 describe("a submission that was sent", () => {
-  it.each(Object.entries(CALLERS))("is moved by %s only where the law is asked", (transition, callers) => {
-    const file = `store/transitions/${transition}.ts`;
-    expect(importersOf(file)).toEqual(callers);
-    const judged = callers.filter((caller) => caller.startsWith("lane/") && caller !== "lane/watch.ts");
-    const deciders = judged.map((caller) => APPLIERS[caller] ?? caller);
-    expect(deciders.filter((decider) => !imports.get(decider)?.has(LAW))).toEqual([]);
-  });
+  it.each(Object.entries(CALLERS))(
+    "is moved by %s only from the listed files, and those in a lane ask the law",
+    (transition, callers) => {
+      const file = `store/transitions/${transition}.ts`;
+      expect(importersOf(file)).toEqual(callers);
+      const judged = callers.filter((caller) => caller.startsWith("lane/") && caller !== "lane/watch.ts");
+      const deciders = judged.map((caller) => APPLIERS[caller] ?? caller);
+      expect(deciders.filter((decider) => !imports.get(decider)?.has(LAW))).toEqual([]);
+    },
+  );
 
   it("is ended by no other transition", () => {
     const ending = importersOf("store/transitions/finishStatement.ts");

@@ -11,7 +11,7 @@ export type Verdict =
   | "dropResponse"
   /** The connection is reset, and the node does not receive the call. */
   | "reset"
-  /** The node answers with an error of its own. */
+  /** The proxy answers in the node's place, and the node does not receive the call. */
   | { readonly status: number; readonly body: string };
 
 /** An HTTP proxy between the service and the chain's node. A test decides about each call. */

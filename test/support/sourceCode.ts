@@ -115,7 +115,7 @@ interface SyntaxNode {
 
 const FUNCTIONS = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"];
 
-/** Calls back for each node below a value, with the name of the nearest declaration, property or parameter around it. */
+/** Calls back for each node below a value, with the name of the nearest declaration or property around it. */
 function visit(value: unknown, name: string, onNode: (node: SyntaxNode, name: string) => void): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, name, onNode);

@@ -1,5 +1,5 @@
-// anvil, whose EVM is revm, runs the InnerTx of every vector as an ordinary transaction of price 0. Its status, gas and
-// logs must be the same: "executed as the user, keeping the user's from, nonce and call semantics".
+// anvil, whose EVM is revm, runs the InnerTx of every included vector as an ordinary transaction of price 0. Its status,
+// gas and logs must be the same, and the accounts after it: "executed as the user, keeping the user's from, nonce and call semantics".
 import { createRequire } from "node:module";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

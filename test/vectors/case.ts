@@ -102,7 +102,7 @@ export interface Situation {
   readonly registry?: Registry;
   readonly accounts?: Accounts;
   readonly inner?: Changes;
-  /** Instead of the signed inner. */
+  /** The wrapper's data, instead of the signed inner. */
   readonly data?: string;
   readonly wrapper?: Changes;
 }
@@ -140,7 +140,10 @@ function acceptedByService(
   return { transaction, waiver, verdict: "accepted", sender: from, txHash: hash };
 }
 
-/** A case that the validators refuse. The service has no part in it, because the wrapper is at fault, not the InnerTx. */
+/**
+ * A case that the validators refuse, without an expectation of the service. The wrapper is at fault, or what is wrong with
+ * the InnerTx depends on the chain.
+ */
 export function refused(situation: Situation, check: string, reason: string, cause?: string): VectorCase {
   return { ...build(situation).head, expect: { verdict: "refused", check, reason, ...(cause && { cause }) } };
 }

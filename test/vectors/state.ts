@@ -40,7 +40,10 @@ export const TRANSFER = "0xa9059cbb";
 export const TRANSFER_FROM = "0x23b872dd";
 export const APPROVE = "0x095ea7b3";
 
-/** Small contracts with one effect each: name, runtime bytecode, and the gas of the execution, counted by hand. */
+/**
+ * Small contracts with one effect each: name, runtime bytecode, and the gas of the execution, counted by hand; 0
+ * where it uses up the gas limit.
+ */
 const SMALL_CONTRACTS = [
   // Logs tx.origin, msg.sender, msg.value and the gas price. LOG0 of 128 bytes: 375 + 8 · 128; memory: 12.
   ["witness", "0x325f523360205234604052" + "3a606052" + "60805fa000", 1_447n],
@@ -78,7 +81,7 @@ function token(): Contract {
   return { name: "test token", code: TestToken.runtimeBytecode, storage };
 }
 
-/** The contracts that every case finds on the chain, by address. */
+/** The contracts that every case assumes on the chain, by address. */
 export const contracts: Readonly<Record<string, Contract>> = {
   [TOKEN]: token(),
   ...Object.fromEntries(

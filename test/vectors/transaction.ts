@@ -5,7 +5,7 @@ import { decodeRlp, HDNodeWallet, keccak256, Mnemonic, SigningKey, toBeHex } fro
 /** An RLP item. The bytes of `raw` are written unchanged. */
 export type Item = string | readonly Item[] | { readonly raw: string };
 
-export interface Entry {
+export interface AccessListEntry {
   readonly address: string;
   readonly storageKeys: readonly string[];
 }
@@ -23,7 +23,7 @@ export interface Fields {
   readonly to: string | null;
   readonly value: bigint;
   readonly data: string;
-  readonly accessList: readonly Entry[];
+  readonly accessList: readonly AccessListEntry[];
 }
 
 export interface Signed {

@@ -1,4 +1,4 @@
-// Brings a devnet into the state of a vector, with ordinary transactions alone.
+// Brings a devnet into the state of a vector with transactions alone, without patches of the state.
 import { createDevnet, type Devnet, type DevnetOptions, WaiverRegistry } from "@gas-waiver/devnet";
 import { Interface, type InterfaceAbi } from "ethers";
 import { innerTx, transferData, type VectorCase, wrapperTx } from "./case.js";
@@ -18,7 +18,7 @@ import { addressOf, type Fields, sign } from "./transaction.js";
 
 /**
  * The waiver of a transaction that only has to raise a user's nonce, and the user of one that only has to raise a
- * waiver's. No vector names them.
+ * waiver's. No vector that needs one of them names it.
  */
 const SPARE_WAIVER = OTHER_WAIVER;
 const SPARE_USER = 8;

@@ -45,7 +45,7 @@ const UNDECODABLE: readonly [name: string, edit: Edit, cause: string][] = [
 const check = "wrapper decodes";
 const clause = "D7 1, D2";
 const inner = innerTx().bytes;
-/** A wrapper inside a wrapper, as data. */
+/** A wrapper, for the data of another one. */
 const nested = wrapperTx(inner).bytes;
 
 function decoding(): VectorCase[] {
@@ -122,9 +122,9 @@ function signatures(): VectorCase[] {
 
 function registration(): VectorCase[] {
   const cases: [string, Omit<Parameters<typeof refused>[0], "name" | "clause">][] = [
-    ["wrapper of an account that is no waiver", { wrapper: { signer: UNREGISTERED_ACCOUNT } }],
+    ["wrapper of an account that is not a waiver", { wrapper: { signer: UNREGISTERED_ACCOUNT } }],
     ["wrapper that the user signed alone", { wrapper: { signer: USER } }],
-    ["wrapper of a validator that is no waiver", { wrapper: { signer: VALIDATOR } }],
+    ["wrapper of a validator that is not a waiver", { wrapper: { signer: VALIDATOR } }],
     ["wrapper with the other parity, which recovers to another account", { wrapper: { edit: otherParity } }],
     ["wrapper whose nonce was changed after signing", { wrapper: { edit: set("nonce", "0x04") } }],
     [
@@ -176,7 +176,7 @@ export const wrapperCases = (): VectorCase[] => [
   ...priceAndValue(),
   refused(
     {
-      name: "wrapper of an account that is no waiver, around a wrapper",
+      name: "wrapper of an account that is not a waiver, around a wrapper",
       clause: "D7 3",
       data: nested,
       wrapper: { signer: UNREGISTERED_ACCOUNT },
