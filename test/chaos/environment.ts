@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
-import { openPool } from "../../packages/server/src/store/database.js";
+import { openPool, type Pool } from "../../packages/server/src/store/database.js";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { geth } from "../nodeZoo/gethNodes.js";
 import type { Personality } from "../nodeZoo/personality.js";
@@ -122,8 +122,17 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
     get head() {
       return headFollower.number;
     },
-    query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
-      (await client.query<Row>(sql, parameters)).rows,
+    query: queryPrimary(postgres, client),
+  };
+}
+
+/** Queries the present primary. After a switchover, the old one still serves its connections, with old rows. */
+function queryPrimary(postgres: TestPostgres, pool: Pool): Environment["query"] {
+  let connectedTo = postgres.primary;
+  return async <Row>(sql: string, parameters: readonly unknown[] = []) => {
+    if (connectedTo !== postgres.primary) pool.renew();
+    connectedTo = postgres.primary;
+    return (await pool.query<Row>(sql, parameters)).rows;
   };
 }
 
