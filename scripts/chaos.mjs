@@ -22,6 +22,8 @@ that the chain executed.
   --reorg-depth N
                 the deepest reorg that the replicas reckon with, 0 to 3; above 0 the chain
                 has reorgs                                        (default 0)
+  --fault A,B   the faults to draw from; an unknown name prints them
+                                                                  (default all)
   --json FILE   write the outcome to this file as well            (default: none)
   --log FILE    write the replicas' logs here if a check fails    (default chaos.log)
   --help        show this text
@@ -37,11 +39,13 @@ function readOptions(argv) {
     replicas: { initial: "3", least: 1, most: 3 },
     "reorg-depth": { initial: "0", least: 0, most: 3 },
     pool: { initial: "both", among: Object.keys(POOLS) },
+    fault: { initial: "" },
     log: { initial: "chaos.log" },
   });
+  const faults = values.fault === "" ? undefined : values.fault.split(",");
   const [pool, ...others] = values.pool;
   if (others.length > 0) throw new Error(`--pool is "${values.pool}", not strict, queued or both`);
-  return { ...values, reorgDepth: values["reorg-depth"], pool, pools: POOLS[pool] };
+  return { ...values, faults, reorgDepth: values["reorg-depth"], pool, pools: POOLS[pool] };
 }
 
 function printRound({ pool, round, faults, transactions, recoveryMs }) {
@@ -65,8 +69,14 @@ function printOutcome(outcome, faultCounts, answers) {
 
 async function main(options) {
   await setUp({ signal: new AbortController().signal });
-  const { rounds, seed, pool, pools, replicas, reorgDepth, json, log } = options;
+  const { rounds, seed, pool, pools, replicas, reorgDepth, fault, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
+  const unknown = (options.faults ?? []).filter((name) => !module.FAULT_NAMES.includes(name));
+  if (unknown.length > 0) {
+    console.error(`unknown: ${unknown}; the faults are ${module.FAULT_NAMES.join(", ")}`);
+    await close();
+    return 2;
+  }
   const { outcome, faultCounts, answers, evidence, crashes, ...run } = await module.runChaos({
     ...options,
     onRound: printRound,
@@ -86,7 +96,7 @@ async function main(options) {
   for (const { violation, text } of evidence) console.error(`\n${violation}: ${text}`);
   for (const crash of crashes) console.error(`\ncrash: ${crash}`);
   await writeFile(log, run.log);
-  const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas} --reorg-depth ${reorgDepth}`;
+  const again = `npm run chaos -- --rounds ${rounds} --seed ${seed} --pool ${pool} --replicas ${replicas} --reorg-depth ${reorgDepth}${fault === "" ? "" : ` --fault ${fault}`}`;
   console.error(`\nThe replicas' logs are in ${log}. Again: ${again}`);
   return 1;
 }

@@ -6,16 +6,18 @@ import { describe, expect, it } from "vitest";
 import "../support/program.js";
 import { compare, type Ledgers, VIOLATIONS } from "./ledgers.js";
 import { runChaos } from "./runChaos.js";
+import { StoreLoss } from "./storeLoss.js";
 import type { Row } from "./storeRows.js";
 
 describe("a service under faults of its processes, its database and its node", () => {
   it.each(["strict", "queued"] as const)(
     "keeps its answers, its store and the chain consistent, on a node with a %s pool",
     async (pool) => {
-      const result = await runChaos({ rounds: 2, seed: 3066, pools: [pool], replicas: 2, reorgDepth: 0 });
+      const result = await runChaos({ rounds: 2, seed: 6717, pools: [pool], replicas: 2, reorgDepth: 0 });
       expect(result.evidence, result.log).toEqual([]);
       expect(result.crashes).toEqual([]);
-      const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs, ...violations } = result.outcome;
+      const { accepted, executed, failedFinal, forgotten, kills, faults, maxRecoveryMs, ...violations } =
+        result.outcome;
       expect(violations).toEqual(Object.fromEntries(VIOLATIONS.map((name) => [name, 0])));
       expect(accepted).toBe(executed + failedFinal);
       expect(executed).toBeGreaterThan(20);
@@ -37,7 +39,7 @@ describe("npm run chaos", () => {
   it("shows its flags", () => {
     const { status, stdout } = run("--help");
     expect(status).toBe(0);
-    for (const flag of ["rounds", "seed", "pool", "replicas", "json", "log"])
+    for (const flag of ["rounds", "seed", "pool", "replicas", "fault", "json", "log"])
       expect(stdout).toContain(`--${flag} `);
   });
 
@@ -55,6 +57,7 @@ describe("the comparison of the ledgers", () => {
   const row: Row = {
     id: "a",
     state: "included",
+    key_id: "k",
     inner_hash: Buffer.from("ab".repeat(32), "hex"),
     sender: Buffer.from("01".repeat(20), "hex"),
     sender_nonce: "0",
@@ -86,11 +89,23 @@ describe("the comparison of the ledgers", () => {
     ] as unknown as Ledgers["clients"];
   };
   const success = received({ success: true, txHash: hash });
-  const all: Ledgers = { clients: success, keyedRequests: [], store: [row], chain: [run] };
+  const all: Ledgers = {
+    clients: success,
+    keyedRequests: [],
+    store: [row],
+    chain: [run],
+    loss: new StoreLoss(),
+  };
   const ofName = (...lines: object[]) =>
     [
       { name: "n", key: "k", txs: [], lines: lines.map((line) => ({ index: 0, id: "a", ...line })) },
     ] as unknown as Ledgers["keyedRequests"];
+
+  /** A loss of one kind: the store has forgotten the id `a`. */
+  const lossOf = (kind: keyof Ledgers["loss"]): Ledgers["loss"] => {
+    const none = { hasSubmission: () => false, hasFailure: () => false, hasDecision: () => false };
+    return { ...none, [kind]: (id: string) => id === "a" };
+  };
 
   it.each<[string, Ledgers, string[]]>([
     ["nothing if they agree", all, []],
@@ -186,6 +201,30 @@ describe("the comparison of the ledgers", () => {
       ["notReplayed"],
     ],
     ["another nonce than the store's", { ...all, store: [{ ...row, waiver_nonce: "5" }] }, ["nonceGaps"]],
+    [
+      "nothing in a success that a failover forgot, if the chain gave it back",
+      { ...all, store: [{ ...row, id: "b", key_id: "" }], loss: lossOf("hasSubmission") },
+      [],
+    ],
+    [
+      "a success that a failover forgot, and that never ran",
+      { ...all, store: [], chain: [], loss: lossOf("hasSubmission") },
+      ["falseSuccess"],
+    ],
+    [
+      "nothing in a failure that a failover forgot",
+      { ...all, clients: received({ success: false, error: failure }), loss: lossOf("hasFailure") },
+      [],
+    ],
+    [
+      "nothing in a replay of a request that a failover forgot",
+      {
+        ...all,
+        keyedRequests: ofName({ success: false, error: failure }, { success: true, id: "b" }),
+        loss: lossOf("hasDecision"),
+      },
+      [],
+    ],
   ])("finds %s", (_, ledgers, violations) => {
     expect(compare(ledgers).map(({ violation }) => violation)).toEqual(violations);
   });

@@ -13,6 +13,7 @@ import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
 import { CAPS } from "./caps.js";
 import { DevnetClient } from "./devnetClient.js";
 import { Replica } from "./replica.js";
+import { StoreLoss } from "./storeLoss.js";
 import { TcpProxy } from "./tcpProxy.js";
 
 export type PoolKind = "strict" | "queued";
@@ -31,6 +32,9 @@ export interface Environment {
   /** A second node, which the replicas turn to when the first one fails them; undefined if there is none. */
   readonly spare: ZooNode | undefined;
   readonly postgres: TestPostgres;
+  /** The name of the service's database. */
+  readonly database: string;
+  readonly storeLoss: StoreLoss;
   /** The deepest reorg that the replicas reckon with. */
   readonly reorgDepth: number;
   readonly replicas: readonly Replica[];
@@ -117,7 +121,8 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   closers.push(() => headFollower.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
-    ...{ pool, chain, node, spare, postgres, reorgDepth, replicas, lanes },
+    ...{ pool, chain, node, spare, postgres, reorgDepth, replicas, lanes, storeLoss: new StoreLoss() },
+    database: new URL(databaseUrl).pathname.slice(1),
     ...{ waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
     get head() {
       return headFollower.number;

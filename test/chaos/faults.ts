@@ -90,7 +90,21 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     },
     end() {},
   }),
-  /** The same, but planned: the old primary becomes read-only before it goes. */
+  /** The primary is killed, and a standby takes over that had not received the last commits. */
+  lossyFailover: ({ postgres, database, storeLoss }, random) => {
+    const behindMs = random.between(300, 3_000);
+    return {
+      ...{ target: "postgres", kills: true, lastsMs: 0 },
+      async begin() {
+        await postgres.addStandby("asynchronous");
+        postgres.stallReplication();
+        await sleep(behindMs);
+        await postgres.failOver((old, next) => storeLoss.add(database, old, next));
+      },
+      end() {},
+    };
+  },
+  /** A planned failover to a synchronous standby: the old primary becomes read-only before it goes. */
   switchover: ({ postgres }) => ({
     ...{ target: "postgres", kills: true, lastsMs: 0 },
     async begin() {
@@ -194,15 +208,26 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
   },
 };
 
+/**
+ * Faults that may take wrappers out of the pool. Without the store's last commits nobody could send those again, so that no
+ * told success could be held to its word: a round with `lossyFailover` has none of these.
+ */
+const POOL_FAULTS: ReadonlySet<string> = new Set(["evict", "badAnswers", "node", "reorg", "revoke"]);
+
 export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
 
 const MAX_START_DELAY_MS = 2_500;
 const MAX_FAULTS = 6;
 
-/** Draws the faults of a round: one to six, each with another target. */
-export function planFaults(environment: Environment, random: SeededRandom): Fault[] {
-  const possible = FAULT_NAMES.filter((name) => name !== "reorg" || environment.reorgDepth > 0);
-  const names = random.shuffled(possible).slice(0, random.between(1, MAX_FAULTS));
+/** Draws the faults of a round: one to six of these names, each with another target. */
+export function planFaults(
+  environment: Environment,
+  random: SeededRandom,
+  among: readonly string[] = FAULT_NAMES,
+): Fault[] {
+  const possible = among.filter((name) => name !== "reorg" || environment.reorgDepth > 0);
+  const drawn = random.shuffled(possible).slice(0, random.between(1, MAX_FAULTS));
+  const names = drawn.includes("lossyFailover") ? drawn.filter((name) => !POOL_FAULTS.has(name)) : drawn;
   const faults = names.map((name): Fault => {
     const kind = KINDS[name];
     if (kind === undefined) throw new Error(`${name} is not a fault`);
@@ -222,6 +247,14 @@ export async function injectFaults(faults: readonly Fault[]): Promise<void> {
       await end();
     }),
   );
+}
+
+/** Opens the lanes of which a failover has forgotten that they were opened again. */
+export async function reopenLanes({ lanes, storeLoss }: Environment): Promise<void> {
+  if (storeLoss.size === 0) return;
+  await retry(async () => {
+    for (const { waiver, state } of await lanes.list()) if (state !== "open") await lanes.set(waiver, "open");
+  });
 }
 
 const FAULT_SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;

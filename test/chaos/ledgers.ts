@@ -4,6 +4,7 @@ import type { KeyedRequest, Tx } from "./client.js";
 import type { Execution } from "./devnetClient.js";
 import { isFinalFailure } from "./load.js";
 import { findNeedlessFailures } from "./needlessFailure.js";
+import type { StoreLoss } from "./storeLoss.js";
 import type { Row } from "./storeRows.js";
 
 /** The three ledgers: the lines that clients received, the rows of the store, and the executions of the chain. */
@@ -13,13 +14,15 @@ export interface Ledgers {
   readonly keyedRequests: readonly KeyedRequest[];
   readonly store: readonly Row[];
   readonly chain: readonly Execution[];
+  /** The forgotten rows of failovers to a standby that was behind. */
+  readonly loss: Pick<StoreLoss, "hasSubmission" | "hasFailure" | "hasDecision">;
 }
 
 /**
  * The violations, whose counts must be 0.
  *
- * - `lost`: a client has a submission's id, from a success or a TIMEOUT, that the store does not have; or the chain
- *   executed an InnerTx that the store does not have.
+ * - `lost`: a client has a submission's id, from a success or a TIMEOUT, that the store does not have, and has not
+ *   forgotten in a failover that lost commits; or the chain executed an InnerTx that the store does not have.
  * - `doubled`: the chain used an InnerTx, a sender's nonce or a waiver's nonce twice; or the store has two included
  *   submissions of one InnerTx or one sender's nonce.
  * - `unresolved`: long after all faults are undone, a submission has no final state, or a client that repeats its
@@ -56,16 +59,16 @@ export interface Finding {
 }
 
 /** Compares the three ledgers. */
-export function compare({ clients, keyedRequests, store, chain }: Ledgers): Finding[] {
+export function compare({ clients, keyedRequests, store, chain, loss }: Ledgers): Finding[] {
   const findings: Finding[] = [];
   const find = (violation: Violation, text: string) => findings.push({ violation, text });
   const rowsById = new Map(store.map((row) => [row.id, row]));
   const rowsByHash = groupBy(store, ({ inner_hash }) => bytesToHex(inner_hash));
   const ranByHash = groupBy(chain, ({ innerHash }) => innerHash);
-  const context = { rowsById, rowsByHash, ranByHash, find };
+  const context = { rowsById, rowsByHash, ranByHash, loss, find };
   for (const tx of clients) compareClient(tx, context);
   for (const row of store) compareRow(row, context);
-  for (const request of keyedRequests) compareReplays(request, find);
+  for (const request of keyedRequests) compareReplays(request, loss, find);
   for (const text of findNeedlessFailures(store, chain)) find("needlessFailure", text);
   for (const [hash, runs] of ranByHash) {
     if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${shortJson(runs)}`);
@@ -96,10 +99,11 @@ interface Context {
   readonly rowsById: ReadonlyMap<string, Row>;
   readonly rowsByHash: ReadonlyMap<Hex, readonly Row[]>;
   readonly ranByHash: ReadonlyMap<Hex, readonly Execution[]>;
+  readonly loss: Ledgers["loss"];
   find(violation: Violation, text: string): void;
 }
 
-function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Context): void {
+function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, find }: Context): void {
   const [run] = ranByHash.get(tx.hash) ?? [];
   const rows = rowsByHash.get(tx.hash) ?? [];
   const evidence = () =>
@@ -111,17 +115,18 @@ function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, find }: Contex
   };
   for (const { line, wait } of tx.received) {
     const row = rowsById.get(line.id);
+    const isMissing = row === undefined && !loss.hasSubmission(line.id);
     if (line.success) {
-      if (row === undefined) once("lost", `the store has no submission ${line.id}`);
+      if (isMissing) once("lost", `the store has no submission ${line.id}`);
       if (run === undefined) once("falseSuccess", "a success that was not executed");
       else if (wait === "included" && run.reverted) once("falseSuccess", "an inclusion that reverted");
       if (row?.state === "failed") once("falseSuccess", "a success of a submission that failed");
-    } else if (line.error.code === "TIMEOUT" && row === undefined) {
+    } else if (line.error.code === "TIMEOUT" && isMissing) {
       once("lost", `the store has no submission ${line.id}`);
     } else if (line.error.reason === "REVERTED") {
       if (run === undefined || !run.reverted) once("falseFailure", "a revert that did not happen");
     } else if (isFinalFailure(line) && row !== undefined && row.state !== "failed") {
-      once("falseFailure", "a failure of a submission that has not failed");
+      if (!loss.hasFailure(line.id)) once("falseFailure", "a failure of a submission that has not failed");
     }
   }
 }
@@ -146,9 +151,13 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
   } else find("unresolved", `still ${row.state}: ${evidence()}`);
 }
 
-/** Each transaction of a repeated request must have one id and one outcome. A TIMEOUT is not an outcome. */
-function compareReplays({ name, lines }: KeyedRequest, find: Context["find"]): void {
-  for (const [index, transactionLines] of groupBy(lines, (line) => line.index)) {
+/**
+ * Each transaction of a repeated request must have one id and one outcome. A TIMEOUT is not an outcome, and a line that
+ * the store has forgotten in a failover cannot be replayed.
+ */
+function compareReplays({ name, lines }: KeyedRequest, loss: Ledgers["loss"], find: Context["find"]): void {
+  const kept = lines.filter(({ id }) => !loss.hasDecision(id));
+  for (const [index, transactionLines] of groupBy(kept, (line) => line.index)) {
     const ids = new Set(transactionLines.map(({ id }) => id));
     const outcomes = new Set(transactionLines.flatMap((line) => outcomeOf(line) ?? []));
     if (ids.size > 1 || outcomes.size > 1)

@@ -20,10 +20,11 @@ export interface ReplicaInputs {
 }
 
 const RESTART_MS = 300;
-/** High rates, since the run does not test them; short time-outs, so that rounds see them. */
+/** High rates, since the run does not test them; short times, so that rounds see their ends. */
 const FLAGS = [
   ...["--rate", "100000", "--rate-burst", "100000"],
-  ...["--request-timeout", "4000", "--nonce-gap-timeout", String(NONCE_GAP_MS), "--log-level", "info"],
+  ...["--request-timeout", "4000", "--nonce-gap-timeout", String(NONCE_GAP_MS), "--resend-after", "2000"],
+  ...["--log-level", "info"],
 ];
 
 /** The flags of every replica, except those that the given ones replace: a flag may occur once only. */

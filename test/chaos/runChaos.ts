@@ -1,11 +1,13 @@
 import { SeededRandom } from "../support/seededRandom.js";
 import type { Answers } from "./client.js";
 import { type PoolKind, startEnvironment } from "./environment.js";
-import { planFaults } from "./faults.js";
+import { FAULT_NAMES, planFaults } from "./faults.js";
 import { type Finding, VIOLATIONS, type Violation } from "./ledgers.js";
 import type { ClientLedger } from "./load.js";
 import { logsOf, runRound } from "./runRound.js";
 import type { Row } from "./storeRows.js";
+
+export { FAULT_NAMES };
 
 export interface ChaosOptions {
   /** The rounds in all, divided evenly between the pool kinds. */
@@ -15,6 +17,8 @@ export interface ChaosOptions {
   readonly replicas: number;
   /** The deepest reorg that the replicas reckon with. With 0 there are no reorgs. */
   readonly reorgDepth: number;
+  /** The names of the faults to draw from; all by default. */
+  readonly faults?: readonly string[] | undefined;
   /** Called after each round. */
   readonly onRound?: (round: RoundReport) => void;
 }
@@ -35,6 +39,8 @@ export interface ChaosOutcome extends Record<Violation, number> {
   readonly executed: number;
   /** Submissions whose final state is failed. */
   readonly failedFinal: number;
+  /** Submissions that the store forgot in failovers to a standby that was behind. */
+  readonly forgotten: number;
   /** Processes killed: replicas and databases. */
   readonly kills: number;
   /** Injected faults, the kills among them. */
@@ -58,7 +64,16 @@ export interface ChaosResult {
 /** Runs the rounds. It stops after the first round in which a check fails. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const total: Total = {
-    ...{ accepted: 0, executed: 0, failedFinal: 0, kills: 0, faults: 0, maxRecoveryMs: 0, roundsRun: 0 },
+    ...{
+      accepted: 0,
+      executed: 0,
+      failedFinal: 0,
+      forgotten: 0,
+      kills: 0,
+      faults: 0,
+      maxRecoveryMs: 0,
+      roundsRun: 0,
+    },
     ...{ faultCounts: {}, answers: {}, evidence: [], crashes: [], log: "" },
   };
   const shares = options.pools.map((_, i) => Math.floor((options.rounds + i) / options.pools.length));
@@ -66,13 +81,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     await runEnvironment(pool, shares[i] ?? 0, options, total);
     if (total.evidence.length > 0 || total.crashes.length > 0) break;
   }
-  const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs, ...rest } = total;
+  const { accepted, executed, failedFinal, forgotten, kills, faults, maxRecoveryMs, ...rest } = total;
   const count = (violation: Violation) => rest.evidence.filter((one) => one.violation === violation).length;
   const violations = Object.fromEntries(VIOLATIONS.map((name) => [name, count(name)]));
   const outcome = {
     ...{ accepted, executed, failedFinal },
     ...(violations as Record<Violation, number>),
-    ...{ kills, faults, maxRecoveryMs },
+    ...{ forgotten, kills, faults, maxRecoveryMs },
   };
   return { outcome, ...rest };
 }
@@ -81,6 +96,7 @@ interface Total {
   accepted: number;
   executed: number;
   failedFinal: number;
+  forgotten: number;
   kills: number;
   faults: number;
   maxRecoveryMs: number;
@@ -114,7 +130,7 @@ async function runEnvironment(
     let store: readonly Row[] = [];
     for (let round = 1; round <= rounds && total.evidence.length + total.crashes.length === 0; round++) {
       const random = new SeededRandom(seed, pool, replicas, round);
-      const faults = planFaults(environment, random);
+      const faults = planFaults(environment, random, options.faults);
       const result = await runRound(environment, random, faults, { seed, ledger });
       store = result.store;
       total.evidence.push(...result.findings);
@@ -132,6 +148,7 @@ async function runEnvironment(
     total.accepted += store.length;
     total.failedFinal += store.filter(({ state }) => state === "failed").length;
     total.executed += environment.chain.executions.length;
+    total.forgotten += environment.storeLoss.size;
     if (total.evidence.length > 0) total.log = await logsOf(environment);
   } finally {
     await environment.close();

@@ -2,7 +2,7 @@ import type { SeededRandom } from "../support/seededRandom.js";
 import { compareCaps } from "./caps.js";
 import { fetchRecords } from "./client.js";
 import type { Environment } from "./environment.js";
-import { type Fault, injectFaults } from "./faults.js";
+import { type Fault, injectFaults, reopenLanes } from "./faults.js";
 import { compare, type Finding } from "./ledgers.js";
 import { type ClientLedger, startLoad } from "./load.js";
 import { ROWS, type Row } from "./storeRows.js";
@@ -21,11 +21,13 @@ export async function runRound(
   const ending = new AbortController();
   const finished = load.finish(ending.signal);
   await injectFaults(faults);
+  await reopenLanes(environment);
   await Promise.all(environment.replicas.map((replica) => replica.ready()));
   const healedAt = performance.now();
   const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
   const unanswered = await finished;
   clearTimeout(timer);
+  await untilAllKnown(environment, healedAt + RECOVERY_TIMEOUT_MS);
   await untilAllFinished(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
   // The store first: a submission that is still open may be executed at any time.
@@ -36,6 +38,7 @@ export async function runRound(
     keyedRequests: ledger.keyedRequests,
     store,
     chain: environment.chain.executions,
+    loss: environment.storeLoss,
   });
   for (const { hash, received } of unanswered) {
     const lines = received.slice(-3).map(({ line }) => line);
@@ -52,7 +55,8 @@ async function compareRecords(
   ledger: ClientLedger,
 ): Promise<Finding[]> {
   const checked = new Set(ledger.checkedRecords);
-  const unchecked = store.filter(({ id }) => !checked.has(id));
+  // Nobody but the operator can read the record of a submission without an API key.
+  const unchecked = store.filter(({ id, key_id }) => !checked.has(id) && key_id !== "");
   for (const { id } of unchecked) ledger.checkedRecords.push(id);
   const records = await fetchRecords(
     environment,
@@ -75,6 +79,20 @@ async function untilAllFinished(environment: Environment, deadline: number): Pro
   while (performance.now() < deadline) {
     const rows = await environment.query<{ count: string }>(sql).catch(() => []);
     if (rows[0]?.count === "0") return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Waits until the store has taken back from the chain what it had forgotten in failovers. */
+async function untilAllKnown({ chain, storeLoss, query }: Environment, deadline: number): Promise<void> {
+  if (storeLoss.size === 0) return;
+  await chain.scan();
+  const hashes = [...new Set(chain.executions.map(({ innerHash }) => innerHash.slice(2)))];
+  const sql = `select count(distinct inner_hash) from submissions
+    where inner_hash in (select decode(hash, 'hex') from unnest($1::text[]) as hash)`;
+  while (performance.now() < deadline) {
+    const rows = await query<{ count: string }>(sql, [hashes]).catch(() => []);
+    if (rows[0]?.count === String(hashes.length)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

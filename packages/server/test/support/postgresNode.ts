@@ -52,9 +52,14 @@ export class PostgresNode {
   }
 
   /** Runs statements in the database `postgres`. @returns the rows of the last one. */
-  async query<Row>(...statements: readonly string[]): Promise<Row[]> {
+  query<Row>(...statements: readonly string[]): Promise<Row[]> {
+    return this.queryIn<Row>("postgres", ...statements);
+  }
+
+  /** Runs statements in a database of this server. @returns the rows of the last one. */
+  async queryIn<Row>(database: string, ...statements: readonly string[]): Promise<Row[]> {
     if (this.#server === undefined) throw new Error("the server does not run");
-    const client = createConnection(this.#server.connection);
+    const client = createConnection({ ...this.#server.connection, database });
     await client.connect();
     try {
       let rows: Row[] = [];

@@ -1,23 +1,29 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A TCP port on loopback that passes bytes to a Unix socket, which may be another one for each connection. */
+/** Where a connection leads: the path of a Unix socket, or a port of loopback. */
+export type ForwardTarget = string | number;
+
+/** A TCP port on loopback that passes bytes to another socket, which may be another one for each connection. */
 export class TcpForwarder {
-  readonly #target: () => string | undefined;
+  readonly #target: () => ForwardTarget | undefined;
   readonly #server = createServer({ noDelay: true }, (socket) => this.#forward(socket));
   readonly #sockets = new Set<Socket>();
+  #port = 0;
   #isStalled = false;
 
-  /** @param target the path of the socket; undefined refuses the connection. */
-  constructor(target: () => string | undefined) {
+  /** @param target undefined ends the connection at once. */
+  constructor(target: () => ForwardTarget | undefined) {
     this.#target = target;
   }
 
+  /** The port, which stays the same when the forwarder is closed and opened again. */
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   async open(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Keeps all connections open, also new ones, and passes no byte until {@link resume}. */
@@ -37,6 +43,7 @@ export class TcpForwarder {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Refuses new connections, and cuts off the others. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();
@@ -51,7 +58,7 @@ export class TcpForwarder {
       socket.destroy();
       return;
     }
-    const inside = connect(target);
+    const inside = typeof target === "number" ? connect(target, "127.0.0.1") : connect(target);
     this.#keep(inside);
     socket.on("close", () => inside.destroy());
     inside.on("close", () => socket.destroy());

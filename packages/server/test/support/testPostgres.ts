@@ -116,15 +116,22 @@ export class TestPostgres {
   /**
    * Kills the primary and makes the standby the primary, which the address leads to from then on. Commits that had not
    * reached the standby are lost. There is no standby afterwards.
+   * @param compare reads both servers before any client reaches the new primary. The old one has all that it had committed.
    */
-  async failOver(): Promise<void> {
-    const [lost, next] = [this.primary, this.standby];
+  async failOver(compare?: (old: PostgresNode, next: PostgresNode) => Promise<void>): Promise<void> {
+    const [old, next] = [this.primary, this.standby];
     this.#isHalted = true;
-    await lost.kill();
+    await old.kill();
     this.#replication.resume();
     this.#address.cut();
     await this.#promote(next);
-    await lost.remove();
+    if (compare) {
+      await old.start();
+      await compare(old, next);
+      await old.kill();
+    }
+    this.#isHalted = false;
+    await old.remove();
   }
 
   /**
@@ -153,7 +160,6 @@ export class TestPostgres {
     await next.query("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");
     this.#primary = next;
     this.#standby = undefined;
-    this.#isHalted = false;
   }
 
   async #isFollowed(state: "sync" | "async"): Promise<boolean> {
