@@ -1,6 +1,15 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import { type ChainIdentity, UNKNOWN_GENESIS } from "../store/chains.js";
 import { chunk } from "../util/chunk.js";
+import {
+  balanceCall,
+  blockCall,
+  fullBlockCall,
+  nonceCall,
+  nonceCallAt,
+  receiptCall,
+  transactionCall,
+} from "./calls.js";
 import {
   type BlockWithTransactions,
   blockOf,
@@ -21,7 +30,6 @@ import {
   type RpcCall,
   RpcError,
   type RpcOutcome,
-  RpcUnavailableError,
 } from "./rpc.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
@@ -68,11 +76,6 @@ export interface NodeClient {
   noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]>;
   /** Reads the next nonces by the latest block, in the order of the addresses. */
   nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
-  /**
-   * Reads the next nonces by the latest block of every node that may be asked, and takes the highest of each address: no
-   * node can have a nonce that the chain does not have, and one may be a moment behind.
-   */
-  highestNonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
@@ -105,33 +108,6 @@ function resultOf(outcome: RpcOutcome): unknown {
   return outcome.result;
 }
 
-const nonceCall = (address: Uint8Array): RpcCall => ({
-  method: "eth_getTransactionCount",
-  params: [bytesToHex(address), "latest"],
-});
-
-const balanceCall = (address: Uint8Array): RpcCall => ({
-  method: "eth_getBalance",
-  params: [bytesToHex(address), "latest"],
-});
-
-const transactionCall = (hash: Uint8Array): RpcCall => ({
-  method: "eth_getTransactionByHash",
-  params: [bytesToHex(hash)],
-});
-
-const receiptCall = (hash: Uint8Array): RpcCall => ({
-  method: "eth_getTransactionReceipt",
-  params: [bytesToHex(hash)],
-});
-
-const blockCall = (number: bigint, withTransactions: boolean): RpcCall => ({
-  method: "eth_getBlockByNumber",
-  params: [toQuantity(number), withTransactions],
-});
-
-const LATEST_BLOCK: RpcCall = { method: "eth_getBlockByNumber", params: ["latest", false] };
-
 export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
     (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
@@ -140,8 +116,8 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async identity() {
       const [chainId, zeroth, first] = await results([
         { method: "eth_chainId", params: [] },
-        blockCall(0n, false),
-        blockCall(1n, false),
+        blockCall(0n),
+        blockCall(1n),
       ]);
       const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
       return { chainId: Number(quantity(chainId)), genesisHash };
@@ -150,20 +126,17 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
       return quantity(number);
     },
-    head: async () => headOf((await results([LATEST_BLOCK]))[0]),
+    head: async () => headOf((await results([blockCall("latest")]))[0]),
     async blockHashes(numbers) {
-      const answers = await results(numbers.map((number) => blockCall(number, false)));
+      const answers = await results(numbers.map(blockCall));
       return answers.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
     },
     async blocks(numbers) {
-      const answers = await results(numbers.map((number) => blockCall(number, true)));
+      const answers = await results(numbers.map(fullBlockCall));
       return answers.map(blockOf);
     },
     async noncesAt(address, numbers) {
-      const method = "eth_getTransactionCount";
-      const outcomes = await read(
-        numbers.map((number) => ({ method, params: [bytesToHex(address), toQuantity(number)] })),
-      );
+      const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
       return outcomes.map((outcome) => {
         // Nodes word this differently: pruned, missing trie node, header not found.
         if ("error" in outcome && outcome.error instanceof RpcError) return undefined;
@@ -173,7 +146,6 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async nonces(addresses) {
       return (await results(addresses.map(nonceCall))).map(quantity);
     },
-    highestNonces: (addresses) => readHighestNonces(rpc, addresses),
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
       const values = (await results(calls)).map(quantity);
@@ -190,19 +162,6 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     sendRawTransactions: (raws) => sendInOrder(rpc, raws),
   };
-}
-
-async function readHighestNonces(rpc: Rpc, addresses: readonly Uint8Array[]): Promise<bigint[]> {
-  if (addresses.length === 0) return [];
-  const answers = await rpc.readEach(addresses.map(nonceCall));
-  const complete = answers.filter((outcomes) => !outcomes.some(isUnanswered));
-  const [first = answers[0] ?? [], ...further] = complete;
-  if (first.length === 0) throw new RpcUnavailableError("no node may be asked for nonces", "no");
-  const nonces = first.map((outcome) => quantity(resultOf(outcome)));
-  return further.reduce((highest, outcomes) => {
-    const further = outcomes.map((outcome) => quantity(resultOf(outcome)));
-    return highest.map((nonce, i) => ((further[i] ?? 0n) > nonce ? (further[i] ?? 0n) : nonce));
-  }, nonces);
 }
 
 /** The hash of the block at this height; undefined if the node does not have it, or answers with another block. */
@@ -259,8 +218,4 @@ async function readHalves(
     receipts: [...before.receipts, ...after.receipts],
     nonceAfter: before.nonceAfter > after.nonceAfter ? before.nonceAfter : after.nonceAfter,
   };
-}
-
-function toQuantity(value: bigint): Hex {
-  return `0x${value.toString(16)}`;
 }

@@ -21,7 +21,7 @@ const account = userAddress(1);
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The nonce proofs over a model chain, and every call that the node got. */
-function proofsOver(model: ModelChain, reorgDepth = 0) {
+function proofsOver(model: ModelChain, reorgDepth = 0, now = () => 0) {
   const calls: RpcCall[] = [];
   const answer = (call: RpcCall): RpcOutcome => {
     calls.push(call);
@@ -33,13 +33,8 @@ function proofsOver(model: ModelChain, reorgDepth = 0) {
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
-  const chain = createNodeClient({
-    read,
-    send: read,
-    readEach: async (batch) => [await read(batch)],
-    health: () => [],
-  });
-  return { proofs: createNonceProofs({ chain, reorgDepth }), calls };
+  const chain = createNodeClient({ read, send: read, health: () => [] });
+  return { proofs: createNonceProofs({ chain, reorgDepth, now }), calls };
 }
 
 /** A chain of so many blocks, in which the account uses a nonce in each of these. */
@@ -61,6 +56,19 @@ describe("the proof of who used a nonce", () => {
     expect(found.map((use) => use?.blockNumber)).toEqual([3n, 21n, 22n, 40n]);
     expect(found.map((use) => use?.transaction.nonce)).toEqual([0n, 1n, 2n, 3n]);
     expect(found.map((use) => use && bytesToHex(use.transaction.from))).toEqual(Array(4).fill(account));
+  });
+
+  it("tells for a minute that nonces up to it are used, to whom a node behind answers a lower one", async () => {
+    let now = 0;
+    const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]), 0, () => now);
+    expect(proofs.usedBelow(hexToBytes(account))).toBe(0n);
+    await proofs.find(accountNonce(2n));
+    await proofs.find(accountNonce(1n));
+    await proofs.find(accountNonce(9n));
+    expect(proofs.usedBelow(hexToBytes(account))).toBe(3n);
+    expect(proofs.usedBelow(new Uint8Array(20))).toBe(0n);
+    now = 60_000;
+    expect(proofs.usedBelow(hexToBytes(account))).toBe(0n);
   });
 
   it("is undefined while the nonce is free", async () => {

@@ -1,4 +1,4 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { type Authorization, authorityOf } from "./authorizations.js";
 import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./nodeClient.js";
 
@@ -36,14 +36,23 @@ export interface NonceProofs {
    * known to this node, or the search goes on with the next call.
    */
   find(accountNonce: AccountNonce): Promise<NonceUse | undefined>;
+  /**
+   * Returns the lowest nonce of an account above all whose use was found in the last minute; 0 without one. A node that is
+   * behind the one that showed the use may answer with a lower next nonce.
+   */
+  usedBelow(account: Uint8Array): bigint;
 }
 
 export interface NonceProofOptions {
   readonly chain: Pick<NodeClient, "blockNumber" | "blocks" | "noncesAt">;
   /** Blocks on top of one that make it final. */
   readonly reorgDepth: number;
+  /** A monotonic clock in ms. */
+  readonly now?: () => number;
 }
 
+/** A use is remembered for this long, in ms: longer than a node that is asked can be behind. */
+const REMEMBER_MS = 60_000;
 /** A search without account states goes back at most this many blocks from where it began. */
 const MAX_SCANNED_BLOCKS = 10_000n;
 /** Blocks that such a search reads in one call of {@link NonceProofs.find}. */
@@ -53,16 +62,37 @@ const BLOCKS_PER_REQUEST = 10n;
 /** The maximum number of searches whose progress is kept. The oldest is dropped and begins anew. */
 const MAX_SCANS = 10_000;
 
-export function createNonceProofs({ chain, reorgDepth }: NonceProofOptions): NonceProofs {
+export function createNonceProofs({
+  chain,
+  reorgDepth,
+  now = () => performance.now(),
+}: NonceProofOptions): NonceProofs {
   const scans = new Map<string, Scan>();
+  const found = new Map<Hex, { readonly next: bigint; readonly until: number }>();
+  const findUse = async (accountNonce: AccountNonce) => {
+    const final = (await chain.blockNumber()) - BigInt(reorgDepth);
+    if (final < 0n) return undefined;
+    const height = await bisect(chain, accountNonce, final);
+    if (height === "unused") return undefined;
+    if (height === "no state") return scan(chain, accountNonce, final, scans);
+    return await useAt(height, accountNonce, chain);
+  };
+  const usedBelow = (account: Uint8Array) => {
+    const { next, until } = found.get(bytesToHex(account)) ?? { next: 0n, until: 0 };
+    return now() < until ? next : 0n;
+  };
   return {
+    usedBelow,
     async find(accountNonce) {
-      const final = (await chain.blockNumber()) - BigInt(reorgDepth);
-      if (final < 0n) return undefined;
-      const height = await bisect(chain, accountNonce, final);
-      if (height === "unused") return undefined;
-      if (height === "no state") return scan(chain, accountNonce, final, scans);
-      return await useAt(height, accountNonce, chain);
+      const use = await findUse(accountNonce);
+      if (use === undefined) return undefined;
+      const { account, nonce } = accountNonce;
+      for (const [name, { until }] of found) if (now() >= until) found.delete(name);
+      found.set(bytesToHex(account), {
+        next: max(nonce + 1n, usedBelow(account)),
+        until: now() + REMEMBER_MS,
+      });
+      return use;
     },
   };
 }

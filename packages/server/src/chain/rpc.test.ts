@@ -1,9 +1,6 @@
-// Several nodes of one chain: which calls go on to the next node, and which must not.
-import { hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../test/support/scriptedNode.js";
 import { EndpointHeads } from "./endpointHeads.js";
-import { createNodeClient } from "./nodeClient.js";
 import { createRpc, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
@@ -194,7 +191,6 @@ describe("a node that is behind", () => {
       Array(2).fill("unavailable, sent: no"),
     );
     expect(counts()).toEqual([2, 0]);
-    expect(await rpc.readEach([HEIGHT])).toHaveLength(1);
   });
 
   it("is asked again when it has caught up", async () => {
@@ -213,24 +209,7 @@ describe("a node that is behind", () => {
     const { rpc, counts } = await startNodes(1, 20_000, heads);
     heads.refuse(0);
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
-    expect([counts(), await rpc.readEach([HEIGHT])]).toEqual([[0], []]);
-  });
-});
-
-describe("the highest nonces", () => {
-  it("come from every node that may be asked, and one that fails is left out", async () => {
-    const { rpc, scripts, counts } = await startNodes(3);
-    const addresses = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`] as const;
-    const [first, second] = nodes;
-    first?.chain.setNonce(addresses[0], 7n);
-    second?.chain.setNonce(addresses[0], 5n);
-    second?.chain.setNonce(addresses[1], 9n);
-    scripts[2] = { kind: "answer", status: 500, body: "" };
-    const client = createNodeClient(rpc);
-    expect(await client.highestNonces(addresses.map((address) => hexToBytes(address)))).toEqual([7n, 9n]);
-    expect(counts()).toEqual([2, 2, 2]);
-    scripts[0] = scripts[1] = scripts[2];
-    await expect(client.highestNonces([hexToBytes(addresses[0])])).rejects.toThrow("HTTP 500");
+    expect(counts()).toEqual([0]);
   });
 });
 

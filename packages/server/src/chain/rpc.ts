@@ -38,8 +38,6 @@ export interface Rpc {
    * failed rests for a while.
    */
   send(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
-  /** Calls every node that may be asked, at once. Returns the outcomes of each node, in the nodes' order. */
-  readEach(calls: readonly RpcCall[]): Promise<RpcOutcome[][]>;
   /** Tells of each node whether it answered its last request. */
   health(): readonly { readonly url: string; readonly healthy: boolean }[];
 }
@@ -104,13 +102,6 @@ export function createRpc(options: RpcOptions): Rpc {
   };
   return {
     read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
-    readEach: (calls) =>
-      Promise.all(
-        usableInOrder().map((endpoint) => {
-          const askOne: Ask = (all, first) => askEndpoint(endpoint, all, first, false);
-          return readAll(serialize(calls), askOne, false);
-        }),
-      ),
     send: (calls) => sendAll(serialize(calls), ask),
     health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };

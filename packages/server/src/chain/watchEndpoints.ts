@@ -1,10 +1,9 @@
 import type { Logger } from "../model/log.js";
 import { type ChainIdentity, isSameChain } from "../store/chains.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
-import type { EndpointHeads, EndpointState } from "./endpointHeads.js";
-import { quantity } from "./nodeAnswers.js";
-import { createNodeClient } from "./nodeClient.js";
-import { createRpc, isObject, type Rpc } from "./rpc.js";
+import type { ChainHead, EndpointHeads, EndpointState } from "./endpointHeads.js";
+import { createNodeClient, type NodeClient } from "./nodeClient.js";
+import { createRpc } from "./rpc.js";
 
 /** The interval between two polls of a node, in ms. */
 const POLL_MS = 1_000;
@@ -28,14 +27,14 @@ export async function watchEndpoints(options: EndpointWatchOptions): Promise<voi
 
 async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
   const { heads, log, signal, pollMs = POLL_MS } = options;
-  const rpc = createRpc({ ...options, rpcUrls: [url] });
+  const client = createNodeClient(createRpc({ ...options, rpcUrls: [url] }));
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";
   while (!signal.aborted) {
     try {
-      isConfirmed ||= isSameChain(await createNodeClient(rpc).identity(), options.identity);
-      if (isConfirmed) heads.observe(place, await readHead(rpc), performance.now());
+      isConfirmed ||= isSameChain(await client.identity(), options.identity);
+      if (isConfirmed) heads.observe(place, await readHead(client), performance.now());
       else heads.refuse(place);
     } catch {
       // Behind one address there may be another node when it answers again.
@@ -59,11 +58,11 @@ function report(
   else log.info(change, "a node's state has changed");
 }
 
-async function readHead(rpc: Rpc) {
-  const [outcome] = await rpc.read([{ method: "eth_getBlockByNumber", params: ["latest", false] }]);
-  const block = outcome && "result" in outcome ? outcome.result : undefined;
-  if (!isObject(block)) throw new Error("the node gives no latest block");
-  return { number: quantity(block.number), timestamp: Number(quantity(block.timestamp)) };
+/** @throws an error if the node gives no latest block with a time. */
+async function readHead(client: NodeClient): Promise<ChainHead> {
+  const { number, timestamp } = await client.head();
+  if (timestamp === undefined) throw new Error("the node's latest block has no time");
+  return { number, timestamp };
 }
 
 /** Names a node by its place and origin: a URL may hold a secret in its path or query. */

@@ -1,12 +1,12 @@
 import {
   bytesToHex,
   decodeRevert,
-  type Hex,
   hexToBytes,
   revertDataIn,
   type Simulation,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
+import { toQuantity } from "../chain/calls.js";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { RpcError, type RpcOutcome } from "../chain/rpc.js";
 import { chunk } from "../util/chunk.js";
@@ -37,9 +37,9 @@ function callRequest({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, 
   return {
     from: bytesToHex(sender),
     to: bytesToHex(to),
-    value: quantity(tx.value),
+    value: toQuantity(tx.value),
     data: bytesToHex(tx.data),
-    gas: quantity(tx.gasLimit),
+    gas: toQuantity(tx.gasLimit),
     gasPrice: "0x0",
     ...(tx.type !== "legacy" && {
       accessList: tx.accessList.map(({ address, storageKeys }) => ({
@@ -63,8 +63,4 @@ function simulationOf(outcome: RpcOutcome): Simulation {
   const revertData = data === undefined ? new Uint8Array(0) : hexToBytes(data);
   const isShown = data !== undefined && revertData.length > 0 && revertData.length <= MAX_REVERT_DATA_BYTES;
   return { success: false, ...decodeRevert(revertData), ...(isShown && { data }) };
-}
-
-function quantity(value: bigint): Hex {
-  return `0x${value.toString(16)}`;
 }

@@ -53,7 +53,10 @@ export async function assign(
 ): Promise<Assigned> {
   const evidence = await gatherEvidence(held, options, context);
   if (evidence === undefined) return NOTHING;
-  const { snapshot, senders, waiverNonce, room } = evidence;
+  const { snapshot, senders, room } = evidence;
+  // A node that is a moment behind may not have a block in which something else has used the waiver's nonce.
+  const used = context.nonceProofs.usedBelow(held.waiver);
+  const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, hidden } = await handleNotReady(held, senders, plans, context);
   const ready = nextReady(plans, room);

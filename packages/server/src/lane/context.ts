@@ -36,7 +36,7 @@ export interface LaneDependencies {
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "expectedSenders"> {
   readonly confirmations: Confirmations;
-  readonly nonceProofs: NonceProofs;
+  readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;
 }
@@ -44,4 +44,5 @@ export interface WatchContext extends Omit<LaneDependencies, "signer" | "expecte
 /** The parts of a lane that also signs. */
 export interface LaneContext extends WatchContext, LaneDependencies {
   readonly account: WaiverAccount;
+  readonly nonceProofs: NonceProofs;
 }

@@ -25,7 +25,7 @@ export interface ReconcileContext {
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly confirmations: Confirmations;
-  readonly nonceProofs: NonceProofs;
+  readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
 }

@@ -11,6 +11,7 @@ import {
   readPolicyVersion,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
+import { blockCall, toQuantity } from "../chain/calls.js";
 import {
   isObject,
   MAX_BATCH_CALLS,
@@ -64,11 +65,6 @@ const MAX_BLOCK_RANGE = 500n;
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 
-const blockCall = (number: bigint | "latest"): RpcCall => ({
-  method: "eth_getBlockByNumber",
-  params: [number === "latest" ? number : quantityHex(number), false],
-});
-
 const registryCall = (data: Uint8Array): RpcCall => ({
   method: "eth_call",
   params: [{ to: REGISTRY, data: bytesToHex(data) }, "latest"],
@@ -97,8 +93,8 @@ export function createRegistry(rpc: Rpc): Registry {
       }
       const filter = {
         address: REGISTRY,
-        fromBlock: quantityHex(known.number + 1n),
-        toBlock: quantityHex(number),
+        fromBlock: toQuantity(known.number + 1n),
+        toBlock: toQuantity(number),
         topics: [POLICY_EVENTS],
       };
       const [before, now, logs] = await readAll(rpc, [
@@ -171,8 +167,4 @@ function blockOf(outcome: RpcOutcome | undefined): BlockRef | undefined {
 function quantityOf(outcome: RpcOutcome | undefined): bigint | undefined {
   const value = outcome && "result" in outcome ? outcome.result : undefined;
   return typeof value === "string" && /^0x[0-9a-f]+$/i.test(value) ? BigInt(value) : undefined;
-}
-
-function quantityHex(value: bigint): Hex {
-  return `0x${value.toString(16)}`;
 }

@@ -1,14 +1,7 @@
+import { blockCall, nonceCallAt } from "../chain/calls.js";
 import type { FoundTransaction } from "./checkLookups.js";
 import { type Finding, ok, refuses, warning } from "./finding.js";
-import {
-  blockCall,
-  blockIn,
-  hexOf,
-  type ProbedBlock,
-  type ProbedNode,
-  quantityIn,
-  resultIn,
-} from "./probedNode.js";
+import { blockIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";
 
 /** Depths below the head that are tried. */
 const DEPTHS = [1n, 32n, 127n, 1_000n, 10_000n, 100_000n] as const;
@@ -32,8 +25,8 @@ export async function checkHistory(
   const around = known ? [known.blockNumber - 1n, known.blockNumber] : [];
   const [blocks, states, nonces] = await Promise.all([
     rpc.read(heights.map(blockCall)),
-    rpc.read(heights.map((height) => nonceCall(account, height))),
-    rpc.read(around.map((height) => nonceCall(account, height))),
+    rpc.read(heights.map((height) => nonceCallAt(account, height))),
+    rpc.read(around.map((height) => nonceCallAt(account, height))),
   ]);
   const hasBlock = blocks.map((outcome, i) => blockIn(outcome)?.number === heights[i]);
   const hasState = states.map((outcome) => quantityIn(resultIn(outcome)) !== undefined);
@@ -45,11 +38,6 @@ export async function checkHistory(
     ((before !== undefined && before > known.nonce) || (after !== undefined && after <= known.nonce));
   return findingOf(reach, { deepest, reorgDepth: BigInt(reorgDepth), isContradictory });
 }
-
-const nonceCall = (account: string, height: bigint) => ({
-  method: "eth_getTransactionCount",
-  params: [account, hexOf(height)],
-});
 
 /** The greatest depth up to which all that were tried are there. */
 function reachOf(depths: readonly bigint[], isThere: readonly boolean[]): bigint {

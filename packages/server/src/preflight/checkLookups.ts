@@ -1,15 +1,7 @@
+import { blockCall, toQuantity } from "../chain/calls.js";
 import { isObject } from "../chain/rpc.js";
 import { type Finding, notProven, ok, refuses } from "./finding.js";
-import {
-  blockCall,
-  blockIn,
-  errorIn,
-  hexOf,
-  type ProbedBlock,
-  type ProbedNode,
-  quantityIn,
-  resultIn,
-} from "./probedNode.js";
+import { blockIn, errorIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";
 
 /** A transaction of a block, found by its hash. */
 export interface FoundTransaction {
@@ -98,7 +90,7 @@ function isConclusive({ block, isUnsupported }: Missing, head: ProbedBlock): boo
 }
 
 function notFound({ block, problem }: Missing, isConclusive: boolean): Finding {
-  const found = `${problem} (block ${hexOf(block.number)})`;
+  const found = `${problem} (block ${toQuantity(block.number)})`;
   if (!isConclusive) {
     return notProven("lookups", {
       found,

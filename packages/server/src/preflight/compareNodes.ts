@@ -1,8 +1,9 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import { blockCall } from "../chain/calls.js";
 import { isSameChain } from "../store/chains.js";
 import type { NodeState } from "./checkState.js";
 import { type Finding, type NodeFinding, ok, refuses, warning } from "./finding.js";
-import { blockCall, blockIn, type ProbedNode } from "./probedNode.js";
+import { blockIn, type ProbedNode } from "./probedNode.js";
 
 /** A node with what it said of itself. */
 export interface ReadNode {

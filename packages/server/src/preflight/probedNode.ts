@@ -2,7 +2,7 @@ import type { Poster } from "../chain/httpPoster.js";
 import { createPoster } from "../chain/httpPoster.js";
 import { hash32, quantity } from "../chain/nodeAnswers.js";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
-import { createRpc, isObject, type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { createRpc, isObject, type Rpc, RpcError, type RpcOutcome } from "../chain/rpc.js";
 import { nodeName } from "../chain/watchEndpoints.js";
 
 /** A node that is being checked, alone. */
@@ -34,12 +34,7 @@ export interface ProbedBlock {
   readonly transactions: readonly string[];
 }
 
-export const blockCall = (block: bigint | string): RpcCall => ({
-  method: "eth_getBlockByNumber",
-  params: [typeof block === "string" ? block : hexOf(block), false],
-});
-
-/** Reads an answer to {@link blockCall}; undefined for an error, no block, or something else. */
+/** Reads the answer to a call for a block; undefined for an error, no block, or something else. */
 export function blockIn(outcome: RpcOutcome | undefined): ProbedBlock | undefined {
   const value = resultIn(outcome);
   if (!isObject(value)) return undefined;
@@ -74,8 +69,4 @@ function unlessMalformed<T>(read: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function hexOf(value: bigint): string {
-  return `0x${value.toString(16)}`;
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ModelChain } from "../support/modelChain.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
-import { innerOf } from "../support/user.js";
+import { innerOf, WAIVER } from "../support/user.js";
 
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
@@ -66,6 +66,58 @@ describe("a spare node that is hours behind", () => {
     expect((await line).map(outcomeOf)).toEqual(["success"]);
     expect(spare.sent).toEqual([]);
     expect(calledMethods.filter((method) => method !== "eth_getBlockByNumber")).toEqual([]);
+  });
+});
+
+describe("a second node that is some blocks behind", () => {
+  it("does not make a lane give a nonce that the store knows as used, or that a final block showed as used by another program", async () => {
+    const chain = new ModelChain("strict");
+    // All blocks have one time, so the second node does not seem to be behind.
+    const start = Date.now();
+    chain.now = () => start;
+    const first = await ScriptedNode.start({ chain });
+    const second = await ScriptedNode.start({ chain, automine: false });
+    spares.push(first, second);
+    const methods = [
+      "eth_blockNumber",
+      "eth_getBlockByNumber",
+      "eth_getTransactionCount",
+      "eth_getTransactionReceipt",
+    ];
+    for (const method of methods)
+      second.answers[method] = (params) => chain.read(method, params, chain.height);
+    const onlySecondReads = () => {
+      first.script = ({ methods }) =>
+        methods.includes("eth_getTransactionCount") ? { kind: "answer", status: 503, body: "" } : undefined;
+    };
+    const databaseUrl = await services.postgres.createDatabase();
+    const changes = { rpcUrl: [first.url, second.url], requestTimeoutMs: 20_000 };
+    const service = services.closeAfterTest(await TestService.start({ node: first, databaseUrl, changes }));
+    await service.submit([innerOf(1), innerOf(2)], INCLUDED);
+
+    first.automine = false;
+    onlySecondReads();
+    expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual(["success"]);
+    expect((await service.submit([innerOf(4)])).map(outcomeOf)).toEqual(["success"]);
+    const assigned = async () => (await service.rows()).map(({ waiver_nonce }) => waiver_nonce);
+    expect(await assigned()).toEqual(["0", "1", "2", "3"]);
+
+    first.script = undefined;
+    first.mine();
+    await service.until("select from submissions having bool_and(state = 'included')");
+    await service.submit([innerOf(5)]);
+    expect((await assigned()).at(-1)).toBe("4");
+    chain.clearPool();
+    first.mine();
+    chain.setNonce(WAIVER, 5n);
+    await service.until("select from lanes where foreign_uses = 1");
+    onlySecondReads();
+    await service.until("select from submissions where state = 'broadcast' and signings = 2");
+    expect((await assigned()).at(-1)).toBe("5");
+    first.script = undefined;
+    first.mine();
+    await service.until("select from submissions having bool_and(state = 'included')");
+    expect(await service.query("select foreign_uses from lanes")).toEqual([{ foreign_uses: 1 }]);
   });
 });
 

@@ -183,12 +183,7 @@ export class LaneModel {
     const read = async (calls: readonly RpcCall[]) =>
       calls.map((call, i) => this.#read(call, this.#lags[i % this.#lags.length] ?? 0));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
-    const chain = createNodeClient({
-      read,
-      send,
-      readEach: async (calls) => [await read(calls)],
-      health: () => [],
-    });
+    const chain = createNodeClient({ read, send, health: () => [] });
     const results: Results = {
       publish(moved, updateOf) {
         for (const { id } of moved) this.notifyHere(id, updateOf(id));
@@ -226,7 +221,11 @@ export class LaneModel {
       chainRef: this.#chainRef,
       replica: randomUUID(),
       confirmations: createConfirmations(() => this.#nowMs),
-      nonceProofs: createNonceProofs({ chain, reorgDepth: this.#options.reorgDepth }),
+      nonceProofs: createNonceProofs({
+        chain,
+        reorgDepth: this.#options.reorgDepth,
+        now: () => this.#nowMs,
+      }),
       onLaneStopped: () => {},
     };
     const broadcaster = createBroadcaster(context, {
