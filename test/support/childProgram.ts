@@ -76,7 +76,7 @@ export class ChildProgram {
   /** The URLs of the line that says the program is ready: its own, then that of the chain that it has started, if any. */
   async ready(): Promise<{ readonly url: string; readonly rpcUrl: string }> {
     const [line] = await this.line(/^ready.*/);
-    const [url = "", rpcUrl = ""] = line.match(/http:\/\/\S+/g) ?? [];
+    const [url = "", rpcUrl = ""] = line.match(/https?:\/\/\S+/g) ?? [];
     return { url, rpcUrl };
   }
 

@@ -155,6 +155,19 @@ describe("gas-waiver", () => {
       ["serve", "--admin-port", "0"],
       "--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN",
     ],
+    [
+      ["serve", "--host", "0.0.0.0"],
+      "--host 0.0.0.0 can be reached from other machines: give --tls-cert and --tls-key, or --behind-proxy",
+    ],
+    [
+      ["serve", "--metrics-port", "0", "--metrics-host", "10.0.0.1"],
+      "--metrics-host 10.0.0.1 can be reached from other machines",
+    ],
+    [
+      ["serve", "--admin-port", "0", "--admin-host", "admin.example"],
+      "--admin-host admin.example can be reached from other machines",
+    ],
+    [["serve", "--tls-cert", import.meta.filename], "--tls-cert is given without --tls-key"],
     [["serve", "--max-batch-size", "300"], "--rate-burst is 200: a batch of --max-batch-size (300)"],
     [
       ["serve", "--queue-capacity", "198"],

@@ -12,17 +12,19 @@ import { createChecker } from "./check/check.js";
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
-import { listen } from "./http/listen.js";
+import { type ListenAddress, listen } from "./http/listen.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
+import { replaceCertificate } from "./http/tls.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";
 import { limitsOfService } from "./model/caller.js";
-import { StartError } from "./model/errors.js";
+import { InvalidOptionsError, StartError } from "./model/errors.js";
 import { createLog, type Logger } from "./model/log.js";
 import { addNodeGauges } from "./model/metrics.js";
 import type { ResolvedOptions, ServerOptions } from "./model/options.js";
 import { resolveOptions } from "./model/resolveOptions.js";
+import { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
@@ -38,26 +40,25 @@ const LAST_LINES_MS = 500;
 export interface Server {
   /** The number of submissions that the store already held at the start. */
   readonly earlierSubmissions: number;
-  /** @throws {@link StartError} if the port is not available. */
-  listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
+  /** @throws {@link StartError} if the port is not available, or if other machines could reach it without TLS. */
+  listen(address: ListenAddress): Promise<{ url: string; port: number }>;
   /** Opens `GET /metrics` for Prometheus, and the probes `/livez` and `/readyz`, on a port of their own (D24). */
-  listenMetrics(address: {
-    readonly host: string;
-    readonly port: number;
-  }): Promise<{ url: string; port: number }>;
+  listenMetrics(address: ListenAddress): Promise<{ url: string; port: number }>;
   /**
    * Opens the operators' API on a port of its own (D25).
    * @throws {@link StartError} without `adminTokens`.
    */
-  listenAdmin(address: {
-    readonly host: string;
-    readonly port: number;
-  }): Promise<{ url: string; port: number }>;
+  listenAdmin(address: ListenAddress): Promise<{ url: string; port: number }>;
   /**
    * Starts the lanes of new waivers, and stops those of waivers that are gone.
    * @throws {@link InvalidOptionsError} if the list is empty or not valid. Then nothing changes.
    */
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Uses another certificate for new connections; those that are open go on.
+   * @throws {@link InvalidOptionsError} if it is not valid, or if the service started without one. Then nothing changes.
+   */
+  setCertificate(tls: TlsCertificate): void;
   /**
    * Accepts nothing more, finishes what is signed, releases the lanes, answers the open lines, and closes the store:
    * within `shutdownMs` and a moment. Further calls resolve with the first one.
@@ -153,18 +154,20 @@ async function build(foundations: Foundations): Promise<Server> {
   addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
   const lanes = await beginLanes(parts);
   const version = await readVersion();
+  if (options.tls) warnOfCertificate(options.tls, log);
   const apps = createApps(parts, version);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   let closed: Promise<void> | undefined;
   return {
     earlierSubmissions,
-    listen: (address) => listen(apps.api, address),
-    listenMetrics: (address) => listen(apps.operators, address),
+    listen: (address) => listen(apps.api, address, options),
+    listenMetrics: (address) => listen(apps.operators, address, options),
     async listenAdmin(address) {
       if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
-      return listen(apps.admin, address);
+      return listen(apps.admin, address, options);
     },
     setWaivers: lanes.setWaivers,
+    setCertificate: (tls) => replaceCertificates(apps, options, tls, log),
     close() {
       closed ??= shutDown(parts, apps, lanes.started);
       return closed;
@@ -228,9 +231,27 @@ function createApps(
   };
   return {
     api: createApp({ ...shared, health, readiness, policy, checker }),
-    operators: createOperatorsApp({ metrics, health, readiness }),
-    admin: createAdminApp({ keys: createKeyAdmin(store), tokens: options.adminTokens, log }),
+    operators: createOperatorsApp({ metrics, health, readiness, tls: options.tls }),
+    admin: createAdminApp({
+      keys: createKeyAdmin(store),
+      tokens: options.adminTokens,
+      log,
+      tls: options.tls,
+    }),
   };
+}
+
+function warnOfCertificate({ cert }: TlsCertificate, log: Logger): void {
+  const warning = certificateWarning(cert, Date.now());
+  if (warning !== undefined) log.warn(warning);
+}
+
+/** @throws {@link InvalidOptionsError} */
+function replaceCertificates(apps: Apps, options: ResolvedOptions, tls: TlsCertificate, log: Logger): void {
+  const problems = options.tls === undefined ? ["the service started without TLS"] : certificateProblems(tls);
+  if (problems.length > 0) throw new InvalidOptionsError(problems);
+  warnOfCertificate(tls, log);
+  for (const { server } of Object.values(apps)) replaceCertificate(server, tls);
 }
 
 /** Ends the service in the order of {@link Server.close}. */

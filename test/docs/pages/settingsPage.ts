@@ -28,6 +28,9 @@ const SUBJECTS = {
   "Ports and addresses": [
     "host",
     "port",
+    "tlsCert",
+    "tlsKey",
+    "behindProxy",
     "trustedProxies",
     "proxyHeader",
     "metricsPort",

@@ -4,6 +4,12 @@ import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
 import { splitWaivers } from "../serve/custodySettings.js";
 import { SERVE_RULES, SERVE_SETTINGS, type ServeValues } from "../serve/serveSettings.js";
+import {
+  type CertificateFiles,
+  certificateFiles,
+  readCertificate,
+  splitCertificate,
+} from "../serve/transportSettings.js";
 import { keyFile } from "../settings/parsers.js";
 import { openServer } from "../startup/openServer.js";
 
@@ -30,6 +36,8 @@ export const serve = defineCommand({
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
       if (waiverKeyFile) onHangup?.(() => rereadKeys(waiverKeyFile.path, server, print));
+      const certificate = certificateFiles(values);
+      if (certificate) onHangup?.(() => rereadCertificate(certificate, server, print));
       print(`ready: service at ${serviceUrl} for chain ${values.chainId}`);
       await aborted(signal);
     } finally {
@@ -48,8 +56,19 @@ function rereadKeys(path: string, server: Server, print: (line: string) => void)
   reread().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
 }
 
+/** Replaces the service's certificate by the one in the files. An unusable one changes nothing. */
+function rereadCertificate(files: CertificateFiles, server: Server, print: (line: string) => void): void {
+  try {
+    server.setCertificate(readCertificate(files));
+    print("the TLS certificate is read again");
+  } catch (error) {
+    print(`the TLS certificate stays as it was: ${files.cert} and ${files.key}: ${(error as Error).message}`);
+  }
+}
+
 function serverOptions(values: ServeValues): ServerOptions {
-  const { waivers, otherValues } = splitWaivers(values);
+  const { waivers, otherValues: valuesWithoutWaivers } = splitWaivers(values);
+  const { tls, otherValues } = splitCertificate(valuesWithoutWaivers);
   const {
     host,
     port: listenPort,
@@ -64,6 +83,7 @@ function serverOptions(values: ServeValues): ServerOptions {
   return {
     ...withoutUndefined({ ...limits, adminTokens: adminTokensFile ?? adminTokens }),
     waivers,
+    ...(tls && { tls }),
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),
   };

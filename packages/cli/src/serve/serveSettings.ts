@@ -6,6 +6,7 @@ import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
+import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
 
 /** All settings of `gas-waiver serve`, in the order of its help. */
 export const SERVE_SETTINGS = {
@@ -34,6 +35,7 @@ export const SERVE_SETTINGS = {
     parse: text,
   },
   ...LISTEN_SETTINGS,
+  ...TRANSPORT_SETTINGS,
   ...REQUEST_LIMITS,
   ...LANE_LIMITS,
   requireSynchronousStandby: {
@@ -96,6 +98,16 @@ function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<Se
   return ["--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN"];
 }
 
+/** Only the addresses of ports that are opened count. */
+function problemsOfAddresses(values: Partial<ServeValues>): string[] {
+  const { host, metricsPort, metricsHost, adminPort, adminHost } = values;
+  return problemsOfTransport(values, {
+    host,
+    metricsHost: metricsPort === undefined ? undefined : metricsHost,
+    adminHost: adminPort === undefined ? undefined : adminHost,
+  });
+}
+
 /** A key's burst and its share of the queue must hold a whole batch (D22). */
 function problemsOfLimits({
   rateBurst = DEFAULTS.rateBurst,
@@ -117,6 +129,7 @@ export const SERVE_RULES = {
   check: (values: Partial<ServeValues>) => [
     ...problemsOfLimits(values),
     ...problemsOfPolicy(values),
+    ...problemsOfAddresses(values),
     ...problemsOfAdmin(values),
   ],
 };

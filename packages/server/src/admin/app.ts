@@ -5,6 +5,7 @@ import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { AdminToken } from "../model/adminToken.js";
 import { invalidTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
+import type { TlsCertificate } from "../model/tlsCertificate.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
@@ -13,6 +14,7 @@ export interface AdminAppDependencies {
   readonly keys: KeyAdmin;
   readonly tokens: readonly AdminToken[];
   readonly log: Logger;
+  readonly tls?: TlsCertificate | undefined;
 }
 
 /** A key's terms take a few kilobytes, or a few hundred with a long list of targets. */
@@ -33,13 +35,14 @@ type AdminRouteName = keyof typeof ADMIN_ROUTES;
 type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
-export function createAdminApp({ keys, tokens, log }: AdminAppDependencies): FastifyInstance {
+export function createAdminApp({ keys, tokens, log, tls }: AdminAppDependencies): FastifyInstance {
   const metrics = { refused: () => {} };
   const app = createBaseApp({
     log,
     metrics,
     maxBodyBytes: MAX_BODY_BYTES,
     routes: Object.values(ADMIN_ROUTES),
+    tls,
   });
   const authenticate = createAdminAuthenticator(tokens);
   app.decorateRequest("actor", "");

@@ -78,6 +78,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     maxBodyBytes,
     bodyMemory,
     timeouts: options,
+    tls: options.tls,
     routes,
     parties,
     partyOf,

@@ -4,6 +4,7 @@ import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import { addressGroup } from "../model/networkAddress.js";
+import type { TlsCertificate } from "../model/tlsCertificate.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { connectionAddress } from "./clientAddress.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";
@@ -14,6 +15,7 @@ import { closeUnusedConnections } from "./limits/unusedConnections.js";
 import { refuseMissingHost } from "./missingHost.js";
 import { refuseUnknownPaths } from "./notFound.js";
 import type { RoutePattern } from "./paths.js";
+import { followTlsConnections, serverOptions } from "./tls.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;
@@ -22,6 +24,8 @@ export interface BaseAppOptions {
   /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
   readonly timeouts?: RequestTimeouts;
+  /** Serves HTTPS with this certificate, and not HTTP. */
+  readonly tls?: TlsCertificate | undefined;
   /** Decides which party's request begins next. */
   readonly parties?: PartyTurns;
   /** Names the party that a request counts for. By default, the address at the other end of its connection. */
@@ -60,6 +64,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     maxBodyBytes,
     bodyMemory,
     routes,
+    tls,
     timeouts = DEFAULT_TIMEOUTS,
     parties = new PartyTurns(),
     partyOf = partyByAddress,
@@ -75,15 +80,19 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     return503OnClosing: false,
     // An id in a path may have any length. The route refuses a malformed one.
     routerOptions: { maxParamLength: MAX_HEAD_BYTES },
-    http: {
-      requireHostHeader: false,
-      headersTimeout: headTimeoutMs,
-      connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, headTimeoutMs),
-    },
+    ...serverOptions(
+      {
+        requireHostHeader: false,
+        headersTimeout: headTimeoutMs,
+        connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, headTimeoutMs),
+      },
+      tls,
+    ),
     clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, turns),
     // A malformed URL reaches no route, and so not the error handler either.
     frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
+  followTlsConnections(app.server);
   const turns = new RequestTurns(app.server, parties, partyOf);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });

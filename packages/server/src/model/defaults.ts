@@ -19,6 +19,7 @@ export const DEFAULTS = {
   adminConnections: 2,
   requireSynchronousStandby: false as boolean,
   corsOrigins: [] as readonly string[],
+  behindProxy: false as boolean,
   trustedProxies: [] as readonly string[],
   proxyHeader: "x-forwarded-for",
   maxBatchSize: DEFAULT_MAX_BATCH_SIZE,

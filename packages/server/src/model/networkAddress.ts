@@ -18,6 +18,12 @@ export function parseAddressBlock(text: string): AddressBlock | undefined {
   return { network, prefix, family: version === 6 ? "ipv6" : "ipv4" };
 }
 
+/** @returns whether only programs on the same machine can reach what listens on this address or name. */
+export function isLoopbackHost(host: string): boolean {
+  const address = plainAddress(host);
+  return host === "localhost" || address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
+}
+
 /**
  * Returns the addresses that one client can have at will, as one text: an IPv6 network of 64 bits, which is the least that
  * providers give to a customer, or a single IPv4 address. Limits count by it.

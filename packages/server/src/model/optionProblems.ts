@@ -3,6 +3,7 @@ import { adminTokenProblems } from "./adminToken.js";
 import { parseAddressBlock } from "./networkAddress.js";
 import { POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
 import { isOrigin } from "./origins.js";
+import { certificateProblems } from "./tlsCertificate.js";
 
 /** The problems of the node, the keys, the store and the policies. They never repeat a secret. */
 export function identityProblems(options: ResolvedOptions): string[] {
@@ -11,7 +12,7 @@ export function identityProblems(options: ResolvedOptions): string[] {
     ...keyProblems(options),
     ...databaseProblems(options),
     ...choiceProblems(options),
-    ...proxyProblems(options),
+    ...transportProblems(options),
     ...policyProblems(options),
   ];
 }
@@ -82,19 +83,20 @@ function choiceProblems({ corsOrigins, newChain }: ResolvedOptions): string[] {
   return problems;
 }
 
-function proxyProblems({ trustedProxies, proxyHeader }: ResolvedOptions): string[] {
-  const problems = trustedProxies.flatMap((proxy, i) =>
+function transportProblems({ tls, trustedProxies, proxyHeader }: ResolvedOptions): string[] {
+  const problems = tls === undefined ? [] : certificateProblems(tls);
+  const proxyProblems = trustedProxies.flatMap((proxy, i) =>
     parseAddressBlock(proxy)
       ? []
       : [
           `trustedProxies[${i}] is ${JSON.stringify(proxy)}, which is no address and no block such as 10.0.0.0/8`,
         ],
   );
-  if (PROXY_HEADERS.includes(proxyHeader)) return problems;
-  return [
-    ...problems,
-    `proxyHeader is ${JSON.stringify(proxyHeader)}; it can be ${PROXY_HEADERS.join(" or ")}`,
-  ];
+  problems.push(...proxyProblems);
+  if (!PROXY_HEADERS.includes(proxyHeader)) {
+    problems.push(`proxyHeader is ${JSON.stringify(proxyHeader)}; it can be ${PROXY_HEADERS.join(" or ")}`);
+  }
+  return problems;
 }
 
 function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {

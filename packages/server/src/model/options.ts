@@ -2,6 +2,7 @@ import type { AllowedTarget, InnerEncoding, WaiverAccount } from "@gas-waiver/pr
 import type { Level } from "pino";
 import type { AdminToken } from "./adminToken.js";
 import type { DEFAULTS } from "./defaults.js";
+import type { TlsCertificate } from "./tlsCertificate.js";
 
 /** The sources of policies: the chain's WaiverRegistry, the option `allowedTargets`, or both. */
 export const POLICY_SOURCES = ["registry", "config", "both"] as const;
@@ -75,6 +76,13 @@ export interface ServerOptions {
    * on a developer's machine, where a stranger's page could reach it under a name of its own. Default: any.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * The certificate of the service. With it, all ports serve HTTPS, of TLS 1.2 and up. {@link Server.setCertificate}
+   * replaces it.
+   */
+  readonly tls?: TlsCertificate;
+  /** Lets the service listen on addresses that other machines reach without TLS, because a proxy ends it. Default: false. */
+  readonly behindProxy?: boolean;
   /**
    * The proxies in front of the service: addresses or CIDR blocks, such as `10.0.0.0/8`. From them, and from nobody else,
    * the service takes a client's address out of `proxyHeader`. Default: none.

@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import pg from "pg";
+import { type DatabaseRoute, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
 import { type StoreTrouble, StoreUnavailableError, troubleNamed, troubleOf } from "./storeTrouble.js";
 
 // The only file of the service that knows the PostgreSQL driver.
@@ -68,11 +69,26 @@ export interface ConnectionOptions extends DatabaseAddress {
 const ANSWER_TIMEOUT_MS = 10_000;
 
 function driverConfig({ connectTimeoutMs, applicationName, ...address }: ConnectionOptions): pg.ClientConfig {
+  const { connectionString } = address;
   return {
     ...address,
+    // The driver connects without TLS unless it is told otherwise.
+    ...(connectionString !== undefined &&
+      !namesTlsMode(connectionString) &&
+      !isLocalDatabase(routeOf({ connectionString })) && { ssl: true }),
     ...(connectTimeoutMs !== undefined && { connectionTimeoutMillis: connectTimeoutMs }),
     ...(applicationName !== undefined && { application_name: applicationName }),
   };
+}
+
+/** @returns the route that connections to this address take, as the driver reads it. */
+export function databaseRoute(address: DatabaseAddress): DatabaseRoute {
+  return routeOf(driverConfig(address));
+}
+
+function routeOf(config: pg.ClientConfig): DatabaseRoute {
+  const { host, ssl } = new pg.Client(config) as unknown as { host: string; ssl: DatabaseRoute["ssl"] };
+  return { host, ssl };
 }
 
 export interface PoolOptions extends ConnectionOptions {

@@ -7,10 +7,12 @@ import type { Logger } from "../model/log.js";
 import {
   type ConnectionOptions,
   type DatabaseAddress,
+  databaseRoute,
   openPool,
   type Pool,
   type PoolUse,
 } from "./database.js";
+import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
 import { migrate } from "./migrate.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
 import { hasMoved } from "./primary/moves.js";
@@ -112,6 +114,7 @@ async function connectStore(
   log: Logger,
   stopServer: () => Promise<void> = async () => {},
 ): Promise<OpenStore> {
+  warnOfRoute(address, log);
   const connection = { ...address, connectTimeoutMs: 3_000, applicationName: "gas-waiver" };
   const { requireSynchronousStandby = DEFAULTS.requireSynchronousStandby } = options;
   const { pools, monitor, close } = openPools(connection, options, log);
@@ -131,8 +134,29 @@ async function connectStore(
   } catch (error) {
     await closeAll();
     if (error instanceof StartError) throw error;
-    throw new StartError(startMessage(error as Error), { cause: error });
+    throw new StartError(`${startMessage(error as Error)}${tlsAdvice(error as Error, address)}`, {
+      cause: error,
+    });
   }
+}
+
+/** @throws {@link StartError} if the driver cannot read the address, such as a file of certificates that is not there. */
+function warnOfRoute(address: DatabaseAddress, log: Logger): void {
+  let warning: string | undefined;
+  try {
+    warning = databaseTlsWarning(databaseRoute(address));
+  } catch (error) {
+    throw new StartError(`DATABASE_URL cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+  if (warning !== undefined) log.warn(warning);
+}
+
+/** A database without TLS, or with a certificate of its own, worked before the service checked certificates. */
+function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
+  const { connectionString } = address;
+  if (connectionString === undefined || namesTlsMode(connectionString)) return "";
+  if (isLocalDatabase(databaseRoute(address)) || !/SSL|TLS|certificate|altnames/i.test(message)) return "";
+  return "; DATABASE_URL names no sslmode, so the database has to show a certificate for its name (verify-full): add sslrootcert=FILE for an authority of your own, or another sslmode";
 }
 
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */

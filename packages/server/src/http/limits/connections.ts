@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import type { Metrics } from "../../model/metrics.js";
+import { tcpConnectionOf } from "../tls.js";
 
 export interface ConnectionLimits {
   /** Connections of all kinds, WebSockets and idle ones included. Undefined: no limit but the system's. */
@@ -62,5 +63,5 @@ export function limitConnections(
   app.addHook("onClose", async () => clearInterval(timer));
   const count = promisify(server.getConnections.bind(server));
   metrics.countConnections(() => (server.listening ? count() : Promise.resolve(0)));
-  return { keep: (socket) => void openedAtWithoutKey.delete(socket) };
+  return { keep: (socket) => void openedAtWithoutKey.delete(tcpConnectionOf(socket)) };
 }

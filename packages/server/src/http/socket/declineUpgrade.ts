@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { restartConnection } from "../tls.js";
 
 /** Hop-by-hop fields that would ask for the upgrade again. */
 const UPGRADE_FIELDS = new Set(["upgrade", "connection", "http2-settings"]);
@@ -21,5 +22,5 @@ export function declineUpgrade(server: Server, request: IncomingMessage, socket:
   // Node reads header fields as latin1.
   const requestBytes = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
   socket.unshift(Buffer.concat([requestBytes, head]));
-  server.emit("connection", socket);
+  restartConnection(server, socket);
 }

@@ -1,0 +1,77 @@
+import { isLoopbackHost, type TlsCertificate } from "@gas-waiver/server";
+import { fileOf, switchedOn, text } from "../settings/parsers.js";
+import { readSecretFile } from "../settings/secretFile.js";
+import type { Values } from "../settings/setting.js";
+
+/** The settings of TLS on the service's own ports. */
+export const TRANSPORT_SETTINGS = {
+  tlsCert: {
+    flag: "tls-cert",
+    env: "GAS_WAIVER_TLS_CERT",
+    placeholder: "FILE",
+    help: "Certificate of the service as PEM, with its issuers' behind it; all ports then serve HTTPS. SIGHUP makes the service read it again.",
+    defaultText: "none; the ports serve HTTP",
+    parse: (path: string) => ({ path, pem: fileOf(text)(path) }),
+  },
+  tlsKey: {
+    flag: "tls-key",
+    env: "GAS_WAIVER_TLS_KEY",
+    placeholder: "FILE",
+    help: "Private key of --tls-cert as PEM, without a passphrase.",
+    parse: (path: string) => ({ path, pem: readSecretFile(path) }),
+  },
+  behindProxy: {
+    flag: "behind-proxy",
+    env: "GAS_WAIVER_BEHIND_PROXY",
+    help: "A proxy in front of the service ends TLS, so it may listen on public addresses without.",
+    parse: switchedOn,
+  },
+} as const;
+
+type TransportValues = Values<typeof TRANSPORT_SETTINGS>;
+
+/** The paths of a certificate and its key. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Separates the settings of the certificate from the others. */
+export function splitCertificate<V extends TransportValues>(values: V) {
+  const { tlsCert, tlsKey, ...otherValues } = values;
+  const tls = tlsCert && tlsKey && { cert: tlsCert.pem, key: tlsKey.pem };
+  return { tls, otherValues };
+}
+
+/** @returns the files to read again at SIGHUP. */
+export function certificateFiles({ tlsCert, tlsKey }: TransportValues): CertificateFiles | undefined {
+  return tlsCert && tlsKey && { cert: tlsCert.path, key: tlsKey.path };
+}
+
+/** @throws an `InvalidValueError` if one of the files cannot be used. */
+export function readCertificate({ cert, key }: CertificateFiles): TlsCertificate {
+  return { cert: TRANSPORT_SETTINGS.tlsCert.parse(cert).pem, key: TRANSPORT_SETTINGS.tlsKey.parse(key).pem };
+}
+
+/** The addresses of the ports. A port that is not opened has none. */
+interface Hosts {
+  readonly host?: string | undefined;
+  readonly metricsHost?: string | undefined;
+  readonly adminHost?: string | undefined;
+}
+
+/** A certificate needs its key, and an address that other machines reach needs TLS. */
+export function problemsOfTransport(
+  { tlsCert, tlsKey, behindProxy }: Partial<TransportValues>,
+  { host, metricsHost, adminHost }: Hosts,
+): string[] {
+  if (tlsCert && !tlsKey) return ["--tls-cert is given without --tls-key"];
+  if (tlsKey && !tlsCert) return ["--tls-key is given without --tls-cert"];
+  if (tlsCert || behindProxy) return [];
+  const hosts = { host, "metrics-host": metricsHost, "admin-host": adminHost };
+  return Object.entries(hosts).flatMap(([flag, address]) =>
+    address === undefined || isLoopbackHost(address)
+      ? []
+      : `--${flag} ${address} can be reached from other machines: give --tls-cert and --tls-key, or --behind-proxy if a proxy in front of the service ends TLS`,
+  );
+}
