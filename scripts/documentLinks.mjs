@@ -60,10 +60,10 @@ function withoutCode(text) {
 /** The anchors that both the site and the repository have for this text. */
 export function anchorsOf(text) {
   const plain = withoutCode(text);
-  const seen = new Map();
+  const counts = new Map();
   const numbered = (anchor) => {
-    const count = seen.get(anchor) ?? 0;
-    seen.set(anchor, count + 1);
+    const count = counts.get(anchor) ?? 0;
+    counts.set(anchor, count + 1);
     return count === 0 ? anchor : `${anchor}-${count}`;
   };
   const titles = [...plain.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => titleOf(heading));

@@ -38,11 +38,13 @@ export function printHead() {
 
 export function printRun(run) {
   console.log(`${run.name.padEnd(18)}${COLUMNS.map(([, cell]) => cell(run).padStart(9)).join("")}`);
-  const done = Object.entries(run.counts).map(([name, count]) => `${count.toLocaleString("en")} ${name}`);
+  const details = Object.entries(run.counts).map(([name, count]) => `${count.toLocaleString("en")} ${name}`);
   if (run.name === "idle-sockets") {
     const { before, holding } = run.service;
-    const each = (part) => `${(((holding[part] - before[part]) * 1_024) / 5_000).toFixed(1)} KiB`;
-    done.push(`each costs ${each("rssMb")} of RSS, ${each("heldMb")} of heap and buffers`);
+    const perConnection = (part) => `${(((holding[part] - before[part]) * 1_024) / 5_000).toFixed(1)} KiB`;
+    details.push(
+      `each costs ${perConnection("rssMb")} of RSS, ${perConnection("heldMb")} of heap and buffers`,
+    );
   }
-  if (done.length > 0) console.log(`    ${done.join(", ")}`);
+  if (details.length > 0) console.log(`    ${details.join(", ")}`);
 }

@@ -27,11 +27,13 @@ const main = (options) =>
     console.log(`${"trouble".padEnd(24)}alone    beside   ratio    alone    beside   failed`);
     const runs = [];
     for (const name of only) {
-      const all = [];
+      const results = [];
       for (let i = 0; i < rounds; i++) {
-        all.push(await runOne(name, { seconds, dataDir: join(place.folder, name), signal: place.signal }));
+        results.push(
+          await runOne(name, { seconds, dataDir: join(place.folder, name), signal: place.signal }),
+        );
       }
-      const run = summaryOf(name, all);
+      const run = summaryOf(name, results);
       print(run);
       runs.push(run);
     }

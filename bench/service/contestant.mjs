@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
  * @param {{ url: string, close(): Promise<void>, answers?: Record<string, (options: object) => unknown> }} contestant
  */
 export function answerBenchmark({ url, close, answers = {} }) {
-  const all = {
+  const handlers = {
     /** Answered when all earlier work is finished: at once, unless `answers` has one that waits for it. */
     settled: () => ({}),
     usage: () => ({
@@ -23,7 +23,9 @@ export function answerBenchmark({ url, close, answers = {} }) {
     },
     ...answers,
   };
-  process.on("message", async ({ ask, ...options }) => process.send({ answer: await all[ask](options) }));
+  process.on("message", async ({ ask, ...options }) =>
+    process.send({ answer: await handlers[ask](options) }),
+  );
   process.send({ url });
 }
 

@@ -111,9 +111,9 @@ async function phases({ program, load, seconds, isService }) {
     const result = await load.ask(phase, options);
     const after = await program.ask("usage");
     await program.ask("settled");
-    const each = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
-    const cpuUs = each(after.cpuMs - before.cpuMs);
-    return { ...result, cpuUs, childrenCpuUs: each(after.childrenCpuMs - before.childrenCpuMs) };
+    const usPerTransaction = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
+    const cpuUs = usPerTransaction(after.cpuMs - before.cpuMs);
+    return { ...result, cpuUs, childrenCpuUs: usPerTransaction(after.childrenCpuMs - before.childrenCpuMs) };
   };
   await run("saturate", WARM_UP);
   const saturation = {};
@@ -134,12 +134,9 @@ async function profile(program, load) {
   await program.ask("startProfile");
   const { transactions } = await load.ask("saturate", PROFILED);
   const { stages, functions } = await program.ask("stopProfile");
-  const each = (ms) => (ms * 1_000) / transactions;
-  return { stages: perTransaction(stages, each), functions: perTransaction(functions, each) };
-}
-
-function perTransaction(parts, each) {
-  return Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, each(ms)]));
+  const usPerTransaction = (parts) =>
+    Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, (ms * 1_000) / transactions]));
+  return { stages: usPerTransaction(stages), functions: usPerTransaction(functions) };
 }
 
 function summaryOf({ saturation, rates, rssMb, failure }) {

@@ -105,9 +105,9 @@ export class Attacker {
 
   /** Writes `part` repeatedly, `bytes` in all, as fast as the service reads. */
   async pour(socket, part, bytes) {
-    let left = Math.floor(bytes / part.length);
+    let partsLeft = Math.floor(bytes / part.length);
     const closed = new Promise((resolve) => socket.once("close", resolve));
-    for (; left > 0 && !this.#ended && !socket.destroyed; left--) {
+    for (; partsLeft > 0 && !this.#ended && !socket.destroyed; partsLeft--) {
       if (socket.write(part)) continue;
       await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), closed]);
     }

@@ -15,7 +15,7 @@ interface Break {
   readonly inService?: number;
 }
 
-/** Changes in the order of D7. Each breaks its own check and no other. */
+/** Changes in the order of D7. Each breaks its own check and no earlier one. */
 const BREAKS: readonly Break[] = [
   {
     check: "wrapper decodes",

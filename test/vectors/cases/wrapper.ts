@@ -143,15 +143,15 @@ function registration(): VectorCase[] {
 }
 
 function priceAndValue(): VectorCase[] {
-  const most = 2n ** 256n - 1n;
-  const price = [1n, 1_000_000_000n, most].map((gasPrice) =>
+  const highest = 2n ** 256n - 1n;
+  const price = [1n, 1_000_000_000n, highest].map((gasPrice) =>
     refused(
       { name: `wrapper with a gas price of ${gasPrice} wei`, clause: "D7 4", wrapper: { gasPrice } },
       "wrapper gas price",
       "WRAPPER_NON_ZERO_GAS_PRICE",
     ),
   );
-  const value = [1n, most].map((wei) =>
+  const value = [1n, highest].map((wei) =>
     refused(
       { name: `wrapper with a value of ${wei} wei`, clause: "D7 5", wrapper: { value: wei } },
       "wrapper value",

@@ -70,7 +70,7 @@ export interface CallOutcome {
   readonly gasRefund: bigint;
   readonly returnData: Uint8Array;
   readonly failure: string | undefined;
-  /** Leaves out the accounts that are always warm: caller, target, precompiles and coinbase. */
+  /** An account that is always warm (caller, target, precompiles, coinbase) is here only if its slots are accessed. */
   readonly accessed: readonly AccessedAccount[];
 }
 

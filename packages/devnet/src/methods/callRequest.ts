@@ -62,8 +62,8 @@ export function toCall(
 /** The gas limit of a call: the requested one, or the cap of the block and of the node if that is lower. */
 export function callGas(chain: Chain, { gas }: CallRequest): bigint {
   const { blockGasLimit } = chain.options;
-  const most = blockGasLimit < CALL_GAS_CAP ? blockGasLimit : CALL_GAS_CAP;
-  return gas !== undefined && gas < most ? gas : most;
+  const cap = blockGasLimit < CALL_GAS_CAP ? blockGasLimit : CALL_GAS_CAP;
+  return gas !== undefined && gas < cap ? gas : cap;
 }
 
 /**

@@ -37,10 +37,10 @@ export function poolMethods(chain: Chain): Methods {
       return { pending: mapEntries(pending, summary), queued: mapEntries(queued, summary) };
     },
     devnet_setPool: ([kind]) => {
-      const known = POOL_KINDS.find((name) => name === kind);
-      if (known === undefined)
+      const poolKind = POOL_KINDS.find((name) => name === kind);
+      if (poolKind === undefined)
         throw invalidParams(`pool is ${shortJson(kind)}, not ${POOL_KINDS.join(" or ")}`);
-      chain.poolKind = known;
+      chain.poolKind = poolKind;
       return true;
     },
   };

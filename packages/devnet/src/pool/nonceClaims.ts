@@ -23,10 +23,10 @@ export class NonceClaims {
     const claims = this.#byAccount.get(account);
     if (claims === undefined) return next;
     const run = this.#runs.get(account);
-    const known = run !== undefined && run.from <= next && next <= run.to;
-    let nonce = known ? run.to : next;
+    const isInRun = run !== undefined && run.from <= next && next <= run.to;
+    let nonce = isInRun ? run.to : next;
     while (claims.has(nonce)) nonce++;
-    this.#runs.set(account, { from: known ? run.from : next, to: nonce });
+    this.#runs.set(account, { from: isInRun ? run.from : next, to: nonce });
     return nonce;
   }
 

@@ -108,11 +108,11 @@ describe("a strict pool, as on CometBFT chains", () => {
     ];
     for (const raw of wrappers) await node.send(raw);
     const evicted = await node.rpc<Hex[]>("devnet_evictPool", 2);
-    const left = wrappers.filter((raw) => !evicted.includes(hashOf(raw)));
+    const remaining = wrappers.filter((raw) => !evicted.includes(hashOf(raw)));
     await node.devnet.mine();
     expect(await node.rpc("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
     const ran = await node.nonce(10);
-    expect(node.devnet.drops().map(({ hash }) => hash)).toEqual(ran === 1n ? [] : left.map(hashOf));
+    expect(node.devnet.drops().map(({ hash }) => hash)).toEqual(ran === 1n ? [] : remaining.map(hashOf));
     // Dropped and evicted transactions can be sent again.
     for (const raw of ran === 1n ? wrappers.slice(1) : wrappers) await node.send(raw);
     await node.devnet.mine();

@@ -75,8 +75,8 @@ describe("over HTTP", () => {
       const sent = await waiver.sendTransaction({ to: bytesToHex(MARKER_ADDRESS), data, gasPrice: 0 });
       expect((await sent.wait())?.status).toBe(1);
       expect((await provider.getTransactionReceipt(hashOf(data)))?.from.toLowerCase()).toBe(addressOf(3));
-      const least = inner.gasLimit + intrinsicGas({ ...inner, data: inner.raw }) + 10_000n;
-      expect(sent.gasLimit).toBe(least);
+      const expectedGasLimit = inner.gasLimit + intrinsicGas({ ...inner, data: inner.raw }) + 10_000n;
+      expect(sent.gasLimit).toBe(expectedGasLimit);
     } finally {
       provider.destroy();
     }

@@ -9,7 +9,7 @@ export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_WAITING = 64;
 const MAX_WAITING_LENGTH = 1024 * 1024;
 
-/** RFC 6455 and the IANA registry call 1013 "try again later". */
+/** IANA's registry of close codes calls 1013 "Try Again Later". */
 export const TRY_AGAIN_LATER = 1013;
 const GOING_AWAY = 1001;
 
