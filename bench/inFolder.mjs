@@ -8,7 +8,7 @@ import { setUp } from "../scripts/setup.mjs";
  * Builds everything, then runs a benchmark in a temporary folder and removes the folder. SIGINT and SIGTERM abort the
  * signal; the exit status is then 1.
  * @param {string} prefix of the folder's name.
- * @param {(place: { folder: string, signal: AbortSignal }) => Promise<number>} run resolves with the status.
+ * @param {(workspace: { folder: string, signal: AbortSignal }) => Promise<number>} run resolves with the status.
  */
 export async function inFolder(prefix, run) {
   const interrupted = new AbortController();

@@ -15,8 +15,8 @@ const REST_MS = 1_500;
 const WARM_UP_MS = 1_500;
 
 const main = (options) =>
-  inFolder("gas-waiver-abuse-", async (place) => {
-    const runs = await measure(options, place);
+  inFolder("gas-waiver-abuse-", async (workspace) => {
+    const runs = await measure(options, workspace);
     const problems = runs.flatMap(problemsOf);
     await report(options, runs, problems);
     return problems.length === 0 ? 0 : 1;

@@ -9,47 +9,47 @@ const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
  */
 export const ATTACKS = {
   "missing-nonce": {
-    what: "the same key: 600 transactions of one sender that wait for a missing nonce",
+    description: "the same key: 600 transactions of one sender that wait for a missing nonce",
     transactionsOf: (first) => many(600, (i) => signed(first, 1 + i)),
   },
   "missing-nonces": {
-    what: "the same key: 600 senders, each with one transaction that waits for a missing nonce",
+    description: "the same key: 600 senders, each with one transaction that waits for a missing nonce",
     transactionsOf: (first) => many(600, (i) => signed(first + i, 1)),
   },
   "long-sender": {
-    what: "the same key: 4,500 transactions of one sender",
+    description: "the same key: 4,500 transactions of one sender",
     transactionsOf: (first) => many(4_500, (i) => signed(first, i)),
   },
   "long-sender-elsewhere": {
-    what: "another key: 4,500 transactions of one sender",
+    description: "another key: 4,500 transactions of one sender",
     isOtherKey: true,
     transactionsOf: (first) => many(4_500, (i) => signed(first, i)),
   },
   "bad-lines": {
-    what: "another key: requests of 100 lines of which half do not decode",
+    description: "another key: requests of 100 lines of which half do not decode",
     isOtherKey: true,
     intervalMs: 200,
     transactionsOf: (first) => many(100, (i) => (i % 2 === 0 ? "0x00" : signed(first + i))),
   },
   "full-key": {
-    what: "another key: 4,500 senders, where a key may have 5,000 transactions queued",
+    description: "another key: 4,500 senders, where a key may have 5,000 transactions queued",
     isOtherKey: true,
     transactionsOf: (first) => many(4_500, (i) => signed(first + i)),
   },
   "unknown-error": {
-    what: "another key: 20 transactions a second that the node answers with an unknown error",
+    description: "another key: 20 transactions a second that the node answers with an unknown error",
     isOtherKey: true,
     intervalMs: 1_000,
     transactionsOf: (first) => many(20, (i) => signed(first + i, 0, UNKNOWN_ERROR)),
   },
   "too-large": {
-    what: "another key: 20 transactions a second whose requests a proxy answers with 413",
+    description: "another key: 20 transactions a second whose requests a proxy answers with 413",
     isOtherKey: true,
     intervalMs: 1_000,
     transactionsOf: (first) => many(20, (i) => signed(first + i, 0, TOO_LARGE)),
   },
   stuck: {
-    what: "another key: a single transaction that the node answers with an unknown error",
+    description: "another key: a single transaction that the node answers with an unknown error",
     isOtherKey: true,
     transactionsOf: (first) => [signed(first, 0, UNKNOWN_ERROR)],
   },

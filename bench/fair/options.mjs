@@ -3,7 +3,7 @@ import { ATTACKS } from "./attacks.mjs";
 
 const width = Math.max(...Object.keys(ATTACKS).map((name) => name.length));
 const list = Object.entries(ATTACKS)
-  .map(([name, { what }]) => `    ${name.padEnd(width)}  ${what}`)
+  .map(([name, { description }]) => `    ${name.padEnd(width)}  ${description}`)
   .join("\n");
 
 export const USAGE = `Usage: npm run bench:fair -- [--json FILE] [--only LIST] [--seconds N] [--rounds N]

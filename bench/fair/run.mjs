@@ -18,7 +18,7 @@ const WARM_UP_MS = 2_000;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const main = (options) =>
-  inFolder("gas-waiver-fair-", async (place) => {
+  inFolder("gas-waiver-fair-", async (workspace) => {
     const { only, seconds, rounds, json } = options;
     console.log(
       `node ${process.version}, ${cpus().length} cores, load before: ${loadavg()[0].toFixed(1)}; ${seconds} s each`,
@@ -30,7 +30,7 @@ const main = (options) =>
       const results = [];
       for (let i = 0; i < rounds; i++) {
         results.push(
-          await runOne(name, { seconds, dataDir: join(place.folder, name), signal: place.signal }),
+          await runOne(name, { seconds, dataDir: join(workspace.folder, name), signal: workspace.signal }),
         );
       }
       const run = summaryOf(name, results);

@@ -18,8 +18,8 @@ const ACCEPTING_ONLY = ["node", "finished"];
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
 const main = (options) =>
-  inFolder("gas-waiver-bench-", async (place) => {
-    await report(options, await measure(options, place));
+  inFolder("gas-waiver-bench-", async (workspace) => {
+    await report(options, await measure(options, workspace));
     return 0;
   });
 
@@ -50,12 +50,12 @@ async function report({ json, ...options }, results) {
 
 /** Runs the contestants in turn within each round, so that other load on the machine affects all alike. */
 async function measure({ rounds, seconds, contestants, nodes, finished }, { folder, signal }) {
-  const place = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
+  const workspace = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
   progress("signing the load …");
   const rates = RATES.reduce((sum, rate) => sum + rate, 0);
   const warmUp = WARM_UP.transactions + WARM_UP_OFFER.perSecond * WARM_UP_OFFER.seconds;
   const count = warmUp + PROFILED.transactions + seconds * (MAX_PER_SECOND * SATURATION.length + rates);
-  await runToEnd(programOf("sign"), [place.load, String(count)], { signal });
+  await runToEnd(programOf("sign"), [workspace.load, String(count)], { signal });
   const runs = {};
   const ceiling = [];
   for (let round = 1; round <= rounds; round++) {
@@ -64,7 +64,7 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
       for (const contestant of contestants.filter(
         (name) => node === "accepting" || !ACCEPTING_ONLY.includes(name),
       )) {
-        const run = await runOne(contestant, node, place);
+        const run = await runOne(contestant, node, workspace);
         runs[node] ??= {};
         runs[node][contestant] ??= [];
         runs[node][contestant].push(run);
@@ -76,12 +76,12 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
 }
 
 /** Runs all phases of one contestant, on a node of its own. */
-async function runOne(contestant, kind, place) {
-  const { signal, seconds } = place;
-  const seeded = contestant === "finished" ? place.finished : 0;
+async function runOne(contestant, kind, workspace) {
+  const { signal, seconds } = workspace;
+  const seeded = contestant === "finished" ? workspace.finished : 0;
   const isService = contestant === "service" || contestant === "finished";
   // A store on the accepting node is kept for the next round. On the devnet the chain starts anew, so the store does.
-  const dataDir = join(place.folder, `${kind}-${contestant}`);
+  const dataDir = join(workspace.folder, `${kind}-${contestant}`);
   if (isService && kind === "accepting") {
     if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
@@ -96,7 +96,7 @@ async function runOne(contestant, kind, place) {
     const node = await (kind === "devnet" ? start("devnet", []) : start("node", [String(seeded)]));
     const program =
       contestant === "node" ? node : await start(isService ? "service" : contestant, [node.url, dataDir]);
-    const load = await start("load", [place.load, program.url, contestant === "node" ? "node" : "relay"]);
+    const load = await start("load", [workspace.load, program.url, contestant === "node" ? "node" : "relay"]);
     return await phases({ program, load, seconds, isService });
   } finally {
     for (const program of programs) await program.close();

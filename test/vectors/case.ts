@@ -113,7 +113,7 @@ function build(situation: Situation) {
   return {
     inner: signedInner,
     wrapper,
-    head: {
+    base: {
       name: situation.name,
       clause: situation.clause,
       chainId: Number(CHAIN_ID),
@@ -145,7 +145,7 @@ function acceptedByService(
  * the InnerTx depends on the chain.
  */
 export function refused(situation: Situation, check: string, reason: string, cause?: string): VectorCase {
-  return { ...build(situation).head, expect: { verdict: "refused", check, reason, ...(cause && { cause }) } };
+  return { ...build(situation).base, expect: { verdict: "refused", check, reason, ...(cause && { cause }) } };
 }
 
 /** A case that validators and service refuse, for the same reason unless `serviceReason` is given. */
@@ -155,16 +155,16 @@ export function refusedByBoth(
   reason: string,
   serviceReason = reason,
 ): VectorCase {
-  const { head, inner, wrapper } = build(situation);
+  const { base, inner, wrapper } = build(situation);
   const service = refusedByService(situation.data ?? inner.bytes, wrapper.from, serviceReason);
-  return { ...head, expect: { verdict: "refused", check, reason }, service };
+  return { ...base, expect: { verdict: "refused", check, reason }, service };
 }
 
 /** A case that the validators refuse because of the chain's state, which the service's rules on an InnerTx ignore. */
 export function refusedByChain(situation: Situation, check: string, reason: string): VectorCase {
-  const { head, inner, wrapper } = build(situation);
+  const { base, inner, wrapper } = build(situation);
   const service = acceptedByService(inner, wrapper.from);
-  return { ...head, expect: { verdict: "refused", check, reason }, service };
+  return { ...base, expect: { verdict: "refused", check, reason }, service };
 }
 
 export interface Effects {
@@ -182,7 +182,7 @@ export interface Effects {
 
 /** A case that validators include: both nonces rise by one, nobody pays for gas, and the InnerTx has these effects. */
 export function included(situation: Situation, effects: Effects = {}): VectorCase {
-  const { head, inner, wrapper } = build(situation);
+  const { base, inner, wrapper } = build(situation);
   const { status = 1, logs = [], paid, serviceReason } = effects;
   const expect: Expectation = {
     verdict: "included",
@@ -194,13 +194,13 @@ export function included(situation: Situation, effects: Effects = {}): VectorCas
     wrapperGasUsed: String(gasOf(wrapper.fields)),
     innerGasUsed: String(effects.gasUsed ?? gasOf(inner.fields, effects.execution)),
     logs,
-    accounts: accountsAfter(head.accounts, wrapper.from, inner, paid),
+    accounts: accountsAfter(base.accounts, wrapper.from, inner, paid),
   };
   const service =
     serviceReason === undefined
       ? acceptedByService(inner, wrapper.from, situation.data)
       : refusedByService(inner.bytes, wrapper.from, serviceReason);
-  return { ...head, expect, service };
+  return { ...base, expect, service };
 }
 
 function accountsAfter(before: Accounts, waiver: string, inner: Signed, paid: string | undefined): Accounts {

@@ -6,12 +6,12 @@ const TEXT = 1;
 const PING = 9;
 
 /** Floods `count` WebSockets, and opens another for each that the service closes. */
-async function floodSockets(attacker, count, { first, next, what }) {
+async function floodSockets(attacker, count, { first, next, counter }) {
   const open = async () => {
     const socket = await attacker.openSocket(() => void open());
     if (first) socket.write(first);
     await attacker.flood(socket, () => {
-      attacker.count(what);
+      attacker.count(counter);
       return next;
     });
   };
@@ -24,27 +24,27 @@ export const endlessFragments = (attacker) =>
   floodSockets(attacker, 20, {
     first: beginning,
     next: frame(Buffer.alloc(65_536, "x"), { opcode: CONTINUED, fin: false }),
-    what: "fragments of 64 KiB",
+    counter: "fragments of 64 KiB",
   });
 
 export const tinyFragments = (attacker) =>
   floodSockets(attacker, 20, {
     first: beginning,
     next: Buffer.concat(Array(1_000).fill(frame("x", { opcode: CONTINUED, fin: false }))),
-    what: "thousand fragments of a byte",
+    counter: "thousand fragments of a byte",
   });
 
 export const emptyFragments = (attacker) =>
   floodSockets(attacker, 20, {
     first: beginning,
     next: Buffer.concat(Array(1_000).fill(frame("", { opcode: CONTINUED, fin: false }))),
-    what: "thousand empty fragments",
+    counter: "thousand empty fragments",
   });
 
 export const pings = (attacker) =>
   floodSockets(attacker, 20, {
     next: Buffer.concat(Array(100).fill(frame("x".repeat(125), { opcode: PING }))),
-    what: "hundred pings",
+    counter: "hundred pings",
   });
 
 /** Sends one frame of 30 MiB, without its end, on each of many WebSockets. */

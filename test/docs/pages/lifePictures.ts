@@ -63,12 +63,12 @@ export function lifePictures(): ReadonlyMap<string, string> {
 
 function picture(steps: readonly Step[]): string {
   const height = TOP + steps.length * ROW + 12;
-  const taking: ReadonlySet<Actor> = new Set(steps.flatMap(({ from, to }) => [from, to]));
+  const participants: ReadonlySet<Actor> = new Set(steps.flatMap(({ from, to }) => [from, to]));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="14">
 <title>${steps.map(({ from, to, text }) => (from === to ? `${from}: ${text}` : `${from} to ${to}: ${text}`)).join("; ")}</title>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" fill="#0f766e"/></marker></defs>
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
-${ACTORS.map((actor) => column(actor, taking.has(actor), height)).join("\n")}
+${ACTORS.map((actor) => column(actor, participants.has(actor), height)).join("\n")}
 ${steps.map((step, i) => arrow(step, TOP + i * ROW + 22)).join("\n")}
 </svg>
 `;

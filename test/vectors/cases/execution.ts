@@ -32,7 +32,7 @@ import { addressOf, encode, gasOf } from "../transaction.js";
  */
 const TOKEN_GAS = { toHolder: 12_633n, toSelf: 5_033n } as const;
 
-const open: Registry = registry([{ address: "*" }]);
+const openRegistry: Registry = registry([{ address: "*" }]);
 const accountWithoutCode = addressOf(OTHER_USER);
 
 function transferLog(from: string, to: string, amount: bigint): Log {
@@ -56,7 +56,13 @@ function calling(
   overrides: Partial<Situation> = {},
 ) {
   const to = smallContracts[contract].address;
-  return { name, clause: "D9, D10", registry: open, inner: { to, data: "0x", ...inner }, ...overrides };
+  return {
+    name,
+    clause: "D9, D10",
+    registry: openRegistry,
+    inner: { to, data: "0x", ...inner },
+    ...overrides,
+  };
 }
 
 function transfers(): VectorCase[] {
@@ -129,11 +135,20 @@ function transfers(): VectorCase[] {
 
 function callerCases(): VectorCase[] {
   const gas = { execution: smallContracts.witness.gas };
-  const seen = (signer: number, value = 0n) => ({ ...gas, logs: [witnessLog(addressOf(signer), value)] });
+  const effectsFor = (signer: number, value = 0n) => ({
+    ...gas,
+    logs: [witnessLog(addressOf(signer), value)],
+  });
   return [
-    included(calling("tx.origin and msg.sender are the user, the price is 0", "witness"), seen(USER)),
-    included(calling("tx.origin and msg.sender in an EIP-2930 inner", "witness", { type: 1 }), seen(USER)),
-    included(calling("tx.origin and msg.sender in an EIP-1559 inner", "witness", { type: 2 }), seen(USER)),
+    included(calling("tx.origin and msg.sender are the user, the price is 0", "witness"), effectsFor(USER)),
+    included(
+      calling("tx.origin and msg.sender in an EIP-2930 inner", "witness", { type: 1 }),
+      effectsFor(USER),
+    ),
+    included(
+      calling("tx.origin and msg.sender in an EIP-1559 inner", "witness", { type: 2 }),
+      effectsFor(USER),
+    ),
     included(
       calling(
         "tx.origin and msg.sender with value, which moves from the user",
@@ -143,18 +158,18 @@ function callerCases(): VectorCase[] {
           accounts: accounts({ [USER]: 10n, [WAIVER]: 5n }),
         },
       ),
-      { ...seen(USER, 10n), paid: smallContracts.witness.address },
+      { ...effectsFor(USER, 10n), paid: smallContracts.witness.address },
     ),
     included(
       calling("waiver's own inner, with the nonce after its wrapper's", "witness", {
         signer: WAIVER,
         nonce: 4n,
       }),
-      seen(WAIVER),
+      effectsFor(WAIVER),
     ),
     included(
       calling("inner of the other waiver", "witness", { signer: OTHER_WAIVER, nonce: 0n }),
-      seen(OTHER_WAIVER),
+      effectsFor(OTHER_WAIVER),
     ),
   ];
 }
@@ -249,7 +264,7 @@ function withAccount(one: VectorCase, created: string): VectorCase {
   return { ...one, expect: { ...one.expect, accounts: after } };
 }
 
-const noCode = { clause: "D9, D10", registry: open };
+const noCode = { clause: "D9, D10", registry: openRegistry };
 const callTo = (target: string, changes: Changes = {}) => ({ to: target, data: "0x", ...changes });
 
 function withoutCode(): VectorCase[] {

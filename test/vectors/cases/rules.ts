@@ -164,11 +164,11 @@ function value(): VectorCase[] {
 function gasLimits(): VectorCase[] {
   const check = "wrapper gas limit";
   const innerGas = gasOf(innerTx().fields);
-  const needs = (changes: Changes = {}, inner: Changes = {}) => {
+  const neededGas = (changes: Changes = {}, inner: Changes = {}) => {
     const signed = innerTx(inner);
     return signed.fields.gasLimit + gasOf(wrapperTx(signed.bytes, changes).fields) + VERIFICATION_GAS;
   };
-  const listed = {
+  const withAccessList = {
     type: 1,
     accessList: [{ address: TOKEN, storageKeys: [`0x${"00".repeat(32)}`] }],
   } as const;
@@ -182,11 +182,15 @@ function gasLimits(): VectorCase[] {
     refusedByBoth({ name, clause: "D7 14, D3", inner }, check, "GAS_LIMIT_TOO_LOW");
   const zeros = { data: `${transferData(addressOf(OTHER_USER), 0n)}${"00".repeat(400)}` };
   return [
-    tooLow("wrapper gas limit one below what is needed", needs() - 1n),
-    tooLow("wrapper gas limit without the chain's verification gas", needs() - VERIFICATION_GAS),
+    tooLow("wrapper gas limit one below what is needed", neededGas() - 1n),
+    tooLow("wrapper gas limit without the chain's verification gas", neededGas() - VERIFICATION_GAS),
     tooLow("wrapper gas limit of the inner's alone", 100_000n),
     tooLow("wrapper gas limit of 0", 0n),
-    tooLow("EIP-2930 wrapper gas limit one below what its access list needs", needs(listed) - 1n, listed),
+    tooLow(
+      "EIP-2930 wrapper gas limit one below what its access list needs",
+      neededGas(withAccessList) - 1n,
+      withAccessList,
+    ),
     // The service refuses such a gas limit by its own bound; the chain must not be fooled by an overflow.
     refusedByBoth(
       {
@@ -207,8 +211,8 @@ function gasLimits(): VectorCase[] {
       gasLimit: gasOf(innerTx(zeros).fields) - 1n,
     }),
     tooLowInside("EIP-2930 inner gas limit one below what its access list needs", {
-      ...listed,
-      gasLimit: gasOf(innerTx(listed).fields) - 1n,
+      ...withAccessList,
+      gasLimit: gasOf(innerTx(withAccessList).fields) - 1n,
     }),
   ];
 }

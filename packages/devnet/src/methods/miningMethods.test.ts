@@ -144,7 +144,7 @@ describe("snapshots", () => {
   });
 });
 
-it("a devnet that mines on demand makes a block after a transaction, and none after reads", async () => {
+it("a devnet that mines on demand makes a block after a transaction, and none after a request without one", async () => {
   const devnet = await createDevnet({ blockTimeMs: 0 });
   await devnet.request({ method: "eth_sendRawTransaction", params: [wrap(signInner(0))] });
   await devnet.request({ method: "anvil_setBalance", params: [addressOf(0), "0x1"] });

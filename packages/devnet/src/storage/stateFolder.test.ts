@@ -30,7 +30,11 @@ async function contentOf({ rpc }: TestNode): Promise<unknown[]> {
   const content: unknown[] = [];
   for (let number = 0; number <= head; number++) {
     const tag = `0x${number.toString(16)}`;
-    content.push(await rpc("eth_getBlockByNumber", tag, true), await rpc("eth_getBlockReceipts", tag));
+    const receipts = await rpc<{ contractAddress: Hex | null }[]>("eth_getBlockReceipts", tag);
+    content.push(await rpc("eth_getBlockByNumber", tag, true), receipts);
+    for (const { contractAddress } of receipts) {
+      if (contractAddress !== null) content.push(await rpc("eth_getCode", contractAddress, "latest"));
+    }
     for (const index of [0, 1, 9, 10, 13]) {
       content.push(await rpc("eth_getTransactionCount", addressOf(index), tag));
       content.push(await rpc("eth_getBalance", addressOf(index), tag));
