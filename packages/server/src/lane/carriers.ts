@@ -5,7 +5,7 @@ import type {
   InclusionReceipt,
   NodeClient,
 } from "../chain/nodeClient.js";
-import type { Carrier } from "../store/transitions/saveIncluded.js";
+import type { Carrier } from "../model/submission.js";
 import type { Candidate } from "./chainOutcomes.js";
 
 /** A submission with the receipt of its InnerTx. */

@@ -65,6 +65,15 @@ export interface Wrapped {
   readonly wrapperHash: Uint8Array;
 }
 
+/** A wrapper in a block. */
+export interface Carrier {
+  /** 20 bytes. */
+  readonly waiver: Uint8Array;
+  readonly waiverNonce: bigint;
+  /** 32 bytes. */
+  readonly wrapperHash: Uint8Array;
+}
+
 export interface Inclusion {
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;

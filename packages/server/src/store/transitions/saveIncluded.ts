@@ -1,18 +1,9 @@
-import type { Inclusion } from "../../model/submission.js";
+import type { Carrier, Inclusion } from "../../model/submission.js";
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { finishStatement } from "./finishStatement.js";
 import { withdrawing } from "./withdrawStatement.js";
-
-/** A wrapper in a block. */
-export interface Carrier {
-  /** 20 bytes. */
-  readonly waiver: Uint8Array;
-  readonly waiverNonce: bigint;
-  /** 32 bytes. */
-  readonly wrapperHash: Uint8Array;
-}
 
 export type IncludedSubmission = Inclusion & {
   readonly id: string;
