@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { isSameChain } from "../store/chains.js";
 import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
-import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import type { RpcCall, RpcOutcome } from "./rpc.js";
 
 /** Creates a client of a node that records its batches. */
 function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
@@ -65,25 +65,5 @@ describe("the identity of a chain", () => {
     expect(pruned.genesisHash).toEqual(bytes(32, 0));
     expect([isSameChain(pruned, complete), isSameChain(complete, forked)]).toEqual([true, false]);
     expect(isSameChain(pruned, { ...complete, chainId: 1 })).toBe(false);
-  });
-});
-
-describe("a send", () => {
-  const refused: RpcOutcome = { error: new RpcError(-32_000, "no") };
-  const unclear: RpcOutcome = { error: new RpcUnavailableError("reset", "unknown") };
-
-  it("goes out in requests of a hundred, in order, whatever the node answers to single transactions", async () => {
-    const { chain, sizes } = recorded((call) => (lastFour(call) === 99n ? refused : echo(call)));
-    const outcomes = await chain.sendRawTransactions(all);
-    expect(outcomes).toEqual(all.map((_, i) => (i === 99 ? refused : { result: `0x${i.toString(16)}` })));
-    expect(sizes()).toEqual([100, 100, 50]);
-  });
-
-  it("ends with a request that may not have arrived, so that later ones do not arrive first", async () => {
-    const { chain, sizes } = recorded((call, batch) => (batch === 2 ? unclear : echo(call)));
-    const outcomes = await chain.sendRawTransactions(all);
-    expect(sizes()).toEqual([100, 100]);
-    expect(outcomes.slice(100, 200)).toEqual(Array(100).fill(unclear));
-    expect(outcomes.slice(200)).toMatchObject(Array(50).fill({ error: { sent: "no" } }));
   });
 });

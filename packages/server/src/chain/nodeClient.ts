@@ -25,7 +25,6 @@ import {
   isObject,
   isUnanswered,
   MAX_BATCH_CALLS,
-  notSent,
   type Rpc,
   type RpcCall,
   RpcError,
@@ -160,23 +159,14 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     async knowsTransactions(hashes) {
       return (await results(hashes.map(transactionCall))).map((answer) => answer !== null);
     },
-    sendRawTransactions: (raws) => sendInOrder(rpc, raws),
+    sendRawTransactions: (raws) =>
+      rpc.send(raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }))),
   };
 }
 
 /** The hash of the block at this height; undefined if the node does not have it, or answers with another block. */
 function hashAt(block: unknown, height: bigint): Uint8Array | undefined {
   return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;
-}
-
-async function sendInOrder(rpc: Rpc, raws: readonly Uint8Array[]): Promise<RpcOutcome[]> {
-  const calls = raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }));
-  const outcomes: RpcOutcome[] = [];
-  for (const part of chunk(calls, MAX_BATCH_CALLS)) {
-    const lost = outcomes.find(isUnanswered);
-    outcomes.push(...(lost ? part.map(() => notSent(lost.error)) : await rpc.send(part)));
-  }
-  return outcomes;
 }
 
 /**

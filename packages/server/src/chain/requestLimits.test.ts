@@ -24,6 +24,7 @@ const rawOf = (i: number, length = 10) => Uint8Array.from([...bytes(length - 2, 
 const raws = (count: number, length?: number) => Array.from({ length: count }, (_, i) => rawOf(i, length));
 const places = (sent: readonly Hex[]) => sent.map((raw) => Number(`0x${raw.slice(-4)}`));
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+const REFUSED = { code: -32_001, message: "no" };
 const NOT_TAKEN = { code: -32_000, message: "txpool is full" };
 
 /** Names the kind of an outcome. */
@@ -69,6 +70,32 @@ describe("sends", () => {
     const small = outcomes.filter((_, i) => i !== 9);
     expect(small).toMatchObject(Array(19).fill({ error: NOT_TAKEN }));
     expect(outcomes[9]).toMatchObject({ error: { message: expect.stringMatching(/HTTP 413/) } });
+  });
+
+  it("go out in requests of a hundred, in order, whatever the node answers to single transactions", async () => {
+    const { node, client } = await start();
+    const sizes: number[] = [];
+    node.script = ({ raws: sent }) => {
+      sizes.push(sent.length);
+      return { kind: "error", of: (raw) => (places([raw])[0] === 99 ? REFUSED : NOT_TAKEN) };
+    };
+    const outcomes = await client.sendRawTransactions(raws(250));
+    expect(outcomes).toMatchObject(upTo(250).map((i) => ({ error: i === 99 ? REFUSED : NOT_TAKEN })));
+    expect(sizes).toEqual([100, 100, 50]);
+    expect(places(node.sent)).toEqual(upTo(250));
+  });
+
+  it("end with a request that may not have arrived, so that later ones do not arrive first", async () => {
+    const { node, client } = await start();
+    node.script = ({ raws: sent }) =>
+      places(sent).includes(100)
+        ? { kind: "answer", status: 502, body: "" }
+        : { kind: "error", of: () => NOT_TAKEN };
+    const outcomes = (await client.sendRawTransactions(raws(250))).map(kindOf);
+    expect(places(node.sent)).toEqual(upTo(200));
+    expect(outcomes.slice(0, 100)).toEqual(Array(100).fill("answered"));
+    expect(outcomes.slice(100, 200)).toEqual(Array(100).fill("unavailable, sent: unknown"));
+    expect(outcomes.slice(200)).toEqual(Array(50).fill("unavailable, sent: no"));
   });
 
   it("that are answered in part: nothing follows, and the next request is smaller", async () => {

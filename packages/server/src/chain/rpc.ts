@@ -5,6 +5,7 @@ import { createPoster, type Poster } from "./httpPoster.js";
 import {
   BatchTooLargeError,
   isUnanswered,
+  notSent,
   type RpcCall,
   RpcError,
   type RpcOutcome,
@@ -16,6 +17,7 @@ export {
   isObject,
   isUnanswered,
   MAX_BATCH_CALLS,
+  notSent,
   type RpcCall,
   RpcError,
   type RpcOutcome,
@@ -148,11 +150,6 @@ async function sendAll(calls: SerializedCalls, ask: Ask): Promise<RpcOutcome[]> 
     while (lost && outcomes.length < count) outcomes.push(notSent(lost.error));
   }
   return outcomes;
-}
-
-/** The outcome of what was held back, because a request before it may not have arrived. */
-export function notSent({ message }: Error): RpcOutcome {
-  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }
 
 function refusedAlone(outcome: RpcOutcome): RpcOutcome {

@@ -49,6 +49,11 @@ export function isUnanswered(
   return outcome !== undefined && "error" in outcome && outcome.error instanceof RpcUnavailableError;
 }
 
+/** The outcome of what was held back, because a request before it may not have arrived. */
+export function notSent({ message }: Error): RpcOutcome {
+  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
+}
+
 const MAX_MESSAGE_CHARACTERS = 500;
 
 /**

@@ -1,9 +1,9 @@
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
-import { isUnanswered, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
 import type { WatchContext } from "./context.js";
+import { createExchange } from "./exchange.js";
 import type { AnswerBreaker } from "./laneBreaker.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAsideProbe } from "./setAside.js";
@@ -33,12 +33,7 @@ export interface Broadcaster {
 export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
   const { store, chain, options } = context;
   const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe() };
-  let wasSilent = false;
-  const exchange = async (raws: readonly Uint8Array[]) => {
-    const outcomes = wasSilent ? await sendSingly(raws, chain) : await chain.sendRawTransactions(raws);
-    wasSilent = outcomes.every(isUnanswered);
-    return outcomes;
-  };
+  const exchange = createExchange(chain);
   const send: Broadcaster["send"] = async (held, submissions, { isFirst }) => {
     if (submissions.length === 0) return;
     const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
@@ -57,32 +52,4 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
       await send(held, signed, { isFirst: false });
     },
   };
-}
-
-/** After this many requests in a row without an answer the node counts as unavailable. */
-const MAX_UNANSWERED = 2;
-
-/**
- * Sends each wrapper in a request of its own, in order. In a shared request one of them may keep the others from an
- * answer, because a proxy refuses the whole request.
- */
-async function sendSingly(
-  raws: readonly Uint8Array[],
-  chain: Pick<WatchContext["chain"], "sendRawTransactions">,
-): Promise<RpcOutcome[]> {
-  const outcomes: RpcOutcome[] = [];
-  let silent = 0;
-  for (const raw of raws) {
-    if (silent >= MAX_UNANSWERED) {
-      outcomes.push({
-        error: new RpcUnavailableError("not sent, because the wrappers before it got no answer", "no"),
-      });
-      continue;
-    }
-    const [outcome] = await chain.sendRawTransactions([raw]);
-    if (outcome === undefined) break;
-    silent = isUnanswered(outcome) ? silent + 1 : 0;
-    outcomes.push(outcome);
-  }
-  return outcomes;
 }
