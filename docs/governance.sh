@@ -40,7 +40,7 @@ ready() {
 call() {
   node -e '
     const [url, body] = process.argv.slice(1);
-    const headers = { authorization: "Bearer gw_example_key", "content-type": "application/json" };
+    const headers = { authorization: "Bearer gw_example_4d7a0f92c6e13b85d0f7a2469c81be53", "content-type": "application/json" };
     const response = await fetch(url, body === undefined ? { headers } : { method: "POST", headers, body });
     process.stdout.write(`${(await response.text()).trimEnd()}\n`);
   ' --input-type=module -- "$@"
@@ -66,7 +66,7 @@ waiver=0xFABB0ac9d68B0B445fB7357272Ff202C5651694a
 # The service refuses key files that others can read.
 umask 077
 echo 0xa267530f49f8280200edf313ee7af6b827f2a8bce2897751d06a843f644967b1 >"$folder/waiver.key"
-echo gw_example_key >"$folder/api.keys"
+echo gw_example_4d7a0f92c6e13b85d0f7a2469c81be53 >"$folder/api.keys"
 token=0x78Cf24370174180738C5B8E352B6D14c83a6c9A9
 # The wide policy allows transfer and approve, the narrow one only approve.
 echo "[{\"address\":\"$token\",\"selectors\":[\"0xa9059cbb\",\"0x095ea7b3\"]}]" >"$folder/wide.json"

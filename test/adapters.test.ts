@@ -15,7 +15,7 @@ import {
 import { privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
-import { API_KEY, account, CHAIN_ID, TOKEN, tokensOf, transferData, transferOf } from "./support/user.js";
+import { account, CHAIN_ID, DEV_API_KEY, TOKEN, tokensOf, transferData, transferOf } from "./support/user.js";
 
 const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
 const RECIPIENT = account(9).address as Hex;
@@ -40,7 +40,7 @@ describe("viem", () => {
       pollingInterval: 50,
     })
       .extend(publicActions)
-      .extend(gasWaiverActions({ url, apiKey: API_KEY }));
+      .extend(gasWaiverActions({ url, apiKey: DEV_API_KEY }));
   };
   const transfer = (amount: bigint) =>
     ({ address: TOKEN, abi: parseAbi(ABI), functionName: "transfer", args: [RECIPIENT, amount] }) as const;
@@ -77,7 +77,7 @@ describe("viem", () => {
 
   it("refuses an account that cannot sign a transaction without sending it, and a client without an account", async () => {
     const wallet: WalletClient = createWalletClient({ account: RECIPIENT, transport: http(rpcUrl) });
-    const client = wallet.extend(gasWaiverActions({ url, apiKey: API_KEY }));
+    const client = wallet.extend(gasWaiverActions({ url, apiKey: DEV_API_KEY }));
     const error = { name: "UnusableAccountError", message: expect.stringContaining("json-rpc") };
     await expect(client.sendGaslessTransaction({ to: TOKEN })).rejects.toMatchObject(error);
     const none = createWalletClient({ transport: http(rpcUrl) });
@@ -87,7 +87,8 @@ describe("viem", () => {
 });
 
 describe("ethers", () => {
-  const signerOf = (i: number) => new GasWaiverSigner(account(i), { url, apiKey: API_KEY }).connect(chain);
+  const signerOf = (i: number) =>
+    new GasWaiverSigner(account(i), { url, apiKey: DEV_API_KEY }).connect(chain);
   const transfer = (contract: Contract, amount: bigint) =>
     contract.getFunction("transfer").send(RECIPIENT, amount);
 

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
-import { account, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
+import { account, DEV_API_KEY, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
 
 const gettingStarted = readFileSync(join(root, "docs", "getting-started.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -51,7 +51,7 @@ describe("gas-waiver dev", () => {
     expect(await chain.getBalance(user.address)).toBe(0n);
     const signed = await user.signTransaction(transferOf(recipient, 7n, 0));
 
-    const [line, ...others] = await submit(url, [signed], { query: "?wait=included" });
+    const [line, ...others] = await submit(url, [signed], { query: "?wait=included", key: DEV_API_KEY });
     expect(others).toEqual([]);
     expect(line).toEqual({
       index: 0,
@@ -87,6 +87,8 @@ describe("gas-waiver dev", () => {
 
   it("accepts the transaction of the first command of the documents as it stands", async () => {
     const [, transaction = ""] = gettingStarted.match(/-d '\{"transactions":\["(0x[0-9a-f]+)"\]\}'/) ?? [];
-    expect(await submit(url, [transaction])).toMatchObject([{ index: 0, success: true }]);
+    expect(await submit(url, [transaction], { key: DEV_API_KEY })).toMatchObject([
+      { index: 0, success: true },
+    ]);
   });
 });

@@ -6,7 +6,7 @@ import { rpcOf } from "./support/jsonRpc.js";
 import { Program } from "./support/program.js";
 import { SeededRandom } from "./support/seededRandom.js";
 import { submit } from "./support/submit.js";
-import { account, CHAIN_ID, connect, MARKER, tokensOf, transferOf } from "./support/user.js";
+import { account, CHAIN_ID, connect, DEV_API_KEY, MARKER, tokensOf, transferOf } from "./support/user.js";
 
 const KILLS = 20;
 const SEED = 20_260_101;
@@ -164,7 +164,7 @@ describe("a chain in a folder", () => {
       const program = dev();
       const { url, rpcUrl } = await program.ready();
       expect(program.stdout).toContain(`${earlierCount} earlier submission`);
-      const [line] = await submit(url, [signed], { query: "?wait=included" });
+      const [line] = await submit(url, [signed], { query: "?wait=included", key: DEV_API_KEY });
       expect(line).toMatchObject({ success: true, txHash: keccak256(signed) });
       ids.push(line?.id ?? "");
       expect(await rpc(rpcUrl, "eth_getTransactionCount", account(3).address, "latest")).toBe("0x1");

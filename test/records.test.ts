@@ -2,12 +2,12 @@
 import { createWaiverClient, type ResultLine, type WaiverClient } from "@gas-waiver/client";
 import { beforeAll, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
-import { API_KEY, account, transferOf } from "./support/user.js";
+import { account, DEV_API_KEY, transferOf } from "./support/user.js";
 
 const started = useDevService();
 let client: WaiverClient;
 beforeAll(() => {
-  client = createWaiverClient({ url: started().url, apiKey: API_KEY });
+  client = createWaiverClient({ url: started().url, apiKey: DEV_API_KEY });
 });
 
 it("replays a request by its Idempotency-Key, and finds its submissions by id and in lists", async () => {

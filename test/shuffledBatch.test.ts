@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
 import { SeededRandom } from "./support/seededRandom.js";
 import { submit } from "./support/submit.js";
-import { account, tokensOf, transferOf } from "./support/user.js";
+import { account, DEV_API_KEY, tokensOf, transferOf } from "./support/user.js";
 
 const USERS = 10;
 const PER_USER = 10;
@@ -28,7 +28,7 @@ it("executes a shuffled batch of 100 from 10 users, each user's in nonce order",
   const lines = await submit(
     url,
     batch.map(({ raw }) => raw),
-    { query: "?wait=included" },
+    { query: "?wait=included", key: DEV_API_KEY },
   );
 
   expect(lines.map(({ index }) => index).sort((a, b) => a - b)).toEqual([...batch.keys()]);

@@ -6,8 +6,8 @@ import { CHAIN_ID, userKey } from "../service/shape.mjs";
 
 await useNativeCrypto();
 
-export const CLIENT_KEY = "a-good-clients-key";
-export const ATTACKERS_KEY = "an-attackers-key";
+export const CLIENT_KEY = "a-good-clients-key-7d91c0a4e6b2f835";
+export const ATTACKERS_KEY = "an-attackers-key-2c85f1e7b0d3946a";
 
 /** approve(address,uint256) */
 const SELECTOR = "0x095ea7b3";

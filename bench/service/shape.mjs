@@ -6,7 +6,7 @@ import { bytesToHex, hexToBytes, MARKER_ADDRESS } from "../../packages/protocol/
 export const CHAIN_ID = Number(DEVNET_CHAIN_ID);
 /** The waiver of every relay. It is registered on the devnet, so that both nodes accept its wrappers. */
 export const [WAIVER] = accountsOf("waiver");
-export const API_KEY = "benchmark-key";
+export const API_KEY = "benchmark-key-90e3b7c15d2f48a6c7";
 /** Hash of block 0 of the node that accepts everything. */
 export const GENESIS_HASH = `0x${createHash("sha256").update("the node of the benchmark").digest("hex")}`;
 /** The recipient of a wrapper. */

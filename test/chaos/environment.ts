@@ -18,7 +18,7 @@ import { TcpProxy } from "./tcpProxy.js";
 
 export type PoolKind = "strict" | "queued";
 
-const FIXED_KEY = "gw_chaos_first_aaaaaaaa";
+const FIXED_KEY = "gw_chaos_8b1f6e02d94c7a35e0d2c8f1b67a9345";
 
 const SELECTORS = ["0xa9059cbb", "0x23b872dd", "0x095ea7b3"];
 const BLOCK_TIME_MS = 150;

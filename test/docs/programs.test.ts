@@ -22,6 +22,8 @@ const files = [...new Set(programs.map(({ file }) => file))];
 const folder = freshFolder();
 /** Values in the documents, and their replacements in this test. */
 const replacements = new Map<string, string>();
+/** Stands in for the key of `gas-waiver dev`, which no other service accepts. */
+const API_KEY = "gw_docs_b81e05d7c29f4a63e0c5d81f7a2b9634";
 let chain: Program;
 let service: Program;
 
@@ -34,6 +36,7 @@ beforeAll(async () => {
   const [, metricsUrl = ""] = await service.line(/^metrics at (\S+)\/metrics/);
   const [, adminUrl = ""] = await service.line(/^admin API at (\S+)\/admin\//);
   replacements.set("http://127.0.0.1:8080", url);
+  replacements.set("gw_dev_local", API_KEY);
   replacements.set("http://127.0.0.1:8545", rpcUrl);
   replacements.set("http://127.0.0.1:9090", metricsUrl);
   replacements.set("http://127.0.0.1:8081", adminUrl);
@@ -55,7 +58,7 @@ async function startService(rpcUrl: string): Promise<Program> {
     [
       ...["serve", "--rpc-url", rpcUrl, "--chain-id", "2201", "--port", "0", "--log-level", "silent"],
       ...["--waiver-key-file", write("waiver.key", WAIVER.privateKey)],
-      ...["--api-keys-file", write("keys", "gw_dev_local")],
+      ...["--api-keys-file", write("keys", API_KEY)],
       ...["--data-dir", join(folder, ".gas-waiver"), "--metrics-port", "0", "--admin-port", "0"],
     ],
     { GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN },
@@ -88,7 +91,7 @@ async function runHere({ language, text }: DocumentedProgram): Promise<string> {
 /** Waits until the service is ready: the programs of a page may have drained the lane and opened it again. */
 async function untilReady(): Promise<void> {
   const url = `${replacements.get("http://127.0.0.1:8080")}/v1/ready`;
-  const headers = { authorization: "Bearer gw_dev_local" };
+  const headers = { authorization: `Bearer ${API_KEY}` };
   await vi.waitFor(async () => expect((await fetch(url, { headers })).status).toBe(200), { timeout: 20_000 });
 }
 

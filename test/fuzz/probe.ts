@@ -6,7 +6,7 @@ export interface Probe {
   readonly request?: { readonly method: string; readonly url: string };
 }
 
-export const KEY = "gw_test_fuzz_public";
+export const KEY = "gw_fuzz_c2a07e94b5d81f36e9a4072cd8b1f563";
 /** The placeholder for an id of the same length, which {@link withKnownId} inserts. */
 export const KNOWN_ID = "00000000-0000-7000-8000-00000000f333";
 

@@ -14,6 +14,8 @@ export interface Request {
   readonly body?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The API key; {@link API_KEY} by default. */
+  readonly key?: string;
 }
 
 export function post(
@@ -21,10 +23,10 @@ export function post(
   transactions: readonly unknown[],
   request: Request = {},
 ): Promise<Response> {
-  const { body = JSON.stringify({ transactions }), query = "", headers = {} } = request;
+  const { body = JSON.stringify({ transactions }), query = "", headers = {}, key = API_KEY } = request;
   return fetch(`${url}/v1/submit${query}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json", ...headers },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body,
   });
 }

@@ -6,7 +6,11 @@ import { HDNodeWallet, Interface, JsonRpcProvider, Mnemonic, type TransactionLik
 export const CHAIN_ID = 2201;
 export const TOKEN = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
 export const MARKER = "0x000000000000000000000000000000000000f333";
-export const API_KEY = "gw_dev_local";
+/** The API key of `gas-waiver dev`. */
+export const DEV_API_KEY = "gw_dev_local";
+
+/** The API key of the services that tests start themselves. */
+export const API_KEY = "gw_test_5f3a9c1e7b2d8046af19c3e57d80b264";
 const MNEMONIC = Mnemonic.fromPhrase("test test test test test test test test test test test junk");
 
 export const token = new Interface([

@@ -12,9 +12,11 @@ import { createChecker } from "./check/check.js";
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
+import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import { type ListenAddress, listen } from "./http/listen.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
 import { replaceCertificate } from "./http/tls.js";
+import { type ConfiguredKey, identifyKeys } from "./keys/configuredKeys.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";
@@ -101,8 +103,9 @@ export async function createServer(
     signal?.throwIfAborted();
     const { queueCapacity } = options;
     keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
-    if (options.apiKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
-    return await build({ options, store, log, keys, ending });
+    const configuredKeys = await identifyKeys(store, [...options.apiKeys, ...options.publicApiKeys]);
+    if (configuredKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
+    return await build({ options, store, log, keys, configuredKeys, ending });
   } catch (error) {
     ending.abort();
     keys?.close();
@@ -117,6 +120,7 @@ interface Foundations {
   readonly store: OpenStore;
   readonly log: Logger;
   readonly keys: KeyDirectory;
+  readonly configuredKeys: readonly ConfiguredKey[];
   /** Aborts every call that leaves this process. */
   readonly ending: AbortController;
 }
@@ -205,7 +209,7 @@ type Apps = ReturnType<typeof createApps>;
 
 /** The HTTP interfaces: the public one, the metrics and probes, and the admin API. */
 function createApps(
-  { options, store, log, keys, chain, served, relay, readiness }: ServiceParts,
+  { options, store, log, keys, configuredKeys, chain, served, relay, readiness }: ServiceParts,
   version: string,
 ) {
   const { intake, metrics, policies, broadcastBuffer } = relay;
@@ -217,6 +221,7 @@ function createApps(
   });
   const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
   const health = { status: "ok", version, chainId: options.chainId } as const;
+  const failures = new FailedAuthentications({ log, metrics });
   const tokenStore = createTokenStore(store.forRole("accepting"));
   const shared = {
     store: reading,
@@ -224,6 +229,8 @@ function createApps(
     options,
     log,
     keys,
+    configuredKeys,
+    failures,
     chainRef,
     intake,
     metrics,

@@ -13,6 +13,7 @@ export type { Finding } from "./lane/sweep.js";
 export type { AdminToken } from "./model/adminToken.js";
 export { DEFAULTS } from "./model/defaults.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
+export { weaknessOfKey } from "./model/keyStrength.js";
 export type { KeyTermsJson } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
 export type { ProxyHeader, ServerOptions } from "./model/options.js";

@@ -107,7 +107,8 @@ async function startDevnetAndService(
       chainId: Number(DEVNET_CHAIN_ID),
       rpcUrl,
       waivers: [privateKeyWaiver(hexToBytes(waiver.privateKey))],
-      apiKeys: [DEV_API_KEY],
+      apiKeys: [],
+      publicApiKeys: [DEV_API_KEY],
       policySource: "registry",
       // The API key is public, so pages may use it, but only pages from this machine.
       corsOrigins: ["loopback", ...(allowedOrigins ?? [])],

@@ -1,5 +1,6 @@
 import { DEFAULTS } from "@gas-waiver/server";
-import { adminTokens, apiKeys, LOG_LEVELS, logLevel, switchedOn, text, url } from "../settings/parsers.js";
+import { apiKeys } from "../settings/apiKeys.js";
+import { adminTokens, LOG_LEVELS, logLevel, switchedOn, text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
@@ -16,7 +17,7 @@ export const SERVE_SETTINGS = {
     flag: "api-keys-file",
     env: "GAS_WAIVER_API_KEYS_FILE",
     placeholder: "FILE",
-    help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line.",
+    help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line, each of 32 or more random characters.",
     parse: secretFileOf(apiKeys),
   },
   adminTokensFile: {
@@ -55,7 +56,7 @@ export const SERVE_SETTINGS = {
   ...CUSTODY_VARIABLES,
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
-    help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas; instead of --api-keys-file.",
+    help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas, each of 32 or more random characters; instead of --api-keys-file.",
     secret: true,
     parse: apiKeys,
   },

@@ -150,17 +150,6 @@ export function keyFile(path: string): { readonly path: string; readonly keys: U
   return { path, keys: secretFileOf(privateKeys)(path) };
 }
 
-/** Parses API keys, as they stand in the Authorization header. The errors never quote a key. */
-export function apiKeys(list: string): string[] {
-  const entries = entriesOf(list);
-  if (entries.length === 0) throw new InvalidValueError("holds no API key");
-  const bad = entries.findIndex((entry) => !/^[\x21-\x7e]{8,256}$/.test(entry));
-  if (bad < 0) return entries;
-  throw new InvalidValueError(
-    `holds no usable API key at position ${bad + 1}: 8 to 256 printable characters without spaces are needed`,
-  );
-}
-
 /** Parses the operators' tokens: `NAME:TOKEN`, or a token alone under the name "admin". The errors never quote a token. */
 export function adminTokens(list: string): AdminToken[] {
   const tokens = entriesOf(list).map((entry) => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiKeys } from "./apiKeys.js";
 import * as parsers from "./parsers.js";
 import { type Environment, readSettings, UsageError } from "./readSettings.js";
 import { secretFileOf } from "./secretFile.js";
@@ -41,6 +42,7 @@ const KEYS: Alternatives<keyof typeof SETTINGS> = {
 };
 const check = ({ port, size }: Readonly<Record<string, unknown>>) =>
   port !== undefined && port === size ? ["the port is the size"] : [];
+const GOOD_KEY = "2dd2f5e1b3c94b7f86a0e3d15c7790ab";
 const KEY = `0x${"11".repeat(32)}`;
 const VALID_ENVIRONMENT: Environment = { URL: "http://node", KEYS: KEY };
 
@@ -170,9 +172,11 @@ describe("parsers", () => {
   );
 
   it("read API keys between commas or line ends, and refuse keys that a header cannot hold", () => {
-    expect(parsers.apiKeys("gw_a_b_1234, gw_a_b_5678\n\ngw_a_b_9abc\n")).toHaveLength(3);
-    expect(() => parsers.apiKeys("gw_a_b_1234,short")).toThrow("no usable API key at position 2");
-    expect(() => parsers.apiKeys(" ,\n")).toThrow("holds no API key");
+    expect(apiKeys(`${GOOD_KEY}, ${GOOD_KEY}x\n\n${GOOD_KEY}y\n`)).toHaveLength(3);
+    expect(() => apiKeys(`${GOOD_KEY},gw_dev_local`)).toThrow(
+      "a weak API key at position 2, which has 12 characters",
+    );
+    expect(() => apiKeys(" ,\n")).toThrow("holds no API key");
   });
 
   it("read allowed targets, and name the entry that is wrong", () => {

@@ -9,9 +9,12 @@ export const COMMON_REFUSALS: readonly Reason[] = [
   "INTERNAL_ERROR",
 ];
 
-/** The reasons for which a request that needs an API key is refused: every reason of the code `UNAUTHORIZED`. */
+/**
+ * The reasons for which a request that needs an API key is refused: every reason of the code `UNAUTHORIZED`, and too many
+ * unknown keys.
+ */
 export const KEY_REFUSALS: readonly Reason[] = (Object.keys(REASONS) as Reason[]).filter(
-  (reason) => codeOf(reason) === "UNAUTHORIZED",
+  (reason) => codeOf(reason) === "UNAUTHORIZED" || reason === "TOO_MANY_UNKNOWN_KEYS",
 );
 
 /** The reasons for which a request that matches no route is refused. */

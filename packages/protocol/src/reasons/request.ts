@@ -22,6 +22,7 @@ export const REQUEST = {
   KEY_EXPIRED: "UNAUTHORIZED",
   KEY_DISABLED: "UNAUTHORIZED",
   KEY_REVOKED: "UNAUTHORIZED",
+  TOO_MANY_UNKNOWN_KEYS: "RATE_LIMITED",
   RATE_EXCEEDED: "RATE_LIMITED",
   QUEUE_AT_CAPACITY: "QUEUE_FULL",
   KEY_SHARE_EXHAUSTED: "QUEUE_FULL",
@@ -172,6 +173,12 @@ export default /* @__PURE__ */ define(
         cause: "The key was revoked for good.",
         remedy: "Ask the operator for another key.",
         retry: "corrected",
+      },
+      TOO_MANY_UNKNOWN_KEYS: {
+        where: ["http"],
+        cause: "The client's address has shown too many unknown keys. Keys that it has used before go on.",
+        remedy: "Check the key, and wait as long as `Retry-After` says.",
+        retry: "later",
       },
       RATE_EXCEEDED: {
         where: ["http", "frame"],

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import type { ConfiguredKey } from "../keys/configuredKeys.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
 import type { TokenStore } from "../store/keys/tokenStore.js";
@@ -10,6 +11,7 @@ import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { limitConnections } from "./limits/connections.js";
+import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
@@ -29,6 +31,8 @@ export interface AppDependencies
     | "connections"
   > {
   readonly keys: KeyDirectory;
+  readonly configuredKeys: readonly ConfiguredKey[];
+  readonly failures: FailedAuthentications;
   /** The tokens that all replicas share. */
   readonly tokenStore: TokenStore;
 }
@@ -60,15 +64,16 @@ export interface AppDependencies
  * framework, into the one shape of errors (D21).
  */
 export function createApp(dependencies: AppDependencies): FastifyInstance {
-  const { tokenStore, options, log, metrics, keys } = dependencies;
+  const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures } = dependencies;
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const routes = Object.values(ROUTES);
-  const authenticator = createAuthenticator(options.apiKeys, limitsOfService(options), keys);
   const clientAddress = createClientAddress(options);
+  const limits = limitsOfService(options);
+  const authenticator = createAuthenticator({ configuredKeys, limits, directory, clientAddress, failures });
   const parties = new PartyTurns();
   const partyOf = (request: IncomingMessage) => {
-    const party = partyOfRequest(request, authenticator, clientAddress);
+    const party = partyOfRequest(request, { authenticator, clientAddress, failures });
     if (party.hasKey) connections.keep(request.socket);
     return party;
   };

@@ -2,18 +2,22 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { hashOfKey } from "../keys/apiKey.js";
+import { hashOfKey, keyIdIn } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
+import type { ConfiguredKey } from "../keys/configuredKeys.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import type { Caller, KeyLimits } from "../model/caller.js";
 import { addressGroup } from "../model/networkAddress.js";
-import type { ClientAddress } from "./clientAddress.js";
+import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
+import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 
 /** Finds the API key of a request by its `Authorization` header. */
 export interface Authenticator {
-  /** @throws {@link ProtocolError} of code `UNAUTHORIZED`. The message never repeats the key. */
-  authenticate(authorization: string | undefined): Grant;
+  /**
+   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, or `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
+   */
+  authenticate(request: AddressedRequest): Grant;
 }
 
 /** A request to the service, before any of its parts is validated. */
@@ -32,40 +36,50 @@ interface RequestKey {
   grant: Grant;
 }
 
-/**
- * Accepts the keys of the configuration, which have the service's limits, and the keys of the store. Keys are compared
- * by their hashes, in constant time.
- */
-export function createAuthenticator(
-  apiKeys: readonly string[],
-  limits: KeyLimits,
-  directory: Pick<KeyDirectory, "authenticate">,
-): Authenticator {
-  const configured = apiKeys.map((key) => {
-    const hash = hashOfKey(key);
-    const caller = { keyId: keyIdOf(hash), limits, allowedTargets: undefined, caps: undefined };
+export interface AuthenticatorDependencies {
+  /** The keys of the configuration, which have the service's limits. */
+  readonly configuredKeys: readonly ConfiguredKey[];
+  readonly limits: KeyLimits;
+  /** The keys of the store. */
+  readonly directory: Pick<KeyDirectory, "authenticate">;
+  readonly clientAddress: ClientAddress;
+  readonly failures: Pick<FailedAuthentications, "assertMayGuess" | "addValid">;
+}
+
+/** Accepts the keys of the configuration and of the store. Keys are compared by their hashes, in constant time. */
+export function createAuthenticator(dependencies: AuthenticatorDependencies): Authenticator {
+  const { configuredKeys, limits, directory, clientAddress, failures } = dependencies;
+  const configured = configuredKeys.map(({ keyId, hash }) => {
+    const caller = { keyId, limits, allowedTargets: undefined, caps: undefined };
     // A configured key is valid as long as the process runs, so this signal never fires.
     const { signal } = new AbortController();
     const grant: Grant = { caller, signal };
     return { hash, grant };
   });
   return {
-    authenticate(authorization) {
-      const key = /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
+    authenticate(request) {
+      const key = bearerOf(request.headers.authorization);
       if (key === undefined) {
         throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
       }
       const hash = hashOfKey(key);
       // Compares every key, so that the duration does not tell which one came close.
       const [match] = configured.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+      // The secrets of the store's keys are too long for guesses, so those keys need not wait for a guesser beside them.
+      if (keyIdIn(key) === undefined) {
+        const address = clientAddress(request);
+        const keyId = match?.grant.caller.keyId;
+        failures.assertMayGuess(address, keyId);
+        if (keyId !== undefined) failures.addValid(address, keyId);
+      }
       return match?.grant ?? directory.authenticate(key, hash);
     },
   };
 }
 
-/** Names a configured key without revealing it. */
-function keyIdOf(hash: Buffer): string {
-  return hash.toString("hex").slice(0, 16);
+/** Reads the key or token of an `Authorization` header. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
 }
 
 /**
@@ -77,7 +91,7 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
   scope.decorateRequest("grant");
   scope.addHook("onRequest", (request: FastifyRequest & Partial<RequestKey>, _reply, done) => {
     try {
-      request.grant = authenticator.authenticate(request.headers.authorization);
+      request.grant = authenticator.authenticate(request.raw);
       request.caller = request.grant.caller;
     } catch (error) {
       done(error as Error);
@@ -87,21 +101,34 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
   });
 }
 
-/** @returns the party of a request: its API key, or its address if it has no valid key. */
+export interface PartyDependencies {
+  readonly authenticator: Authenticator;
+  readonly clientAddress: ClientAddress;
+  readonly failures: Pick<FailedAuthentications, "add">;
+}
+
+/**
+ * Finds the party of a request: its API key, or its address if it has no valid key. It runs once for each request, and so
+ * counts the failed authentications.
+ */
 export function partyOfRequest(
   request: IncomingMessage,
-  authenticator: Authenticator,
-  clientAddress: ClientAddress,
+  { authenticator, clientAddress, failures }: PartyDependencies,
 ): RequestParty {
-  const { headers } = request;
+  const { authorization } = request.headers;
   try {
-    const { caller } = authenticator.authenticate(headers.authorization);
+    const { caller } = authenticator.authenticate(request);
     return { name: partyOfKey(caller), hasKey: true };
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
+    const address = clientAddress(request);
+    if (error.code === "UNAUTHORIZED" && error.reason !== "MISSING_KEY") {
+      const keyId = keyIdIn(bearerOf(authorization) ?? "");
+      failures.add({ interface: "api", address, reason: error.reason, ...(keyId && { keyId }) });
+    }
     // A flood of bad keys must not delay the probes of a load balancer at the same address.
-    const kind = headers.authorization === undefined ? "without a key" : "with a bad key";
-    return { name: `${addressGroup(clientAddress(request))} ${kind}`, hasKey: false };
+    const kind = authorization === undefined ? "without a key" : "with a bad key";
+    return { name: `${addressGroup(address)} ${kind}`, hasKey: false };
   }
 }
 

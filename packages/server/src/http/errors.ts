@@ -4,6 +4,7 @@ import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol"
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
+import { TooManyUnknownKeysError } from "./limits/failedAuthentications.js";
 import { RateExceededError } from "./limits/localRateLimiter.js";
 import { setRateLimit, setRateLimitPolicy } from "./limits/rateLimitFields.js";
 import type { RequestTurns } from "./limits/requestTurns.js";
@@ -95,7 +96,7 @@ function setRefusalHeaders(reply: FastifyReply, refusal: ProtocolError): void {
   if (refusal.code === "UNAUTHORIZED") reply.header("www-authenticate", "Bearer");
   if (refusal.code === "QUEUE_FULL" || refusal.code === "UNAVAILABLE")
     reply.header("retry-after", RETRY_AFTER_SECONDS);
-  if (refusal instanceof RateExceededError) {
+  if (refusal instanceof RateExceededError || refusal instanceof TooManyUnknownKeysError) {
     reply.header("retry-after", refusal.retryAfterSeconds);
     setRateLimitPolicy(reply, refusal.limits, refusal.unit);
     setRateLimit(reply, refusal.state, refusal.unit);

@@ -10,6 +10,7 @@ import type { AdminToken } from "./adminToken.js";
 
 /** The default of each option of the service that has one (D3, D5, D20, D22). Units as in `ServerOptions`. */
 export const DEFAULTS = {
+  publicApiKeys: [] as readonly string[],
   adminTokens: [] as readonly AdminToken[],
   newChain: "refuse",
   skipNodeCheck: false as boolean,

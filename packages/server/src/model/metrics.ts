@@ -12,6 +12,10 @@ export interface Metrics {
   refused(reason: string): void;
   /** Counts an answer of the node to a sent wrapper, by its meaning. */
   sent(kind: SendVerdict["kind"]): void;
+  /** Counts a request with a key or token that is not valid. */
+  authenticationFailed(port: "api" | "admin", reason: string): void;
+  /** Registers the function that counts the addresses that are slowed down at each scrape. */
+  countSlowedAddresses(count: () => number): void;
   /** Sets the number of open WebSockets. */
   sockets(open: number): void;
   /** Counts a connection that was closed at once because of `maxConnections`. */
@@ -56,8 +60,17 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
       },
     });
   };
+  const failedTotal = new Counter({
+    name: "gas_waiver_failed_authentications_total",
+    help: "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
+    labelNames: ["interface", "reason"],
+    registers,
+  });
   return {
     registry,
+    authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
+    countSlowedAddresses: (count) =>
+      addGauge("gas_waiver_slowed_addresses", "Addresses that have shown too many unknown keys.", count),
     accepted: (count) => acceptedTotal.inc(count),
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),

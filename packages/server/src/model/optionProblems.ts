@@ -1,5 +1,6 @@
 import { bytesToHex, INNER_ENCODINGS, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
+import { weaknessOfKey } from "./keyStrength.js";
 import { parseAddressBlock } from "./networkAddress.js";
 import { POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
 import { isOrigin } from "./origins.js";
@@ -30,11 +31,15 @@ function nodeProblems({ rpcUrls, rpcWsUrl }: ResolvedOptions): string[] {
   return problems;
 }
 
-function keyProblems({ waivers, apiKeys, adminTokens }: ResolvedOptions): string[] {
+function keyProblems({ waivers, apiKeys, publicApiKeys, adminTokens }: ResolvedOptions): string[] {
   const problems = waiverProblems(waivers);
   apiKeys.forEach((key, i) => {
+    const weakness = weaknessOfKey(key);
+    if (weakness !== undefined) problems.push(`apiKeys[${i}] ${weakness}`);
+  });
+  publicApiKeys.forEach((key, i) => {
     if (!/^[\x21-\x7e]{8,256}$/.test(key)) {
-      problems.push(`apiKeys[${i}] is not 8 to 256 printable characters without spaces`);
+      problems.push(`publicApiKeys[${i}] is not 8 to 256 printable characters without spaces`);
     }
   });
   return [...problems, ...adminTokenProblems(adminTokens)];

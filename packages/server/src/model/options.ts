@@ -28,8 +28,16 @@ export interface ServerOptions {
    * a key management service or a device implements `WaiverAccount`.
    */
   readonly waivers: readonly WaiverAccount[];
-  /** API keys that the configuration sets, beside those of the store. They stay the same while the service runs. */
+  /**
+   * API keys that the configuration sets, beside those of the store: 32 random characters or more. They stay the same while
+   * the service runs.
+   */
   readonly apiKeys: readonly string[];
+  /**
+   * API keys that everybody may know, for a service that only this machine reaches. They need not be hard to guess.
+   * Default: none.
+   */
+  readonly publicApiKeys?: readonly string[];
   /** The tokens of the operators' API (D25). Default: none, and no such API. */
   readonly adminTokens?: readonly AdminToken[];
   /** The calls that the waivers may carry (D4). Required unless `policySource` is `registry`. */

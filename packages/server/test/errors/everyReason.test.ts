@@ -223,6 +223,9 @@ describe("every reason of the documentation", () => {
     seeReply(await service.call("GET", "/v1/submissions/none", undefined, GOOD_HEADERS));
     seeReply(await service.call("GET", "/v1/ready"));
     seeReply(await service.call("GET", "/v1/ready", undefined, { authorization: "Bearer gw_test_no_key" }));
+    const guess = { authorization: "Bearer gw_test_guess" };
+    while ((await service.call("GET", "/v1/ready", undefined, guess)).status === 401);
+    seeReply(await service.call("GET", "/v1/ready", undefined, guess));
     seeReply(await replyToBytes(service, "SSH-2.0-client\r\n\r\n"));
     const frames = ["{", "[]", { id: 1 }, { id: 1, transactions: [] }, { id: 1, ...JSON.parse(many) }];
     await seeFrames(service, ...frames, { id: 1, transactions: ["0x"], wait: "soon" });

@@ -77,6 +77,18 @@ const tooManyReads =
   };
 
 /** Sends two different requests under one idempotency key. */
+/** A key in the form of the store's. It is no guess, so that it does not slow down its address. */
+const UNKNOWN_KEY = `Bearer gw_test_${"0".repeat(16)}_${"0".repeat(48)}`;
+
+const tooManyUnknownKeys =
+  (path: string): SendRequest =>
+  async (service) => {
+    for (;;) {
+      const reply = await get(path, { authorization: "Bearer gw_test_nobody" })(service);
+      if (reply.status !== 401) return reply;
+    }
+  };
+
 const reuseIdempotencyKey: SendRequest = async (service) => {
   await post(batch(1), { "idempotency-key": "a" })(service);
   return await post(batch(2), { "idempotency-key": "a" })(service);
@@ -98,7 +110,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
     200: (service) =>
       post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
     400: post("{"),
-    401: post(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    401: post(batch(1), { authorization: UNKNOWN_KEY }),
     413: post(batch(5)),
     415: post(batch(1), { "content-type": "text/plain" }),
     422: reuseIdempotencyKey,
@@ -108,6 +120,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
   socket: {
     101: (service) => replyToBytes(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
     401: get("/v1/submit", {}),
+    429: tooManyUnknownKeys("/v1/submit"),
     426: get("/v1/submit"),
   },
   check: {
@@ -116,7 +129,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
         service,
       ),
     400: postCheck(batch(1), {}, "?simulate=perhaps"),
-    401: postCheck(batch(1), { authorization: "Bearer gw_test_nobody" }),
+    401: postCheck(batch(1), { authorization: UNKNOWN_KEY }),
     413: postCheck(batch(5)),
     415: postCheck(batch(1), { "content-type": "text/plain" }),
     429: tooMany(postCheck),
@@ -130,7 +143,11 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
     429: tooManyReads("/v1/submissions"),
   },
   health: { 200: get("/v1/health", {}) },
-  ready: { 200: get("/v1/ready"), 401: get("/v1/ready", {}) },
+  ready: {
+    200: get("/v1/ready"),
+    401: get("/v1/ready", {}),
+    429: tooManyUnknownKeys("/v1/ready"),
+  },
   openApi: {
     200: get("/v1/openapi.json"),
     401: get("/v1/openapi.json", {}),

@@ -1,6 +1,9 @@
 // The authentication of requests (D21).
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { API_KEY, testServices } from "../support/testService.js";
+import { replyToBytes } from "../support/rawReply.js";
+import { API_KEY, GOOD_HEADERS, OTHER_API_KEY, testServices } from "../support/testService.js";
+import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
 const services = testServices();
@@ -40,5 +43,43 @@ describe("a request without a valid API key", () => {
     const reply = await service.call("GET", "/v1/health");
     expect(reply.status).toBe(200);
     expect(JSON.parse(reply.text)).toEqual({ status: "ok", version: "0.1.0", chainId: 2201 });
+  });
+});
+
+describe("an address that guesses keys", () => {
+  it("gets 429 with Retry-After, over HTTP and for a WebSocket, while a key that it has used goes on", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    const guess = (path: string) =>
+      service.call("GET", path, undefined, { authorization: "Bearer gw_test_guess_of-a-secret-key" });
+    let reply = await guess("/v1/ready");
+    for (let i = 0; reply.status === 401 && i < 100; i++) reply = await guess("/v1/ready");
+    expect(reply.status).toBe(429);
+    expect(Number(reply.headers["retry-after"])).toBeGreaterThan(0);
+    expect(JSON.parse(reply.text).error).toMatchObject({
+      code: "RATE_LIMITED",
+      reason: "TOO_MANY_UNKNOWN_KEYS",
+    });
+    expect(await service.submit([innerOf(2)])).toMatchObject([{ success: true }]);
+    const handshake = upgradeRequest(OTHER_API_KEY).join("\r\n");
+    expect((await replyToBytes(service, `${handshake}\r\n\r\n`)).status).toBe(429);
+  });
+});
+
+describe("an API key of the configuration that an earlier version named", () => {
+  it("finds its submissions and its idempotent requests again", async () => {
+    const first = await services.start();
+    const idempotent = { headers: { "idempotency-key": "payday" }, query: "?wait=included" };
+    const lines = await first.submit([innerOf(1)], idempotent);
+    await first.server.close();
+    const plainId = createHash("sha256").update(API_KEY).digest("hex").slice(0, 16);
+    for (const table of ["unfinished", "finished", "keyed_requests", "key_rates"]) {
+      await first.query(`update ${table} set key_id = $1`, [plainId]);
+    }
+    await first.query("delete from configured_keys");
+    const second = services.closeAfterTest(await first.startReplica());
+    expect(await second.submit([innerOf(1)], idempotent)).toEqual(lines);
+    const { text } = await second.call("GET", "/v1/submissions", undefined, GOOD_HEADERS);
+    expect(JSON.parse(text).submissions).toMatchObject([{ id: lines[0]?.id }]);
   });
 });

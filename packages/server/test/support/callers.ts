@@ -1,5 +1,11 @@
+import { type Authenticator, createAuthenticator } from "../../src/http/authenticator.js";
+import { connectionAddress } from "../../src/http/clientAddress.js";
+import { FailedAuthentications } from "../../src/http/limits/failedAuthentications.js";
+import { hashOfKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
 import { type Caller, limitsOfService } from "../../src/model/caller.js";
+import { createLog } from "../../src/model/log.js";
+import { createMetrics } from "../../src/model/metrics.js";
 import { resolveOptions } from "../../src/model/resolveOptions.js";
 import { optionsFor } from "./testService.js";
 
@@ -19,3 +25,16 @@ export const NO_KEYS = {
     throw unknownKey();
   },
 };
+
+/** Failed authentications that nobody has counted yet, by a clock of the test. */
+export function noFailures(now?: () => number): FailedAuthentications {
+  const metrics = createMetrics(() => []);
+  return new FailedAuthentications({ log: createLog("silent"), metrics, ...(now && { now }) });
+}
+
+/** An authenticator of configured keys alone. The id of each is its place. */
+export function authenticatorOf(keys: readonly string[], failures = noFailures()): Authenticator {
+  const configuredKeys = keys.map((key, i) => ({ keyId: `key ${i}`, hash: hashOfKey(key) }));
+  const clientAddress = connectionAddress;
+  return createAuthenticator({ configuredKeys, limits: LIMITS, directory: NO_KEYS, clientAddress, failures });
+}

@@ -2,7 +2,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller, RateLimits } from "../../model/caller.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
-export type RateUnit = "transactions" | "reads";
+export type RateUnit = "transactions" | "reads" | "unknown-keys";
 
 /** The state of a key's rate limit after a request, for the `RateLimit` header fields. */
 export interface RateState {

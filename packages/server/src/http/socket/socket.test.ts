@@ -5,12 +5,12 @@ import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protoco
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import { LIMITS, NO_KEYS } from "../../../test/support/callers.js";
+import { authenticatorOf } from "../../../test/support/callers.js";
 import { deferred } from "../../../test/support/deferred.js";
 import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/log.js";
 import { createMetrics } from "../../model/metrics.js";
-import { createAuthenticator } from "../authenticator.js";
+import type { AddressedRequest } from "../clientAddress.js";
 import { createErrorHandler } from "../errors.js";
 import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { PartyTurns } from "../limits/partyTurns.js";
@@ -35,11 +35,11 @@ async function appWith(submit: Intake["submit"]) {
     endLines: () => {},
   };
   const revocation = new AbortController();
-  const authenticator = createAuthenticator(KEYS, LIMITS, NO_KEYS);
+  const authenticator = authenticatorOf(KEYS);
   /** Grants of the first key end with {@link revocation}. */
-  const authenticate = (authorization: string | undefined) => {
-    const grant = authenticator.authenticate(authorization);
-    return authorization?.endsWith(KEYS[0]) ? { ...grant, signal: revocation.signal } : grant;
+  const authenticate = (request: AddressedRequest) => {
+    const grant = authenticator.authenticate(request);
+    return request.headers.authorization?.endsWith(KEYS[0]) ? { ...grant, signal: revocation.signal } : grant;
   };
   acceptSockets(app, {
     intake,

@@ -139,9 +139,9 @@ export class SocketAcceptor {
   }
 
   /** @returns undefined if the key is not valid. The route answers why. */
-  #authenticate({ headers }: IncomingMessage): Grant | undefined {
+  #authenticate(request: IncomingMessage): Grant | undefined {
     try {
-      return this.#services.authenticator.authenticate(headers.authorization);
+      return this.#services.authenticator.authenticate(request);
     } catch (error) {
       if (error instanceof ProtocolError) return undefined;
       throw error;

@@ -1,0 +1,156 @@
+import { ProtocolError, type Reason } from "@gas-waiver/protocol";
+import type { Logger } from "../../model/log.js";
+import type { Metrics } from "../../model/metrics.js";
+import { addressGroup } from "../../model/networkAddress.js";
+import { type RateState, rateStateOf } from "./localRateLimiter.js";
+
+/** The HTTP interfaces that authenticate their clients. */
+export type AuthenticatedInterface = "api" | "admin";
+
+/** One request that showed a key or token that is not valid. */
+export interface FailedAuthentication {
+  readonly interface: AuthenticatedInterface;
+  readonly address: string;
+  readonly reason: Reason;
+  /** The id in the key, if it has the form of a key of the store. It need not exist. */
+  readonly keyId?: string | undefined;
+}
+
+/** Failures with the same address, interface and reason. */
+export interface FailureCount extends Omit<FailedAuthentication, "keyId"> {
+  readonly count: number;
+}
+
+/** Unknown keys that an address may show: some at once, and then one a second. */
+export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
+/** The addresses, and the valid keys of addresses, that are remembered: the latest. */
+const MAX_ADDRESSES = 10_000;
+/** The log has at most this many failures a second. */
+const MAX_LOGGED_PER_SECOND = 10;
+/** The address of the failures that are counted when there are too many addresses. */
+const OTHER_ADDRESSES = "others";
+
+export interface FailedAuthenticationsDependencies {
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, "authenticationFailed" | "countSlowedAddresses">;
+  /** In ms. */
+  readonly now?: () => number;
+}
+
+/**
+ * Counts and logs failed authentications, and slows down addresses that guess keys. An address that has shown too many
+ * unknown keys is refused without a look at its key, so that a guess tells nothing; only keys that were valid from this
+ * address before go on. Networks of IPv6 count as one address.
+ */
+export class FailedAuthentications {
+  readonly #dependencies: FailedAuthenticationsDependencies;
+  readonly #now: () => number;
+  /** The used tokens of each address as of `at`, in ms. The address with the latest failure is the last. */
+  readonly #used = new Map<string, { readonly used: number; readonly at: number }>();
+  /** The valid keys by their addresses. The latest is the last. */
+  readonly #valid = new Set<string>();
+  #counts = new Map<string, FailureCount>();
+  #logged = { count: 0, since: 0, left: 0 };
+
+  constructor(dependencies: FailedAuthenticationsDependencies) {
+    this.#dependencies = dependencies;
+    this.#now = dependencies.now ?? (() => performance.now());
+    dependencies.metrics.countSlowedAddresses(
+      () => [...this.#used.keys()].filter((group) => this.#available(group) < 1).length,
+    );
+  }
+
+  /**
+   * Counts a failure. An unknown key brings its address nearer to its limit, unless it has the form of a key of the store:
+   * those have secrets that nobody guesses.
+   */
+  add(failure: FailedAuthentication): void {
+    const { interface: port, address, reason, keyId } = failure;
+    this.#dependencies.metrics.authenticationFailed(port, reason);
+    this.#count(failure);
+    this.#log(failure);
+    if (reason !== "UNKNOWN_KEY" || keyId !== undefined) return;
+    const group = addressGroup(address);
+    const used = UNKNOWN_KEY_LIMITS.rateBurst - this.#available(group) + 1;
+    this.#used.delete(group);
+    this.#used.set(group, { used: Math.min(used, UNKNOWN_KEY_LIMITS.rateBurst), at: this.#now() });
+    removeOldest(this.#used);
+  }
+
+  /**
+   * Refuses a key that may be a guess if its address has shown too many unknown ones.
+   * @param keyId of the valid key that this is; undefined if it is none.
+   * @throws {@link TooManyUnknownKeysError}
+   */
+  assertMayGuess(address: string, keyId: string | undefined): void {
+    if (this.#used.size === 0) return;
+    const group = addressGroup(address);
+    const available = this.#available(group);
+    if (available >= 1) return;
+    if (keyId !== undefined && this.#valid.has(`${group} ${keyId}`)) return;
+    throw new TooManyUnknownKeysError(available);
+  }
+
+  /** Remembers that a key was valid from an address. */
+  addValid(address: string, keyId: string): void {
+    const pair = `${addressGroup(address)} ${keyId}`;
+    this.#valid.delete(pair);
+    this.#valid.add(pair);
+    removeOldest(this.#valid);
+  }
+
+  /** Returns the failures since the last call. */
+  takeCounts(): FailureCount[] {
+    const counts = [...this.#counts.values()];
+    this.#counts = new Map();
+    return counts;
+  }
+
+  #available(group: string): number {
+    const { used, at } = this.#used.get(group) ?? { used: 0, at: 0 };
+    const { ratePerSecond, rateBurst } = UNKNOWN_KEY_LIMITS;
+    return rateBurst - Math.max(0, used - ((this.#now() - at) * ratePerSecond) / 1_000);
+  }
+
+  #count({ interface: port, reason, ...failure }: FailedAuthentication): void {
+    const known = `${port} ${reason} ${failure.address}`;
+    const address =
+      this.#counts.has(known) || this.#counts.size < MAX_ADDRESSES ? failure.address : OTHER_ADDRESSES;
+    const name = `${port} ${reason} ${address}`;
+    const count = (this.#counts.get(name)?.count ?? 0) + 1;
+    this.#counts.set(name, { interface: port, address, reason, count });
+  }
+
+  #log(failure: FailedAuthentication): void {
+    const now = this.#now();
+    if (now - this.#logged.since >= 1_000) this.#logged = { ...this.#logged, count: 0, since: now };
+    if (this.#logged.count >= MAX_LOGGED_PER_SECOND) {
+      this.#logged.left++;
+      return;
+    }
+    const { left } = this.#logged;
+    const details = { ...failure, ...(left > 0 && { notLogged: left }) };
+    this.#dependencies.log.warn(details, "an authentication failed");
+    this.#logged = { ...this.#logged, count: this.#logged.count + 1, left: 0 };
+  }
+}
+
+/** An address has shown too many unknown keys. Another one may be shown after `retryAfterSeconds`. */
+export class TooManyUnknownKeysError extends ProtocolError {
+  readonly retryAfterSeconds: number;
+  readonly state: RateState;
+  readonly limits = UNKNOWN_KEY_LIMITS;
+  readonly unit = "unknown-keys";
+
+  constructor(available: number) {
+    super("TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys");
+    this.state = rateStateOf(UNKNOWN_KEY_LIMITS, available);
+    this.retryAfterSeconds = Math.max(1, Math.ceil((1 - available) / UNKNOWN_KEY_LIMITS.ratePerSecond));
+  }
+}
+
+function removeOldest(collection: Map<string, unknown> | Set<string>): void {
+  if (collection.size <= MAX_ADDRESSES) return;
+  const [oldest = ""] = collection.keys();
+  collection.delete(oldest);
+}
