@@ -20,7 +20,7 @@ export async function useNativeCrypto(): Promise<Crypto["name"]> {
 }
 
 /**
- * Loads libsecp256k1 as a Node addon, with Keccak-256 in WebAssembly: recovers 25 times and signs 10 times as fast as
+ * Loads libsecp256k1 as a Node addon, with Keccak-256 in WebAssembly: recovers about 25 and signs about 10 times as fast as
  * pure JavaScript. Undefined where either is not installed or does not load.
  * @example
  * ```ts
