@@ -1,4 +1,4 @@
-// npm start: makes the checkout ready, then runs `gas-waiver dev` in this process. Signals have one receiver at any
+// npm start: makes the checkout ready, then runs `gas-waiver dev` in this process. Signals have at most one receiver at any
 // time: this script during the set-up, the command line afterwards.
 import { setUp } from "./setup.mjs";
 

@@ -1,4 +1,4 @@
-// The service with its default limits, but for the rate limit, which would end most attacks at once.
+// The service with its default limits, but for the rate of transactions, whose limit would end most attacks at once.
 //
 //   node --expose-gc service.mjs <the node's address> <data folder>
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -2,7 +2,7 @@
 export class SeededRandom {
   #state: number;
 
-  /** @param seed any numbers and names. Each combination gives another sequence. */
+  /** @param seed any numbers and names. Other values give another sequence. */
   constructor(...seed: readonly (number | string)[]) {
     // FNV-1a over the text of the seed, then mulberry32.
     let hash = 0x811c9dc5;
