@@ -13,7 +13,6 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { adoptWrappers, type LostWrapper } from "../store/lanes/lostWrappers.js";
-import { hasMoved } from "../store/primary/moves.js";
 import type { Store } from "../store/store.js";
 
 /**
@@ -31,7 +30,7 @@ export async function adoptIfLost(
     const lost = by === "sender" ? lostWrapperOf(transaction) : undefined;
     return lost ? [{ transaction, lost }] : [];
   });
-  if (wrappers.length === 0 || !(await hasMoved(store))) return { wrappers: [], ids: [] };
+  if (wrappers.length === 0 || !(await store.moves.hasMoved())) return { wrappers: [], ids: [] };
   const lost = wrappers.map((wrapper) => wrapper.lost);
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));

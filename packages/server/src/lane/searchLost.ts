@@ -2,7 +2,6 @@ import type { NonceUse } from "../chain/nonceProof.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findUnknownNonces } from "../store/lanes/lostWrappers.js";
 import { findUnfinishedByIds } from "../store/lanes/unfinished.js";
-import { hasMoved } from "../store/primary/moves.js";
 import { adoptIfLost } from "./adoptLost.js";
 import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
@@ -23,7 +22,7 @@ export function createLostWrapperSearch(context: WatchContext): LostWrapperSearc
     async search(held) {
       if (performance.now() < searchAt) return;
       searchAt = performance.now() + SEARCH_INTERVAL_MS;
-      if (!(await hasMoved(store))) return;
+      if (!(await store.moves.hasMoved(SEARCH_INTERVAL_MS))) return;
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
       const found: NonceUse[] = [];
       for (const nonce of await findUnknownNonces(store, held, chainNonce, [...examined])) {

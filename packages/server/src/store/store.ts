@@ -15,7 +15,7 @@ import {
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
 import { migrate } from "./migrate.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
-import { hasMoved } from "./primary/moves.js";
+import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession } from "./primary/session.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
@@ -28,6 +28,7 @@ export interface Store {
   readonly pool: Pool;
   /** Opens a further connection, outside the pool. */
   readonly connection: ConnectionOptions;
+  readonly moves: StoreMoves;
   close(): Promise<void>;
 }
 
@@ -127,8 +128,9 @@ async function connectStore(
     await migrate(pools.administration);
     await monitor.start({ requireSynchronousStandby });
     // Records the server, so that a later start on another server is noticed.
-    await hasMoved({ pool: pools.administration });
-    const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, close: closeAll });
+    const moves = createStoreMoves(pools.administration, log);
+    await moves.hasMoved();
+    const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, moves, close: closeAll });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
     return { ...storeOf("administration"), monitor, forRole: storeOf, connectionUse };
   } catch (error) {

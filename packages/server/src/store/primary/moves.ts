@@ -1,34 +1,75 @@
+import type { Logger } from "../../model/log.js";
 import type { Queryable } from "../database.js";
+
+/** Knows whether the store has lately come to another server, where it may lack its last commits. */
+export interface StoreMoves {
+  /**
+   * True for an hour after the store was first seen on another server, or on another timeline, than before: a standby was
+   * promoted, or a backup was restored. False if the role may not see that.
+   * @param maxAgeMs an answer of this age will do; by default the database is asked.
+   */
+  hasMoved(maxAgeMs?: number): Promise<boolean>;
+}
 
 /** For this time after a move, a wrapper on the chain that the store does not know counts as lost by the store. */
 const LOSS_ASSUMED_FOR = "1 hour";
 
-const RECORD = `
-  insert into database_servers (system, timeline)
-  select system_identifier, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int
-  from pg_control_system()
-  on conflict do nothing`;
-
-const MOVED = `
-  select from database_servers present
-  where (system, timeline) = (
-      select system_identifier, ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int
-      from pg_control_system())
-    and first_seen > now() - interval '${LOSS_ASSUMED_FOR}'
-    and exists (select from database_servers earlier where earlier.first_seen < present.first_seen)`;
-
+const TIMELINE = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
 /**
- * True for an hour after the store was first seen on another server, or on another timeline, than before: a standby was
- * promoted, or a backup was restored, and the store may have lost its last commits. False if the role may not see that.
+ * The server by its identity and timeline; where that is not permitted, by its timeline alone, which tells a promoted standby
+ * and not a copy of another server.
  */
-export async function hasMoved({ pool }: { readonly pool: Queryable }): Promise<boolean> {
-  try {
-    await pool.query(RECORD);
-    return (await pool.query(MOVED)).rows.length > 0;
-  } catch (error) {
-    if ((error as { code?: string }).code === INSUFFICIENT_PRIVILEGE) return false;
-    throw error;
-  }
+const IDENTITIES = [
+  `select system_identifier as system, ${TIMELINE} as timeline from pg_control_system()`,
+  `select 0::bigint as system, ${TIMELINE} as timeline`,
+];
+/** The role may not call a function, or the server does not have it. */
+const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000", "42883"]);
+
+export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
+  const identities = [...IDENTITIES];
+  let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  const ask = async (): Promise<boolean> => {
+    for (;;) {
+      const [identity] = identities;
+      if (identity === undefined) return false;
+      try {
+        return await recordAndCompare(db, identity);
+      } catch (error) {
+        if (!NOT_PERMITTED.has((error as { code?: string }).code)) throw error;
+        // Another question may have come to the same end meanwhile.
+        if (identities[0] === identity) identities.shift();
+        if (identities.length === 0) log.warn({ err: (error as Error).message }, NOT_SEEN);
+      }
+    }
+  };
+  return {
+    hasMoved(maxAgeMs = 0) {
+      const now = performance.now();
+      if (last === undefined || now - last.at >= maxAgeMs) {
+        const answer = ask();
+        const asked = { at: now, answer };
+        last = asked;
+        answer.catch(() => {
+          if (last === asked) last = undefined;
+        });
+      }
+      return last.answer;
+    },
+  };
 }
 
-const INSUFFICIENT_PRIVILEGE = "42501";
+const NOT_SEEN =
+  "this role may not see the database's timeline: after a failover that loses commits, wrappers that only the chain has count as foreign uses of a waiver's key; grant execute on pg_current_wal_lsn and pg_walfile_name";
+
+async function recordAndCompare(db: Queryable, identity: string): Promise<boolean> {
+  await db.query(`insert into database_servers (system, timeline) ${identity} on conflict do nothing`);
+  const { rows } = await db.query(
+    `select from database_servers present
+     where (system, timeline) = (${identity}) and first_seen > now() - interval '${LOSS_ASSUMED_FOR}'
+       -- A role that has lost a permission, or got it, sees the same server by another identity.
+       and exists (select from database_servers earlier
+                   where earlier.first_seen < present.first_seen and (earlier.system = 0) = (present.system = 0))`,
+  );
+  return rows.length > 0;
+}
