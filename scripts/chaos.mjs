@@ -71,9 +71,9 @@ async function main(options) {
   await setUp({ signal: new AbortController().signal });
   const { rounds, seed, pool, pools, replicas, reorgDepth, fault, json, log } = options;
   const { module, close } = await loadSource("/test/chaos/runChaos.ts");
-  const unknown = (options.faults ?? []).filter((name) => !module.FAULT_NAMES.includes(name));
+  const unknown = (options.faults ?? []).filter((name) => !module.ALL_FAULTS.includes(name));
   if (unknown.length > 0) {
-    console.error(`unknown: ${unknown}; the faults are ${module.FAULT_NAMES.join(", ")}`);
+    console.error(`unknown: ${unknown}; the faults are ${module.ALL_FAULTS.join(", ")}`);
     await close();
     return 2;
   }

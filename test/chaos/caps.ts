@@ -14,14 +14,20 @@ const COUNTED = `
   from counted group by sender`;
 
 const USED = `
-  with used as (select sender, gas_used from finished where key_id = $1 and state = 'included')
+  with used as (
+    select sender, gas_used from finished where key_id = $1 and state = 'included'
+    union all select sender, cap_gas from unfinished where key_id = $1 and cap_gas is not null
+  )
   select encode(sender, 'hex') as sender, count(*)::text as transactions, sum(gas_used)::text as gas
   from used group by sender
   union all select '', count(*)::text, coalesce(sum(gas_used), 0)::text from used`;
 
 type Count = Record<"sender" | "transactions" | "gas", string>;
 
-/** Compares the key's counted usage with the chain's executions. Call it when no submission is in flight. */
+/**
+ * Compares the key's counted usage with the chain's executions and the reservations of what is unfinished. Call it when no
+ * submission is about to finish.
+ */
 export async function compareCaps(environment: Environment): Promise<Finding[]> {
   const counted = await environment.query<Count>(COUNTED, [environment.cappedKeyId]);
   const used = new Map(

@@ -1,24 +1,33 @@
-// A short run of `npm run chaos`. The four rounds of this seed have faults of most kinds.
+// A short run of `npm run chaos`. The four rounds of the first seed have faults of most kinds.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 // Ends the processes that a failed test has left running.
 import "../support/program.js";
+import { ChainLoss } from "./chainLoss.js";
+import { FAULT_NAMES } from "./faults.js";
 import { compare, type Ledgers, VIOLATIONS } from "./ledgers.js";
-import { runChaos } from "./runChaos.js";
+import { type ChaosOptions, type ChaosResult, runChaos } from "./runChaos.js";
 import { StoreLoss } from "./storeLoss.js";
 import type { Row } from "./storeRows.js";
 
-describe("a service under faults of its processes, its database and its node", () => {
+/** Runs rounds in which nothing may be violated. */
+async function runWithoutViolation(options: Omit<ChaosOptions, "replicas">): Promise<ChaosResult["outcome"]> {
+  const { evidence, crashes, log, outcome } = await runChaos({ ...options, replicas: 2 });
+  expect(evidence, log).toEqual([]);
+  expect(crashes).toEqual([]);
+  expect(VIOLATIONS.map((name) => outcome[name])).toEqual(VIOLATIONS.map(() => 0));
+  return outcome;
+}
+
+// At once, because the processes mostly wait.
+describe.concurrent("a service under faults of its processes, its database, its node and its chain", () => {
   it.each(["strict", "queued"] as const)(
     "keeps its answers, its store and the chain consistent, on a node with a %s pool",
     async (pool) => {
-      const result = await runChaos({ rounds: 2, seed: 6717, pools: [pool], replicas: 2, reorgDepth: 0 });
-      expect(result.evidence, result.log).toEqual([]);
-      expect(result.crashes).toEqual([]);
-      const { accepted, executed, failedFinal, forgotten, kills, faults, maxRecoveryMs, ...violations } =
-        result.outcome;
-      expect(violations).toEqual(Object.fromEntries(VIOLATIONS.map((name) => [name, 0])));
+      const options = { rounds: 2, seed: 6717, reorgDepth: 0, faults: FAULT_NAMES };
+      const outcome = await runWithoutViolation({ ...options, pools: [pool] });
+      const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs } = outcome;
       expect(accepted).toBe(executed + failedFinal);
       expect(executed).toBeGreaterThan(20);
       expect(kills).toBeGreaterThan(0);
@@ -27,6 +36,15 @@ describe("a service under faults of its processes, its database and its node", (
     },
     300_000,
   );
+
+  it("stops only the lanes whose final blocks a restored chain has lost, and goes on when they are opened", async () => {
+    const options = { rounds: 1, seed: 4, reorgDepth: 2, faults: ["restore"] };
+    const { accepted, executed, faults } = await runWithoutViolation({ ...options, pools: ["queued"] });
+    expect(faults).toBe(1);
+    expect(executed).toBeGreaterThan(20);
+    // The chain has lost some for good.
+    expect(executed).toBeLessThan(accepted);
+  }, 300_000);
 });
 
 describe("npm run chaos", () => {
@@ -95,6 +113,7 @@ describe("the comparison of the ledgers", () => {
     store: [row],
     chain: [run],
     loss: new StoreLoss(),
+    chainLoss: new ChainLoss(),
   };
   const ofName = (...lines: object[]) =>
     [

@@ -11,6 +11,7 @@ import type { Personality } from "../nodeZoo/personality.js";
 import { ZooNode } from "../nodeZoo/zooNode.js";
 import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
 import { CAPS } from "./caps.js";
+import { ChainLoss } from "./chainLoss.js";
 import { DevnetClient } from "./devnetClient.js";
 import { Replica } from "./replica.js";
 import { StoreLoss } from "./storeLoss.js";
@@ -35,6 +36,7 @@ export interface Environment {
   /** The name of the service's database. */
   readonly database: string;
   readonly storeLoss: StoreLoss;
+  readonly chainLoss: ChainLoss;
   /** The deepest reorg that the replicas reckon with. */
   readonly reorgDepth: number;
   readonly replicas: readonly Replica[];
@@ -121,7 +123,18 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   closers.push(() => headFollower.close());
   const apiKeys: readonly [string, string] = [FIXED_KEY, key];
   return {
-    ...{ pool, chain, node, spare, postgres, reorgDepth, replicas, lanes, storeLoss: new StoreLoss() },
+    ...{
+      pool,
+      chain,
+      node,
+      spare,
+      postgres,
+      reorgDepth,
+      replicas,
+      lanes,
+      storeLoss: new StoreLoss(),
+      chainLoss: new ChainLoss(),
+    },
     database: new URL(databaseUrl).pathname.slice(1),
     ...{ waiverKeys, waivers, apiKeys, cappedKeyId: record.id },
     get head() {

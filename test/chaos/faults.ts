@@ -219,13 +219,15 @@ export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
 const MAX_START_DELAY_MS = 2_500;
 const MAX_FAULTS = 6;
 
-/** Draws the faults of a round: one to six of these names, each with another target. */
+/** Draws the faults of a round: one to six among these names, each with another target. */
 export function planFaults(
   environment: Environment,
   random: SeededRandom,
-  among: readonly string[] = FAULT_NAMES,
+  among: readonly string[],
 ): Fault[] {
-  const possible = among.filter((name) => name !== "reorg" || environment.reorgDepth > 0);
+  const possible = FAULT_NAMES.filter(
+    (name) => among.includes(name) && (name !== "reorg" || environment.reorgDepth > 0),
+  );
   const drawn = random.shuffled(possible).slice(0, random.between(1, MAX_FAULTS));
   const names = drawn.includes("lossyFailover") ? drawn.filter((name) => !POOL_FAULTS.has(name)) : drawn;
   const faults = names.map((name): Fault => {

@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, type ResultLine } from "@gas-waiver/protocol";
 import { groupBy } from "../support/groupBy.js";
+import type { ChainLoss } from "./chainLoss.js";
 import type { KeyedRequest, Tx } from "./client.js";
 import type { Execution } from "./devnetClient.js";
 import { isFinalFailure } from "./load.js";
@@ -16,6 +17,8 @@ export interface Ledgers {
   readonly chain: readonly Execution[];
   /** The forgotten rows of failovers to a standby that was behind. */
   readonly loss: Pick<StoreLoss, "hasSubmission" | "hasFailure" | "hasDecision">;
+  /** The final blocks that the chain has lost because it was restored. */
+  readonly chainLoss: ChainLoss;
 }
 
 /**
@@ -38,6 +41,10 @@ export interface Ledgers {
  *   that it did.
  * - `needlessFailure`: a submission failed although nothing was wrong with it for good: the trouble was a node's, or passed
  *   (`needlessFailure.ts`).
+ * - `falseStop`: a lane stopped although the chain had lost none of its final blocks, or did not stop although it had.
+ *
+ * Where a restored chain has lost final blocks, the submissions in them stay included and their senders' later ones cannot
+ * run: these, and no others, are neither unresolved nor failed needlessly nor a false success.
  */
 export const VIOLATIONS = [
   "lost",
@@ -49,6 +56,7 @@ export const VIOLATIONS = [
   "notReplayed",
   "miscounted",
   "needlessFailure",
+  "falseStop",
 ] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 
@@ -59,17 +67,17 @@ export interface Finding {
 }
 
 /** Compares the three ledgers. */
-export function compare({ clients, keyedRequests, store, chain, loss }: Ledgers): Finding[] {
+export function compare({ clients, keyedRequests, store, chain, loss, chainLoss }: Ledgers): Finding[] {
   const findings: Finding[] = [];
   const find = (violation: Violation, text: string) => findings.push({ violation, text });
   const rowsById = new Map(store.map((row) => [row.id, row]));
   const rowsByHash = groupBy(store, ({ inner_hash }) => bytesToHex(inner_hash));
   const ranByHash = groupBy(chain, ({ innerHash }) => innerHash);
-  const context = { rowsById, rowsByHash, ranByHash, loss, find };
+  const context = { rowsById, rowsByHash, ranByHash, loss, chainLoss, find };
   for (const tx of clients) compareClient(tx, context);
   for (const row of store) compareRow(row, context);
   for (const request of keyedRequests) compareReplays(request, loss, find);
-  for (const text of findNeedlessFailures(store, chain)) find("needlessFailure", text);
+  for (const text of findNeedlessFailures(store, chain, chainLoss)) find("needlessFailure", text);
   for (const [hash, runs] of ranByHash) {
     if (runs.length > 1) find("doubled", `${hash} was executed ${runs.length} times: ${shortJson(runs)}`);
     if (!rowsByHash.has(hash))
@@ -100,14 +108,16 @@ interface Context {
   readonly rowsByHash: ReadonlyMap<Hex, readonly Row[]>;
   readonly ranByHash: ReadonlyMap<Hex, readonly Execution[]>;
   readonly loss: Ledgers["loss"];
+  readonly chainLoss: ChainLoss;
   find(violation: Violation, text: string): void;
 }
 
-function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, find }: Context): void {
+function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, chainLoss, find }: Context): void {
   const [run] = ranByHash.get(tx.hash) ?? [];
   const rows = rowsByHash.get(tx.hash) ?? [];
   const evidence = () =>
     `${tx.hash}; lines ${shortJson(tx.received)}; store ${shortJson(rows)}; chain ${shortJson(run)}`;
+  const isHopeless = run === undefined && chainLoss.hasBroken(tx.sender, tx.nonce);
   const reported = new Set<Violation>();
   const once = (violation: Violation, why: string) => {
     if (!reported.has(violation)) find(violation, `${why}: ${evidence()}`);
@@ -118,12 +128,14 @@ function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, find }: 
     const isMissing = row === undefined && !loss.hasSubmission(line.id);
     if (line.success) {
       if (isMissing) once("lost", `the store has no submission ${line.id}`);
+      if (isHopeless) continue;
       if (run === undefined) once("falseSuccess", "a success that was not executed");
       else if (wait === "included" && run.reverted) once("falseSuccess", "an inclusion that reverted");
       if (row?.state === "failed") once("falseSuccess", "a success of a submission that failed");
     } else if (line.error.code === "TIMEOUT" && isMissing) {
       once("lost", `the store has no submission ${line.id}`);
     } else if (line.error.reason === "REVERTED") {
+      if (isHopeless) continue;
       if (run === undefined || !run.reverted) once("falseFailure", "a revert that did not happen");
     } else if (isFinalFailure(line) && row !== undefined && row.state !== "failed") {
       if (!loss.hasFailure(line.id)) once("falseFailure", "a failure of a submission that has not failed");
@@ -131,11 +143,13 @@ function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, find }: 
   }
 }
 
-function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
+function compareRow(row: Row, { rowsByHash, ranByHash, chainLoss, find }: Context): void {
   const hash = bytesToHex(row.inner_hash);
   const [run] = ranByHash.get(hash) ?? [];
   const evidence = () => `${hash}; store ${shortJson(rowsByHash.get(hash))}; chain ${shortJson(run)}`;
+  const isHopeless = chainLoss.hasBroken(bytesToHex(row.sender), Number(row.sender_nonce));
   if (row.state === "included") {
+    if (run === undefined && chainLoss.hasExecution(hash)) return;
     if (run === undefined) find("falseSuccess", `included by the store and not executed: ${evidence()}`);
     else if (row.reverted !== run.reverted)
       find("falseSuccess", `the chain has another status: ${evidence()}`);
@@ -148,7 +162,7 @@ function compareRow(row: Row, { rowsByHash, ranByHash, find }: Context): void {
     if (run === undefined) return;
     const carried = rowsByHash.get(hash)?.some(({ state, signings }) => state === "included" && signings > 0);
     if (!carried) find("falseFailure", `failed by the store and executed: ${evidence()}`);
-  } else find("unresolved", `still ${row.state}: ${evidence()}`);
+  } else if (run !== undefined || !isHopeless) find("unresolved", `still ${row.state}: ${evidence()}`);
 }
 
 /**

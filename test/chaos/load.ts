@@ -38,8 +38,11 @@ export interface ClientLedger {
 
 export interface Load {
   readonly transactions: number;
-  /** Resolves when every waiting client has a final line; if `ending` is aborted first, with the open transactions. */
-  finish(ending: AbortSignal): Promise<Tx[]>;
+  /**
+   * Resolves when every waiting client has a final line; if `ending` is aborted first, with the open transactions.
+   * @param isHopeless tells the transactions for which no client waits any more, because they can never run.
+   */
+  finish(ending: AbortSignal, isHopeless?: (tx: Tx) => boolean): Promise<Tx[]>;
 }
 
 const USERS = 24;
@@ -72,7 +75,8 @@ export async function startLoad(
   for (const batch of sharedBatches) if (batch.length > 0) schedule(wave, batch);
   return {
     transactions: wave.slots.length,
-    finish: (ending) => finishLoad(wave, ledger.keyedRequests.slice(earlierCount), ending),
+    finish: (ending, isHopeless = () => false) =>
+      finishLoad(wave, ledger.keyedRequests.slice(earlierCount), ending, isHopeless),
   };
 }
 
@@ -152,6 +156,7 @@ async function finishLoad(
   wave: Wave,
   keyedRequests: readonly KeyedRequest[],
   ending: AbortSignal,
+  isHopeless: (tx: Tx) => boolean,
 ): Promise<Tx[]> {
   const { environment, random, ledger, requests, slots } = wave;
   await Promise.all(requests);
@@ -159,14 +164,15 @@ async function finishLoad(
   await Promise.all(
     keyedRequests.map((keyed) => send(environment, random, keyed.txs, { ...options, keyed })),
   );
-  let unsettled = slots.filter((slot) => !isSettled(slot));
+  const isOver = (slot: Slot) => isSettled(slot) || slot.candidates.some(isHopeless);
+  let unsettled = slots.filter((slot) => !isOver(slot));
   while (unsettled.length > 0 && !ending.aborted) {
     const txs = unsettled.map((slot) => chooseNext(wave, slot));
     const batches = Array.from({ length: Math.ceil(txs.length / BATCH_SIZE) }, (_, i) =>
       txs.slice(i * BATCH_SIZE, (i + 1) * BATCH_SIZE),
     );
     await Promise.all(batches.map((batch) => send(environment, random, batch, options)));
-    unsettled = unsettled.filter((slot) => !isSettled(slot));
+    unsettled = unsettled.filter((slot) => !isOver(slot));
     if (unsettled.length > 0) await sleep(random.between(100, 400));
   }
   return unsettled.flatMap(({ candidates }) => candidates);

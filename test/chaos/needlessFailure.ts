@@ -1,5 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { groupBy } from "../support/groupBy.js";
+import type { ChainLoss } from "./chainLoss.js";
 import type { Execution } from "./devnetClient.js";
 import type { Row } from "./storeRows.js";
 
@@ -14,13 +15,19 @@ export const NONCE_GAP_MS = 3_000;
  *
  * - another transaction used the sender's nonce (`NONCE_TOO_LOW`);
  * - the sender's earlier transaction did not come in time (`NONCE_GAP`);
- * - nothing was ever sent within the queue's time (`NOT_BROADCAST`), as configured.
+ * - nothing was ever sent within the queue's time (`NOT_BROADCAST`), as configured;
+ * - a restored chain has lost an earlier nonce of the sender.
  */
-export function findNeedlessFailures(store: readonly Row[], chain: readonly Execution[]): string[] {
+export function findNeedlessFailures(
+  store: readonly Row[],
+  chain: readonly Execution[],
+  chainLoss: ChainLoss,
+): string[] {
   const hashBySlot = new Map(chain.map((one) => [`${one.sender}:${one.senderNonce}`, one.innerHash]));
   const bySlot = groupBy(store, ({ sender, sender_nonce }) => slotOf(sender, BigInt(sender_nonce)));
   const isJustified = (row: Row): boolean => {
     const slot = slotOf(row.sender, BigInt(row.sender_nonce));
+    if (chainLoss.hasBroken(bytesToHex(row.sender), Number(row.sender_nonce))) return true;
     switch (row.error_reason) {
       case "NONCE_TOO_LOW": {
         const usedBy = hashBySlot.get(slot);

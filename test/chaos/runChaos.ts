@@ -1,13 +1,15 @@
 import { SeededRandom } from "../support/seededRandom.js";
 import type { Answers } from "./client.js";
-import { type PoolKind, startEnvironment } from "./environment.js";
-import { FAULT_NAMES, planFaults } from "./faults.js";
+import { type Environment, type PoolKind, startEnvironment } from "./environment.js";
+import { FAULT_NAMES, type Fault, planFaults } from "./faults.js";
 import { type Finding, VIOLATIONS, type Violation } from "./ledgers.js";
 import type { ClientLedger } from "./load.js";
-import { logsOf, runRound } from "./runRound.js";
+import { runRestore } from "./restore.js";
+import { logsOf, type RoundResult, runRound } from "./runRound.js";
 import type { Row } from "./storeRows.js";
 
-export { FAULT_NAMES };
+/** The names of all faults. All but `restore` are drawn for rounds. */
+export const ALL_FAULTS: readonly string[] = [...FAULT_NAMES, "restore"];
 
 export interface ChaosOptions {
   /** The rounds in all, divided evenly between the pool kinds. */
@@ -17,7 +19,7 @@ export interface ChaosOptions {
   readonly replicas: number;
   /** The deepest reorg that the replicas reckon with. With 0 there are no reorgs. */
   readonly reorgDepth: number;
-  /** The names of the faults to draw from; all by default. */
+  /** The names of the faults to draw from; all by default. With `restore`, each pool's chain is restored at the end. */
   readonly faults?: readonly string[] | undefined;
   /** Called after each round. */
   readonly onRound?: (round: RoundReport) => void;
@@ -126,24 +128,29 @@ async function runEnvironment(
     answers: total.answers,
     checkedRecords: [],
   };
+  const { faults: among = ALL_FAULTS } = options;
   try {
     let store: readonly Row[] = [];
     for (let round = 1; round <= rounds && total.evidence.length + total.crashes.length === 0; round++) {
       const random = new SeededRandom(seed, pool, replicas, round);
-      const faults = planFaults(environment, random, options.faults);
+      const faults = planFaults(environment, random, among);
       const result = await runRound(environment, random, faults, { seed, ledger });
       store = result.store;
-      total.evidence.push(...result.findings);
-      total.crashes.push(...environment.replicas.flatMap(({ crashes }) => crashes));
-      total.maxRecoveryMs = Math.max(total.maxRecoveryMs, result.recoveryMs);
       total.roundsRun++;
-      total.faults += faults.length;
-      total.kills += faults.filter(({ kills }) => kills).length;
-      const names = faults.map(({ name }) => name);
-      for (const name of names) total.faultCounts[name] = (total.faultCounts[name] ?? 0) + 1;
-      const { transactions, recoveryMs } = result;
-      const details = faults.map(({ name, detail }) => (detail === undefined ? name : `${name} (${detail})`));
-      onRound?.({ pool, round, faults: details, transactions, recoveryMs });
+      addRound(total, environment, result, faults);
+      onRound?.({ pool, round, faults: faults.map(describe), ...result });
+    }
+    if (among.includes("restore") && total.evidence.length + total.crashes.length === 0) {
+      const random = new SeededRandom(seed, pool, replicas, "restore");
+      const result = await runRestore(environment, random, { seed, ledger });
+      store = result.store;
+      addRound(total, environment, result, [{ name: "restore", kills: false }]);
+      onRound?.({
+        pool,
+        round: rounds + 1,
+        faults: [`restore (${environment.chainLoss.size} lost)`],
+        ...result,
+      });
     }
     total.accepted += store.length;
     total.failedFinal += store.filter(({ state }) => state === "failed").length;
@@ -153,4 +160,22 @@ async function runEnvironment(
   } finally {
     await environment.close();
   }
+}
+
+function addRound(
+  total: Total,
+  { replicas }: Environment,
+  { findings, recoveryMs }: RoundResult,
+  faults: readonly Pick<Fault, "name" | "kills">[],
+): void {
+  total.evidence.push(...findings);
+  total.crashes.push(...replicas.flatMap(({ crashes }) => crashes));
+  total.maxRecoveryMs = Math.max(total.maxRecoveryMs, recoveryMs);
+  total.faults += faults.length;
+  total.kills += faults.filter(({ kills }) => kills).length;
+  for (const { name } of faults) total.faultCounts[name] = (total.faultCounts[name] ?? 0) + 1;
+}
+
+function describe({ name, detail }: Fault): string {
+  return detail === undefined ? name : `${name} (${detail})`;
 }

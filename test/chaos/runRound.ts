@@ -1,6 +1,7 @@
+import type { Hex } from "@gas-waiver/protocol";
 import type { SeededRandom } from "../support/seededRandom.js";
 import { compareCaps } from "./caps.js";
-import { fetchRecords } from "./client.js";
+import { fetchRecords, type Tx } from "./client.js";
 import type { Environment } from "./environment.js";
 import { type Fault, injectFaults, reopenLanes } from "./faults.js";
 import { compare, type Finding } from "./ledgers.js";
@@ -10,13 +11,21 @@ import { ROWS, type Row } from "./storeRows.js";
 /** Time in ms for all submissions to finish after the last fault is undone. */
 const RECOVERY_TIMEOUT_MS = 90_000;
 
+export interface RoundResult {
+  readonly findings: Finding[];
+  readonly store: readonly Row[];
+  /** The time from the end of the last fault until nothing was unfinished. */
+  readonly recoveryMs: number;
+  readonly transactions: number;
+}
+
 /** Sends requests while faults happen. When all faults are undone and all submissions finished, it compares the ledgers. */
 export async function runRound(
   environment: Environment,
   random: SeededRandom,
   faults: readonly Fault[],
   { seed, ledger }: { readonly seed: number; readonly ledger: ClientLedger },
-) {
+): Promise<RoundResult> {
   const load = await startLoad(environment, random, seed, ledger);
   const ending = new AbortController();
   const finished = load.finish(ending.signal);
@@ -30,22 +39,31 @@ export async function runRound(
   await untilAllKnown(environment, healedAt + RECOVERY_TIMEOUT_MS);
   await untilAllFinished(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
+  const { findings, store } = await compareLedgers(environment, ledger, unanswered);
+  return { findings, store, recoveryMs, transactions: load.transactions };
+}
+
+/** @param unanswered the transactions whose clients have no final line. */
+export async function compareLedgers(
+  environment: Environment,
+  ledger: ClientLedger,
+  unanswered: readonly Tx[],
+): Promise<Pick<RoundResult, "findings" | "store">> {
+  const { chain, storeLoss, chainLoss } = environment;
   // The store first: a submission that is still open may be executed at any time.
   const store = await environment.query<Row & Record<string, unknown>>(ROWS);
-  await environment.chain.scan();
+  await chain.scan();
   const findings = compare({
     clients: ledger.txs.values(),
     keyedRequests: ledger.keyedRequests,
-    store,
-    chain: environment.chain.executions,
-    loss: environment.storeLoss,
+    ...{ store, chain: chain.executions, loss: storeLoss, chainLoss },
   });
   for (const { hash, received } of unanswered) {
     const lines = received.slice(-3).map(({ line }) => line);
     findings.push({ violation: "unresolved", text: `no final answer for ${hash}: ${JSON.stringify(lines)}` });
   }
   findings.push(...(await compareRecords(environment, store, ledger)), ...(await compareCaps(environment)));
-  return { findings, store, recoveryMs, transactions: load.transactions };
+  return { findings, store };
 }
 
 /** Compares the service's record of each submission with the store's, once, after the round in which it finished. */
@@ -73,12 +91,13 @@ async function compareRecords(
   });
 }
 
-async function untilAllFinished(environment: Environment, deadline: number): Promise<void> {
+/** Waits until no submission is unfinished, but for those that can never run on a restored chain. */
+export async function untilAllFinished({ query, chainLoss }: Environment, deadline: number): Promise<void> {
   // With a reorg depth, what is included stays among the unfinished until no reorg can take it away.
-  const sql = "select count(*) from unfinished";
+  const sql = "select '0x' || encode(sender, 'hex') as sender, sender_nonce from unfinished";
   while (performance.now() < deadline) {
-    const rows = await environment.query<{ count: string }>(sql).catch(() => []);
-    if (rows[0]?.count === "0") return;
+    const rows = await query<{ sender: Hex; sender_nonce: string }>(sql).catch(() => undefined);
+    if (rows?.every((row) => chainLoss.hasBroken(row.sender, Number(row.sender_nonce)))) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
