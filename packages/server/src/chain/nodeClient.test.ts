@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { isSameChain } from "../store/chains.js";
 import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
-import type { RpcCall, RpcOutcome } from "./rpc.js";
+import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
 
 /** Creates a client of a node that records its batches. */
 function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
@@ -65,5 +65,32 @@ describe("the identity of a chain", () => {
     expect(pruned.genesisHash).toEqual(bytes(32, 0));
     expect([isSameChain(pruned, complete), isSameChain(complete, forked)]).toEqual([true, false]);
     expect(isSameChain(pruned, { ...complete, chainId: 1 })).toBe(false);
+  });
+});
+
+describe("what a node has no more", () => {
+  const pruned: RpcOutcome = { error: new RpcError(4_444, "pruned history unavailable") };
+  const block = { number: "0x9", hash: bytesToHex(bytes(32, 9)), transactions: [] };
+
+  it("is undefined among blocks and nonces of old states, and rejects nothing", async () => {
+    const { chain } = recorded(({ params }) => (params.includes("0x9") ? { result: block } : pruned));
+    expect(await chain.blockHashes([1n, 9n])).toEqual([undefined, bytes(32, 9)]);
+    expect(await chain.blocks([9n, 1n])).toEqual([{ hash: bytes(32, 9), transactions: [] }, undefined]);
+    // Besu has null as the nonce after a block above its head.
+    const besu = recorded(({ params }) => ({ result: params.includes("0x9") ? "0x5" : null })).chain;
+    expect(await besu.noncesAt(address(1), [9n, 10n])).toEqual([5n, undefined]);
+  });
+
+  it("leaves the identity with block 0 alone, or unknown; any other error rejects", async () => {
+    const identityBy = (zeroth: RpcOutcome, first: RpcOutcome) =>
+      recorded(({ method, params }) => {
+        if (method === "eth_chainId") return { result: "0x899" };
+        return params[0] === "0x0" ? zeroth : first;
+      }).chain.identity();
+    const genesis = { result: { number: "0x0", hash: bytesToHex(bytes(32, 1)) } };
+    expect((await identityBy(genesis, pruned)).genesisHash).toEqual(bytes(32, 1));
+    expect((await identityBy(pruned, pruned)).genesisHash).toEqual(bytes(32, 0));
+    const broken: RpcOutcome = { error: new RpcError(-32_603, "Internal error") };
+    await expect(identityBy(broken, pruned)).rejects.toThrow("Internal error");
   });
 });

@@ -1,53 +1,33 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { type ChainIdentity, UNKNOWN_GENESIS } from "../store/chains.js";
 import { chunk } from "../util/chunk.js";
-import {
-  balanceCall,
-  blockCall,
-  fullBlockCall,
-  nonceCall,
-  nonceCallAt,
-  receiptCall,
-  transactionCall,
-} from "./calls.js";
+import { balanceCall, blockCall, fullBlockCall, nonceCall, nonceCallAt, transactionCall } from "./calls.js";
 import {
   type BlockWithTransactions,
   blockOf,
   type ChainHead,
   hash32,
   headOf,
-  type InclusionReceipt,
   quantity,
-  receiptOf,
 } from "./nodeAnswers.js";
 import {
-  BatchTooLargeError,
   isObject,
-  isUnanswered,
   MAX_BATCH_CALLS,
   type Rpc,
   type RpcCall,
   RpcError,
   type RpcOutcome,
+  resultOf,
 } from "./rpc.js";
+import { createSnapshotReader, isInBlock, type SnapshotReader } from "./snapshot.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
+export { MAX_SNAPSHOT_ITEMS, type NodeSnapshot, type ReceiptAnswer } from "./snapshot.js";
 
 export interface Account {
   readonly nonce: bigint;
   readonly balance: bigint;
 }
-
-/** The state of accounts and transactions by one node at one moment. */
-export interface NodeSnapshot {
-  readonly nonces: readonly bigint[];
-  readonly receipts: readonly (InclusionReceipt | undefined)[];
-  /** The first address's nonce, read after the receipts. */
-  readonly nonceAfter: bigint;
-}
-
-/** The most addresses and hashes together that {@link NodeClient.snapshot} reads. */
-export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
 
 /**
  * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call but
@@ -64,9 +44,9 @@ export interface NodeClient {
   blockNumber(): Promise<bigint>;
   /** Reads the height and the time of the latest block. */
   head(): Promise<ChainHead>;
-  /** Reads the hashes of the blocks at these heights, in their order; undefined above the head. */
+  /** Reads the hashes of the blocks at these heights, in their order; undefined above the head, and where it was pruned. */
   blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
-  /** Reads the blocks at these heights with all their transactions, in their order; undefined above the head. */
+  /** Reads the blocks at these heights with all their transactions, in their order; undefined as above. */
   blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]>;
   /**
    * Reads the next nonces of one address after the blocks at these heights, in their order; undefined where the node does not
@@ -79,8 +59,8 @@ export interface NodeClient {
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
   call(requests: readonly object[]): Promise<RpcOutcome[]>;
-  /** Reads the receipts, in the order of the hashes; undefined for a transaction that is in no block. */
-  receipts(hashes: readonly Uint8Array[]): Promise<(InclusionReceipt | undefined)[]>;
+  /** Tells which of these transactions are in a block, in the order of the hashes. */
+  areIncluded(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
    * Reads from one node the nonces, then the receipts, then the first address's nonce again. If the nonce read first was
    * already used and the receipt is missing, the receipt is not just late. If the nonce read last is still unused and
@@ -88,10 +68,7 @@ export interface NodeClient {
    * Takes at most {@link MAX_SNAPSHOT_ITEMS} addresses and hashes together, because two requests are answered at two
    * moments.
    */
-  snapshot(
-    addresses: readonly [Uint8Array, ...Uint8Array[]],
-    hashes: readonly Uint8Array[],
-  ): Promise<NodeSnapshot>;
+  readonly snapshot: SnapshotReader;
   /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
@@ -101,25 +78,19 @@ export interface NodeClient {
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }
 
-/** @throws the outcome's error. */
-function resultOf(outcome: RpcOutcome): unknown {
-  if ("error" in outcome) throw outcome.error;
-  return outcome.result;
-}
-
 export function createNodeClient(rpc: Rpc): NodeClient {
   const read = async (calls: readonly RpcCall[]) =>
     (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
   const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
   return {
     async identity() {
-      const [chainId, zeroth, first] = await results([
+      const [chainId, zeroth, first] = await read([
         { method: "eth_chainId", params: [] },
         blockCall(0n),
         blockCall(1n),
       ]);
       const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
-      return { chainId: Number(quantity(chainId)), genesisHash };
+      return { chainId: Number(quantity(chainId && resultOf(chainId))), genesisHash };
     },
     async blockNumber() {
       const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
@@ -127,20 +98,15 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     head: async () => headOf((await results([blockCall("latest")]))[0]),
     async blockHashes(numbers) {
-      const answers = await results(numbers.map(blockCall));
-      return answers.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
+      const blocks = (await read(numbers.map(blockCall))).map(unlessRefused);
+      return blocks.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
     },
     async blocks(numbers) {
-      const answers = await results(numbers.map(fullBlockCall));
-      return answers.map(blockOf);
+      return (await read(numbers.map(fullBlockCall))).map(unlessRefused).map(blockOf);
     },
     async noncesAt(address, numbers) {
       const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
-      return outcomes.map((outcome) => {
-        // Nodes word this differently: pruned, missing trie node, header not found.
-        if ("error" in outcome && outcome.error instanceof RpcError) return undefined;
-        return quantity(resultOf(outcome));
-      });
+      return outcomes.map(unlessRefused).map((nonce) => (nonce === null ? undefined : quantity(nonce)));
     },
     async nonces(addresses) {
       return (await results(addresses.map(nonceCall))).map(quantity);
@@ -152,10 +118,10 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     call: (requests) =>
       read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
-    async receipts(hashes) {
-      return (await results(hashes.map(receiptCall))).map(receiptOf);
+    async areIncluded(hashes) {
+      return (await results(hashes.map(transactionCall))).map(isInBlock);
     },
-    snapshot: (addresses, hashes) => readSnapshot(rpc, addresses, hashes),
+    snapshot: createSnapshotReader(rpc),
     async knowsTransactions(hashes) {
       return (await results(hashes.map(transactionCall))).map((answer) => answer !== null);
     },
@@ -164,48 +130,25 @@ export function createNodeClient(rpc: Rpc): NodeClient {
   };
 }
 
-/** The hash of the block at this height; undefined if the node does not have it, or answers with another block. */
-function hashAt(block: unknown, height: bigint): Uint8Array | undefined {
-  return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;
+/**
+ * The result; null where the node refuses the call. Nodes word differently that they do not have a block or its state: pruned
+ * history unavailable (4444), missing trie node, header not found. Besu answers null.
+ */
+function unlessRefused(outcome: RpcOutcome): unknown {
+  return "error" in outcome && outcome.error instanceof RpcError ? null : resultOf(outcome);
 }
+
+const PRUNED_CODE = 4_444;
+const PRUNED = /prun|histor|not available|lowest height|earliest/i;
 
 /**
- * Reads a snapshot in one request. If no node takes that many calls, each half of the hashes is read with the nonces
- * around it. Then a nonce before the receipts is the lowest that was read, and the nonce after them the highest.
+ * The hash of the block at this height; undefined if the node does not have it, or answers with another block.
+ * @throws the outcome's error, unless it says that the block was pruned: after any other, the block may be there.
  */
-async function readSnapshot(
-  rpc: Rpc,
-  addresses: readonly [Uint8Array, ...Uint8Array[]],
-  hashes: readonly Uint8Array[],
-): Promise<NodeSnapshot> {
-  const calls = [...addresses.map(nonceCall), ...hashes.map(receiptCall), nonceCall(addresses[0])];
-  const outcomes = await rpc.read(calls, { together: true });
-  const [first] = outcomes;
-  const isTooLarge = isUnanswered(first) && first.error instanceof BatchTooLargeError;
-  if (isTooLarge && hashes.length > 1) return readHalves(rpc, addresses, hashes);
-  // A node that does not take even these few is asked for them in order.
-  const answers = (isTooLarge ? await rpc.read(calls) : outcomes).map(resultOf);
-  return {
-    nonces: answers.slice(0, addresses.length).map(quantity),
-    receipts: answers.slice(addresses.length, -1).map(receiptOf),
-    nonceAfter: quantity(answers.at(-1)),
-  };
-}
-
-async function readHalves(
-  rpc: Rpc,
-  [waiver, ...senders]: readonly [Uint8Array, ...Uint8Array[]],
-  hashes: readonly Uint8Array[],
-): Promise<NodeSnapshot> {
-  const middle = Math.ceil(hashes.length / 2);
-  // The caller compares each receipt with the waiver's nonce and with that of the sender at its place.
-  const before = await readSnapshot(rpc, [waiver, ...senders.slice(0, middle)], hashes.slice(0, middle));
-  const after = await readSnapshot(rpc, [waiver, ...senders.slice(middle)], hashes.slice(middle));
-  const [next = 0n, ...nonces] = before.nonces;
-  const [nextLater = 0n, ...noncesLater] = after.nonces;
-  return {
-    nonces: [next < nextLater ? next : nextLater, ...nonces, ...noncesLater],
-    receipts: [...before.receipts, ...after.receipts],
-    nonceAfter: before.nonceAfter > after.nonceAfter ? before.nonceAfter : after.nonceAfter,
-  };
+function hashAt(outcome: RpcOutcome | undefined, height: bigint): Uint8Array | undefined {
+  if (outcome === undefined) return undefined;
+  const error = "error" in outcome && outcome.error instanceof RpcError ? outcome.error : undefined;
+  if (error && (error.code === PRUNED_CODE || PRUNED.test(error.message))) return undefined;
+  const block = resultOf(outcome);
+  return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;
 }

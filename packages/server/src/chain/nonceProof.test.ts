@@ -21,10 +21,17 @@ const account = userAddress(1);
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The nonce proofs over a model chain, and every call that the node got. */
-function proofsOver(model: ModelChain, reorgDepth = 0, now = () => 0) {
+function proofsOver(
+  model: ModelChain,
+  reorgDepth = 0,
+  now = () => 0,
+  wrongAnswer: (call: RpcCall) => RpcOutcome | undefined = () => undefined,
+) {
   const calls: RpcCall[] = [];
   const answer = (call: RpcCall): RpcOutcome => {
     calls.push(call);
+    const wrong = wrongAnswer(call);
+    if (wrong) return wrong;
     try {
       return { result: model.read(call.method, call.params) };
     } catch (error) {
@@ -113,6 +120,20 @@ describe("the proof of who used a nonce", () => {
     expect(await proofs.find(accountNonce(0n))).toBeUndefined();
     expect(await proofs.find(accountNonce(0n))).toBeUndefined();
     expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(40n);
+  });
+
+  it("reads block after block where the node has 0 as the nonce after a block whose state it has no more, as Besu does", async () => {
+    const model = chainOf(40, [3, 21]);
+    const { proofs } = proofsOver(
+      model,
+      0,
+      () => 0,
+      (call) => {
+        const isOld = call.method === "eth_getTransactionCount" && Number(call.params[1]) < 35;
+        return isOld ? { result: "0x0" } : undefined;
+      },
+    );
+    expect((await proofs.find(accountNonce(1n)))?.blockNumber).toBe(21n);
   });
 
   it("reads the blocks that came since, where the node has no old states", async () => {

@@ -75,7 +75,8 @@ export function createNonceProofs({
     const height = await bisect(chain, accountNonce, final);
     if (height === "unused") return undefined;
     if (height === "no state") return scan(chain, accountNonce, final, scans);
-    return await useAt(height, accountNonce, chain);
+    // Besu has 0 as the nonce after a block whose state it has no more, so that the nonce seems to rise in a later block.
+    return (await useAt(height, accountNonce, chain)) ?? (await scan(chain, accountNonce, final, scans));
   };
   const usedBelow = (account: Uint8Array) => {
     const { next, until } = found.get(bytesToHex(account)) ?? { next: 0n, until: 0 };

@@ -22,6 +22,7 @@ export {
   RpcError,
   type RpcOutcome,
   RpcUnavailableError,
+  resultOf,
 } from "./rpcOutcome.js";
 
 /** JSON-RPC to one of the chain's nodes, whichever is healthy. Requests keep within what each node takes. */

@@ -54,6 +54,12 @@ export function notSent({ message }: Error): RpcOutcome {
   return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }
 
+/** @throws the outcome's error. */
+export function resultOf(outcome: RpcOutcome): unknown {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.result;
+}
+
 const MAX_MESSAGE_CHARACTERS = 500;
 
 /**

@@ -1,4 +1,9 @@
-import { type InclusionReceipt, MAX_SNAPSHOT_ITEMS, type NodeClient } from "../chain/nodeClient.js";
+import {
+  type InclusionReceipt,
+  MAX_SNAPSHOT_ITEMS,
+  type NodeClient,
+  type ReceiptAnswer,
+} from "../chain/nodeClient.js";
 import { chunk } from "../util/chunk.js";
 
 /** A submission that is compared with the chain. */
@@ -22,7 +27,7 @@ export interface Candidate {
  * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
  * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
  * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
- * - `open`: none of these yet.
+ * - `open`: none of these yet, or the node cannot tell whether there is a receipt.
  */
 export type ChainOutcome =
   | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
@@ -63,7 +68,7 @@ async function outcomesByReceipt(
     [waiver],
     candidates.map(({ innerHash }) => innerHash),
   );
-  return candidates.map((candidate, i) => includedBy(receipts[i], candidate, nonceAfter));
+  return candidates.map((candidate, i) => outcomeBy(receipts[i], candidate, nonceAfter));
 }
 
 async function outcomesByNonce(
@@ -78,8 +83,8 @@ async function outcomesByNonce(
   const [waiverNext = 0n, ...senderNext] = nonces;
   return candidates.map((candidate, i): ChainOutcome => {
     const { senderNonce, waiverNonce } = candidate;
-    const included = includedBy(receipts[i], candidate, nonceAfter);
-    if (included) return included;
+    const byReceipt = outcomeBy(receipts[i], candidate, nonceAfter);
+    if (byReceipt) return byReceipt;
     const next = senderNext[i] ?? 0n;
     if (senderNonce < next) return { kind: "nonceUsed", next };
     if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "replaced" };
@@ -87,11 +92,12 @@ async function outcomesByNonce(
   });
 }
 
-function includedBy(
-  receipt: InclusionReceipt | undefined,
+function outcomeBy(
+  receipt: ReceiptAnswer,
   { waiverNonce }: Candidate,
   nonceAfter: bigint,
 ): ChainOutcome | undefined {
   if (receipt === undefined) return undefined;
+  if (receipt === "unknown") return { kind: "open" };
   return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
 }

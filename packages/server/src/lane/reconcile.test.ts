@@ -76,9 +76,8 @@ describe("a reconciled submission", () => {
     nowMs = 0;
     published = [];
     nonceUses = new Map();
-    const chain: Pick<NodeClient, "snapshot" | "receipts" | "blocks"> = {
+    const chain: Pick<NodeClient, "snapshot" | "blocks"> = {
       snapshot: async () => nodeSnapshot,
-      receipts: async (hashes) => hashes.map(() => undefined),
       blocks: async (heights) => heights.map(() => undefined),
     };
     context = {

@@ -15,7 +15,7 @@ const SUBMISSIONS_PER_ROUND = 500;
 
 export interface ExpiryDependencies {
   readonly store: Store;
-  readonly chain: Pick<NodeClient, "receipts">;
+  readonly chain: Pick<NodeClient, "areIncluded">;
   readonly options: ResolvedOptions;
   readonly results: Pick<Results, "publish">;
   readonly log: Logger;
@@ -64,10 +64,10 @@ async function notExecuted(
 ): Promise<string[]> {
   const recent = overdue.filter((submission) => submission.recent);
   const older = overdue.filter((submission) => !submission.recent);
-  const receipts = await chain.receipts(older.map(({ innerHash }) => innerHash)).catch((error: Error) => {
-    log.debug({ err: error.message }, "the receipts of overdue submissions could not be read");
+  const included = await chain.areIncluded(older.map(({ innerHash }) => innerHash)).catch((error: Error) => {
+    log.debug({ err: error.message }, "overdue submissions could not be looked up on the chain");
     return undefined;
   });
-  const notIncluded = receipts === undefined ? [] : older.filter((_, i) => receipts[i] === undefined);
+  const notIncluded = included === undefined ? [] : older.filter((_, i) => included[i] === false);
   return [...recent, ...notIncluded].map(({ id }) => id);
 }

@@ -1,6 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { blockCall } from "../chain/calls.js";
-import { isSameChain } from "../store/chains.js";
+import { isSameChain, UNKNOWN_GENESIS } from "../store/chains.js";
 import type { NodeState } from "./checkState.js";
 import { type Finding, type NodeFinding, ok, refuses, warning } from "./finding.js";
 import { blockIn, type ProbedNode } from "./probedNode.js";
@@ -40,19 +40,25 @@ async function compareChains(first: ReadNode, other: ReadNode, reorgDepth: numbe
   const isOther = !isSameChain(first.state.identity, other.state.identity);
   const [a, b] = [first.state.head?.number, other.state.head?.number];
   if (isOther || a === undefined || b === undefined) {
-    return isOther ? anotherChain("its chain is another", first) : ok("one chain", "same chain id");
+    return isOther ? anotherChain("its chain is another", first) : sameBeginning(first, other);
   }
   const height = (a < b ? a : b) - BigInt(Math.max(reorgDepth, MIN_DEPTH));
-  if (height < 0n) return ok("one chain", "same first block");
+  if (height < 0n) return sameBeginning(first, other);
   const [left, right] = await Promise.all(
     [first, other].map(async ({ node }) => {
       const [outcome] = await node.rpc.read([blockCall(height)]);
       return blockIn(outcome)?.hash;
     }),
   );
-  if (left === undefined || right === undefined) return ok("one chain", "same chain id");
+  if (left === undefined || right === undefined) return sameBeginning(first, other);
   if (bytesEqual(left, right)) return ok("one chain", `same block ${height}`);
   return anotherChain(`its block ${height} is another`, first);
+}
+
+/** Says by what chains were compared of which no later block can be. */
+function sameBeginning(...nodes: readonly ReadNode[]): Finding {
+  const isPruned = nodes.some(({ state }) => bytesEqual(state.identity.genesisHash, UNKNOWN_GENESIS));
+  return ok("one chain", isPruned ? "same chain id" : "same first block");
 }
 
 function anotherChain(found: string, first: ReadNode): Finding {

@@ -205,6 +205,19 @@ describe("a node", () => {
 });
 
 describe("several nodes", () => {
+  it("whose chains are short are compared by the first block, or by the id alone where one has pruned it", async () => {
+    const [first, second] = [await ScriptedNode.start(), await ScriptedNode.start()];
+    nodes.push(first, second);
+    for (const node of [first, second]) node.mine();
+    const found = async () => {
+      const findings = await check([first, second]);
+      return findings.find((one) => one.check === "one chain")?.found;
+    };
+    expect(await found()).toBe("same first block");
+    second.answers.eth_getBlockByNumber = ([block], answer) => (block === "latest" ? answer() : null);
+    expect(await found()).toBe("same chain id");
+  });
+
   it("of one chain pass", async () => {
     const first = await startNode();
     const second = await startNode(first.chain);

@@ -59,6 +59,24 @@ describe("a waiver's key that another program uses", () => {
     );
   });
 
+  it("is found where the node holds back its answers to missing receipts, as cosmos/evm does", async () => {
+    const service = await services.start(
+      { rpcTimeoutMs: 300, requestTimeoutMs: 20_000 },
+      { automine: false },
+    );
+    const { node } = service;
+    await loseNonce(service, 1);
+    const holdBack = { kind: "silence", carriedOut: false } as const;
+    node.script = ({ methods }) => (methods.includes("eth_getTransactionReceipt") ? holdBack : undefined);
+    await service.until(laneWithForeignUses(1));
+    node.script = undefined;
+    node.automine = true;
+    expect((await service.submit([innerOf(1), innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual([
+      "success",
+      "success",
+    ]);
+  });
+
   it("stops the lane the second time, with the reason; after it is opened again, the count starts anew", async () => {
     // The lease is not renewed in this test, so the lane must know by itself that it has stopped.
     const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 300, leaseMs: 600_000 };
