@@ -123,8 +123,9 @@ describe("a request refused as a whole", () => {
       status === 401 ? "Bearer" : undefined,
     );
     const answer = await response.json();
-    expect(answer).toEqual({ error: { code, reason, message: expect.stringMatching(/./) } });
-    expect(Object.keys(answer.error)).toEqual(["code", "message", "reason"]);
+    const details = { retry: expect.stringMatching(/^(corrected|later|now)$/) };
+    expect(answer).toMatchObject({ error: { code, reason, message: expect.stringMatching(/./), details } });
+    expect(Object.keys(answer.error)).toEqual(["code", "message", "reason", "details"]);
   });
 
   it("a body of 40 MB", async () => {

@@ -24,14 +24,21 @@ export class RequestRefusedError extends WaiverClientError {
   readonly code: ErrorBody["code"];
   /** The stable name of the rule that failed. */
   readonly reason: ErrorBody["reason"];
+  /** The values involved; read them with `detailsOf(error, reason)`. */
+  readonly details: ErrorBody["details"];
   /** The pause that the service asks for before the next request, in ms, if it does. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, { code, reason, message }: ErrorBody, retryAfterMs: number | undefined) {
+  constructor(
+    status: number,
+    { code, reason, details, message }: ErrorBody,
+    retryAfterMs: number | undefined,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.reason = reason;
+    this.details = details;
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -105,14 +112,17 @@ export class SubmissionFailedError extends WaiverClientError {
   readonly code: ErrorBody["code"];
   /** The stable name of the rule that failed. */
   readonly reason: ErrorBody["reason"];
+  /** The values involved; read them with `detailsOf(error, reason)`. */
+  readonly details: ErrorBody["details"];
   /** The service's record of it, if it was read. */
   readonly record: SubmissionRecord | undefined;
 
-  constructor(id: string, { code, reason, message }: ErrorBody, record?: SubmissionRecord) {
+  constructor(id: string, { code, reason, details, message }: ErrorBody, record?: SubmissionRecord) {
     super(message);
     this.id = id;
     this.code = code;
     this.reason = reason;
+    this.details = details;
     this.record = record;
   }
 }

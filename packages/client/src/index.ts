@@ -1,4 +1,10 @@
-export type { ErrorBody } from "@gas-waiver/protocol/wire";
+export {
+  type DetailsOf,
+  detailsOf,
+  type ErrorBody,
+  type ErrorDetails,
+  type Retry,
+} from "@gas-waiver/protocol/wire";
 export * from "./createWaiverClient.js";
 export {
   ConnectionFailedError,

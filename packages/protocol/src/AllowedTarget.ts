@@ -98,6 +98,12 @@ export interface Policy {
    * @param data the calldata.
    */
   check(to: Uint8Array, data: Uint8Array): Verdict;
+  /**
+   * Returns the method selectors that may be called on a contract, in 0x hex and in order; none if the contract is not
+   * permitted, and undefined if any calldata is.
+   * @param to the contract, 20 bytes.
+   */
+  selectorsFor(to: Uint8Array): readonly string[] | undefined;
 }
 
 const ANY_CALLDATA = "any calldata";
@@ -134,6 +140,11 @@ export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
       const name = bytesToHex(selector);
       return targetRule?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
     },
+    selectorsFor(to) {
+      const targetRule = rules.get(bytesToHex(to));
+      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return undefined;
+      return [...new Set([...(targetRule ?? []), ...(wildcard ?? [])])].sort();
+    },
   };
 }
 
@@ -141,32 +152,33 @@ export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
  * Asserts that a policy permits a call.
  * @param to the called contract, 20 bytes.
  * @param whose names the policy in the error, such as `"the waiver's policy"`.
+ * @param allowedSelectors returns the methods of the contract that are permitted, for the error's details.
  * @throws {@link ProtocolError} `TARGET_NOT_ALLOWED` or `SELECTOR_NOT_ALLOWED`.
  * @example
  * ```ts
  * assertVerdict(policy.check(token, inner.data), token, inner.data, "the waiver's policy");
  * ```
  */
-export function assertVerdict(verdict: Verdict, to: Uint8Array, data: Uint8Array, whose: string): void {
+export function assertVerdict(
+  verdict: Verdict,
+  to: Uint8Array,
+  data: Uint8Array,
+  whose: string,
+  allowedSelectors: () => readonly string[] | undefined = () => undefined,
+): void {
   if (verdict === "allowed") return;
   const target = bytesToHex(to);
+  const selectorBytes = selectorOf(data);
+  const selector = selectorBytes ? bytesToHex(selectorBytes) : null;
   if (verdict === "target not allowed") {
-    throw new ProtocolError("TARGET_NOT_ALLOWED", `target ${target} is not permitted by ${whose}`, {
-      target,
-    });
+    const message = `target ${target} is not permitted by ${whose}`;
+    throw new ProtocolError("TARGET_NOT_ALLOWED", message, { target, selector });
   }
-  const selector = selectorOf(data);
-  if (selector === undefined) {
-    throw new ProtocolError(
-      "SELECTOR_NOT_ALLOWED",
-      `calldata of ${data.length} byte(s) has no method selector, and ${whose} permits only some selectors of target ${target}`,
-      { target, selector: null },
-    );
-  }
-  const name = bytesToHex(selector);
-  throw new ProtocolError(
-    "SELECTOR_NOT_ALLOWED",
-    `selector ${name} of target ${target} is not permitted by ${whose}`,
-    { target, selector: name },
-  );
+  const allowed = allowedSelectors();
+  const message =
+    selector === null
+      ? `calldata of ${data.length} byte(s) has no method selector, and ${whose} permits only some selectors of target ${target}`
+      : `selector ${selector} of target ${target} is not permitted by ${whose}`;
+  const values = { target, selector, ...(allowed && { allowedSelectors: allowed }) };
+  throw new ProtocolError("SELECTOR_NOT_ALLOWED", message, values);
 }

@@ -5,6 +5,7 @@ import { decodeTransaction } from "./decodeTransaction.js";
 import { bytesEqual, bytesToHex, hexToBytes, InvalidHexError } from "./hex.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { MARKER_ADDRESS } from "./network.js";
+import { everyPolicy } from "./policySets.js";
 import { ProtocolError } from "./protocolError.js";
 import { encodeRlp, RlpReader } from "./rlp.js";
 import {
@@ -165,10 +166,10 @@ export function assertInnerTx(
   assertDataLength(tx, rules.maxDataLength);
   assertWrapperFits(tx, rules.maxWrapperBytes);
   // docs/protocol.md#rule-3-target-and-selector (D4).
-  assertVerdict(rules.policy.check(to, tx.data), to, tx.data, rules.policyName ?? "the waiver's policy");
-  if (rules.scope) {
-    assertVerdict(rules.scope.check(to, tx.data), to, tx.data, rules.scopeName ?? "the sender's scope");
-  }
+  const { policy, scope, policyName = "the waiver's policy", scopeName = "the sender's scope" } = rules;
+  const allowedSelectors = () => (scope ? everyPolicy([policy, scope]) : policy).selectorsFor(to);
+  assertVerdict(policy.check(to, tx.data), to, tx.data, policyName, allowedSelectors);
+  if (scope) assertVerdict(scope.check(to, tx.data), to, tx.data, scopeName, allowedSelectors);
   // Recovering the sender costs most, so it comes last.
   const sender = recoverSender(tx, crypto);
   return { tx, sender, hash: hashTransaction(tx, crypto), to };

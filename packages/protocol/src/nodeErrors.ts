@@ -1,3 +1,5 @@
+import type { ErrorValues } from "./protocolError.js";
+import { detailValuesOf } from "./reasons/details.js";
 import type { Reason } from "./reasons/index.js";
 import { isValidatorReason } from "./reasons/validatorReasons.js";
 
@@ -24,7 +26,13 @@ export type SendVerdict =
       /** The node's own words. */
       readonly message: string;
     }
-  | { readonly kind: "refused"; readonly reason: Reason; readonly message: string };
+  | {
+      readonly kind: "refused";
+      readonly reason: Reason;
+      readonly message: string;
+      /** The values that the node gives, for the details of the submission's error. */
+      readonly values?: ErrorValues;
+    };
 
 /** The names of the verdicts. */
 export type SendVerdictKind = SendVerdict["kind"];
@@ -99,7 +107,7 @@ const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient ba
  */
 export function classifySendError({ code, message, data }: NodeError): SendVerdict {
   const reason = reasonIn(data);
-  if (reason !== undefined) return classifyReason(reason, message);
+  if (reason !== undefined) return classifyReason(reason, message, data);
   const sequence = INVALID_SEQUENCE.exec(message)?.groups;
   if (sequence !== undefined) {
     const got = BigInt(sequence.got ?? sequence.sdkGot ?? 0);
@@ -107,16 +115,25 @@ export function classifySendError({ code, message, data }: NodeError): SendVerdi
       kind: got < BigInt(sequence.expected ?? sequence.sdkExpected ?? 0) ? "nonce too low" : "nonce gap",
     };
   }
-  if (INSUFFICIENT_FUNDS.test(message)) return { kind: "refused", reason: "INSUFFICIENT_BALANCE", message };
+  if (INSUFFICIENT_FUNDS.test(message)) {
+    return { kind: "refused", reason: "INSUFFICIENT_BALANCE", message };
+  }
   const byMessage = BY_MESSAGE.find(([wording]) => wording.test(message))?.[1];
   const kind = byMessage ?? (code === LIMIT_EXCEEDED ? "not now" : "disputed");
-  return kind === "refused" ? { kind, reason: "NODE_REFUSED", message } : { kind, message };
+  if (kind !== "refused") return { kind, message };
+  return {
+    kind,
+    reason: "NODE_REFUSED",
+    message,
+    values: detailValuesOf("NODE_REFUSED", { nodeCode: code, nodeMessage: message }),
+  };
 }
 
-function classifyReason(reason: Reason, message: string): SendVerdict {
+function classifyReason(reason: Reason, message: string, data: unknown): SendVerdict {
   const kind = BY_REASON[reason] ?? "refused";
   if (kind !== "refused") return { kind, message };
-  return { kind, reason, message };
+  // The values come from a node, so only those that the reason has are kept.
+  return { kind, reason, message, values: detailValuesOf(reason, data as Readonly<Record<string, unknown>>) };
 }
 
 function reasonIn(data: unknown): Reason | undefined {

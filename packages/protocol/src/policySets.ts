@@ -20,7 +20,18 @@ export function everyPolicy(policies: readonly Policy[]): Policy {
       }
       return "allowed";
     },
+    selectorsFor: (to) =>
+      policies.map((policy) => policy.selectorsFor(to)).reduce(commonSelectors, undefined),
   };
+}
+
+/** Returns the selectors of both lists; a list that is undefined has all. */
+function commonSelectors(
+  first: readonly string[] | undefined,
+  second: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return first.filter((selector) => second.includes(selector));
 }
 
 /**
@@ -42,7 +53,21 @@ export function anyPolicy(policies: readonly Policy[]): Policy {
       }
       return known ? "selector not allowed" : "target not allowed";
     },
+    selectorsFor: (to) => selectorsOfAny(policies, to),
   };
+}
+
+/**
+ * Returns the method selectors of a contract that at least one policy permits; undefined if one permits any calldata.
+ * @example
+ * ```ts
+ * const selectors = selectorsOfAny([waiverPolicy, keyScope], token);
+ * ```
+ */
+export function selectorsOfAny(policies: readonly Policy[], to: Uint8Array): readonly string[] | undefined {
+  const lists = policies.map((policy) => policy.selectorsFor(to));
+  if (lists.includes(undefined)) return undefined;
+  return [...new Set(lists.flatMap((selectors) => selectors ?? []))].sort();
 }
 
 const ANY = "any calldata";

@@ -1,7 +1,7 @@
 import { codeOf, type ErrorCode, type Reason } from "./reasons/index.js";
 
 /** The values that an error names, for programs. They are JSON-safe, so that they can travel. */
-export type ErrorValues = Readonly<Record<string, string | number | boolean | null>>;
+export type ErrorValues = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /**
  * The one error that the protocol's decoders and rules throw. `reason` names the rule that failed, `code` the

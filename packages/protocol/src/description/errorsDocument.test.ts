@@ -1,9 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CODE_NOTES } from "../reasons/codes.js";
+import { DETAIL_NOTES } from "../reasons/detailNotes.js";
+import { DETAILS, type DetailName, detailNamesOf } from "../reasons/details.js";
 import { codeOf, type ErrorCode, REASONS, type Reason, statusOf } from "../reasons/index.js";
 import { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
-import { type Place, RETRY_LABELS } from "../reasons/reasonGroup.js";
+import type { Place } from "../reasons/reasonGroup.js";
+import { RETRY_LABELS, retryOf } from "../reasons/retry.js";
 
 const DOCUMENT = fileURLToPath(new URL("../../../../docs/errors.md", import.meta.url));
 
@@ -11,21 +14,24 @@ const INTRODUCTION = `# Errors
 
 <!-- Made from packages/protocol/src/reasons by \`npm run docs:generate\`. -->
 
-An error is \`{ code, message, reason? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change.
+An error is \`{ code, message, reason?, details? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change. \`details\` has [the values](#details) for programs.
 
 An error is in the result line of its transaction (D13), and later in the submission's record; or it is the response to a request that was refused as a whole, \`{ "error": { … } }\` (D21); or it is the frame of a request over a WebSocket that was refused as a whole, \`{ "request": …, "error": { … } }\` (D23).
 
 A request that is refused as a whole has accepted nothing, unless the reason is \`INTERNAL_ERROR\` or \`STORE_UNAVAILABLE\`: then it is not known, and the answer to the same request, sent again, tells.
 
-**A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column says whether a retry helps:
+**A retry is always safe.** The same signed transaction is the same submission, and nothing happens twice, however often it is sent (D18). The last column, and \`details.retry\`, say whether a retry helps:
 
-- *corrected only*: the same request or transaction fails again until you have done what the remedy says;
-- *later*: it may pass after a while; over HTTP, a 429 or 503 gives the number of seconds in \`Retry-After\`;
-- *at once*: it returns the earlier submission, or tries again one that has failed for good.
+- *corrected only* (\`corrected\`): the same request or transaction fails again until you have done what the remedy says;
+- *later* (\`later\`): it may pass after a while; over HTTP, a 429 or 503 gives the number of seconds in \`Retry-After\`;
+- *at once* (\`now\`): it returns the earlier submission, or tries again one that has failed for good.
 
 Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, even where the transaction would pass by now.
 
 To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
+
+const DETAILS_TEXT =
+  '`details` has `retry` for every reason, and these values for some. A name has one meaning, whatever the reason. All of them are optional: a service leaves out what it does not know, and an older one has no details. With the SDK, `detailsOf(error, "NONCE_GAP")?.missing` reads them with their types. Numbers that may pass 2^53 are decimal text.';
 
 const PLACE_LABELS: Readonly<Record<Exclude<Place, "http">, string>> = {
   submit: "submit",
@@ -55,18 +61,30 @@ function renderDocument(): string {
   const codes = (Object.keys(CODE_NOTES) as ErrorCode[]).map((code) => [`\`${code}\``, CODE_NOTES[code]]);
   const groups = REASON_GROUPS.map(({ title, reasons }) => {
     const rows = reasons.map((reason) => {
-      const { cause, remedy, retry } = REASON_NOTES[reason];
+      const { cause, remedy } = REASON_NOTES[reason];
       return [
         `<a id="${reason.toLowerCase()}"></a>\`${reason}\`<br>\`${codeOf(reason)}\`<br>${placesOf(reason)}`,
         cause,
         remedy,
-        RETRY_LABELS[retry],
+        detailNamesOf(reason)
+          .map((name) => `\`${name}\``)
+          .join(", "),
+        RETRY_LABELS[retryOf(reason)],
       ];
     });
-    return `## ${title}\n\n${table(["reason, code, where", "cause", "remedy", "retry"], rows)}`;
+    return `## ${title}\n\n${table(["reason, code, where", "cause", "remedy", "details", "retry"], rows)}`;
   });
   const where =
     "The places, below each reason and its code: a line of a `submit` or a `check`; the `record` of the submission, and the line of a watch of it; the line of a `watch` without a submission; an HTTP status; an error `frame` of a WebSocket; `data.reason` of a validating `node`; or the `admin API`. A test produces every reason in each of its places.";
+  const details = (Object.keys(DETAIL_NOTES) as DetailName[]).map((name) => {
+    const { type, meaning } = DETAIL_NOTES[name];
+    const reasons = (Object.keys(DETAILS) as Reason[]).filter((reason) =>
+      detailNamesOf(reason).includes(name),
+    );
+    const links = reasons.map((reason) => `[\`${reason}\`](#${reason.toLowerCase()})`);
+    return [`\`${name}\``, type, meaning, links.join(", ")];
+  });
+  groups.push(`## Details\n\n${DETAILS_TEXT}\n\n${table(["value", "type", "meaning", "reasons"], details)}`);
   return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
 }
 

@@ -1,7 +1,9 @@
 // The sources of OpenAPI, AsyncAPI, the page at /docs and docs/errors.md. A client's bundle has none of them.
 export { CODE_NOTES } from "../reasons/codes.js";
+export { DETAIL_NOTES } from "../reasons/detailNotes.js";
 export { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
-export { type Place, RETRY_LABELS, type ReasonNote, type Retry } from "../reasons/reasonGroup.js";
+export type { Place, ReasonNote } from "../reasons/reasonGroup.js";
+export { RETRY_LABELS } from "../reasons/retry.js";
 export { HEADERS, type HeaderName, headersOf, sharedHeadersOf } from "../wire/responseHeaders.js";
 export type { RouteName } from "../wire/routes/index.js";
 export type {

@@ -4,7 +4,7 @@ export const TITLE = "gas-waiver";
 export const INTRODUCTION: readonly string[] = [
   "The submission service accepts transactions that users have signed at gas price 0, wraps each in a transaction of a waiver, and broadcasts it. The chain executes it as the user, and nobody pays for gas.",
   "Every route under `/v1` except `/v1/health` needs the header `Authorization: Bearer <API key>`. Paths under `/v1` only gain optional members, so ignore members that you do not know (D26).",
-  'The response to a request that is refused as a whole is `{ "error": { code, message, reason? } }`, with a status of 400 or above (D21). Branch on `reason`, or on `code`; `message` is for people.',
+  'The response to a request that is refused as a whole is `{ "error": { code, message, reason?, details? } }`, with a status of 400 or above (D21). Branch on `reason`, or on `code`; `message` is for people, and `details` has the values involved for programs.',
   "A retry is always safe: the same signed transaction is the same submission, however often it is sent (D18).",
   "Any other path is a 404 with the reason `NO_SUCH_PATH`, and any other method a 405 with `NO_SUCH_METHOD` and the header `Allow`.",
 ];

@@ -15,7 +15,6 @@ export default /* @__PURE__ */ define(
         cause: "The key, or this sender under it, has used up its transactions or its gas of this day (UTC).",
         remedy:
           "Wait for the next day, or ask the operator. A transaction that fails without reaching the chain is not counted.",
-        retry: "later",
       },
     },
   }),

@@ -1,3 +1,4 @@
+import { define } from "../define.js";
 import account from "./account.js";
 import admin from "./admin.js";
 import broadcast from "./broadcast.js";
@@ -10,7 +11,7 @@ import unreadable from "./unreadable.js";
 import watch from "./watch.js";
 
 /** Every reason of the closed list (D13): where a caller meets it, its cause, and its remedy. */
-export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = {
+export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = /* @__PURE__ */ define(() => ({
   ...unreadable.notes,
   ...innerTxRules.notes,
   ...account.notes,
@@ -19,7 +20,7 @@ export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = {
   ...watch.notes,
   ...request.notes,
   ...admin.notes,
-};
+}));
 
 /** The reasons in the sections of the reference. */
 export const REASON_GROUPS: readonly { readonly title: string; readonly reasons: readonly Reason[] }[] = [

@@ -1,4 +1,3 @@
-import { define } from "../define.js";
 import type { ErrorCode } from "./codes.js";
 
 /** The code of each reason of a group. */
@@ -14,20 +13,11 @@ export type StatusesOf<Codes extends ReasonCodes> = Readonly<Partial<Record<keyo
  */
 export type Place = "submit" | "check" | "watch" | "record" | "http" | "frame" | "node" | "admin";
 
-/**
- * Whether it helps to send the very same thing again. It never does harm (D18).
- * - `corrected`: it fails again until the caller has done what the remedy says.
- * - `later`: it may pass after a while.
- * - `now`: it may pass at once, or it returns the earlier submission.
- */
-export type Retry = "corrected" | "later" | "now";
-
 /** The facts about a reason that a caller needs. The texts are plain sentences with code in backticks. */
 export interface ReasonNote {
   readonly where: readonly Place[];
   readonly cause: string;
   readonly remedy: string;
-  readonly retry: Retry;
 }
 
 /** A section of the reference: reasons of one kind. The compiler asks for a note on every reason of `Codes`. */
@@ -35,9 +25,3 @@ export interface ReasonGroup<Codes extends ReasonCodes = ReasonCodes> {
   readonly title: string;
   readonly notes: Readonly<Record<keyof Codes, ReasonNote>>;
 }
-
-export const RETRY_LABELS: Readonly<Record<Retry, string>> = /* @__PURE__ */ define(() => ({
-  corrected: "corrected only",
-  later: "later",
-  now: "at once",
-}));

@@ -14,7 +14,6 @@ export default /* @__PURE__ */ define(
         where: ["watch"],
         cause: "This key has no submission with this `id`.",
         remedy: "Check the `id`, or send the transaction again, which does no harm (D18).",
-        retry: "corrected",
       },
     },
   }),

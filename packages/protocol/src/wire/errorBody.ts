@@ -1,5 +1,6 @@
 import { define } from "../define.js";
 import type { ProtocolError } from "../protocolError.js";
+import { type DetailsOf, detailValuesOf } from "../reasons/details.js";
 import {
   type ErrorCode,
   LINE_CODES,
@@ -7,15 +8,26 @@ import {
   REQUEST_ONLY_CODES,
   type Reason,
 } from "../reasons/index.js";
+import { type Retry, retryOf } from "../reasons/retry.js";
 import { defineNamedSchemas, defineSchema } from "./schema.js";
+import { isOptionalText, isText } from "./values.js";
 import { WireError } from "./wireError.js";
 
-/** An error as `{ code, message, reason? }`: in a result line (D13) and in a request refused as a whole (D21). */
+/** An error as `{ code, message, reason?, details? }`: in a result line (D13) and in a request refused as a whole (D21). */
 export interface ErrorBody<Code extends string = ErrorCode> {
   readonly code: Code;
   readonly message: string;
   /** The stable name of the rule that failed. A newer service may know more reasons than this library (D26). */
   readonly reason?: Reason | (string & {});
+  /** The values involved. Their types follow from the reason: read them with {@link detailsOf}. */
+  readonly details?: ErrorDetails;
+}
+
+/** The details of any error (D13). A newer service may have more values than this library knows (D26). */
+export interface ErrorDetails {
+  /** Whether it helps to send the very same thing again: `corrected` (only when corrected), `later` or `now`. */
+  readonly retry?: string;
+  readonly [name: string]: unknown;
 }
 
 /** The whole body of a request refused as a whole: `{ "error": { … } }` (D21). */
@@ -32,12 +44,38 @@ const CODES: ReadonlySet<string> = /* @__PURE__ */ define(
  * @example
  * ```ts
  * errorBodyOf(new ProtocolError("EMPTY_BATCH", "`transactions` is empty"));
- * // { code: "INVALID_REQUEST", message: "`transactions` is empty", reason: "EMPTY_BATCH" }
+ * // { code: "INVALID_REQUEST", message: "`transactions` is empty", reason: "EMPTY_BATCH", details: { retry: "corrected" } }
  * ```
  */
-export function errorBodyOf(error: ProtocolError): ErrorBody {
-  return { code: error.code, message: error.message, reason: error.reason };
+export function errorBodyOf({ code, message, reason, values }: ProtocolError): ErrorBody {
+  const details = { retry: retryOf(reason), ...detailValuesOf(reason, values) };
+  return { code, message, reason, details };
 }
+
+/** Returns an error with its members in the order of the protocol, and without others. */
+export function orderedErrorBody<Code extends string>(error: ErrorBody<Code>): object {
+  const { code, message, reason, details } = error;
+  return { code, message, reason, details };
+}
+
+/**
+ * Returns the details of an error of this reason, typed. Values that are missing, or not of their type, are left out.
+ * @returns undefined if the error has another reason.
+ * @example
+ * ```ts
+ * const missing = detailsOf(error, "NONCE_GAP")?.missing; // decimal text, or undefined
+ * ```
+ */
+export function detailsOf<R extends Reason>(
+  { reason, details = {} }: Pick<ErrorBody<string>, "reason" | "details">,
+  expected: R,
+): DetailsOf<R> | undefined {
+  if (reason !== expected) return undefined;
+  const retry = RETRIES.find((known) => known === details.retry);
+  return { ...(retry && { retry }), ...detailValuesOf(expected, details) } as DetailsOf<R>;
+}
+
+const RETRIES: readonly Retry[] = ["corrected", "later", "now"];
 
 /**
  * Reads an error body. A code that this library does not know is refused; an unknown reason is kept.
@@ -49,13 +87,24 @@ export function errorBodyOf(error: ProtocolError): ErrorBody {
  */
 export function parseErrorBody(value: unknown): ErrorBody {
   if (typeof value === "object" && value !== null) {
-    const { code, message, reason } = value as Record<string, unknown>;
+    const { code, message, reason, details } = value as Record<string, unknown>;
     const isKnown = typeof code === "string" && CODES.has(code);
-    if (isKnown && typeof message === "string" && (reason === undefined || typeof reason === "string")) {
-      return { code: code as ErrorCode, message, ...(reason !== undefined && { reason }) };
+    if (isKnown && isText(message) && isOptionalText(reason) && isDetails(details)) {
+      return {
+        code: code as ErrorCode,
+        message,
+        ...(reason !== undefined && { reason }),
+        ...(details && { details }),
+      };
     }
   }
-  throw new WireError("the error is not { code, message, reason? } with a known code", value);
+  throw new WireError("the error is not { code, message, reason?, details? } with a known code", value);
+}
+
+function isDetails(value: unknown): value is ErrorDetails | undefined {
+  if (value === undefined) return true;
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && isOptionalText((value as ErrorDetails).retry);
 }
 
 /**
@@ -96,6 +145,20 @@ const REASON = /* @__PURE__ */ defineSchema(() => ({
   description: "The stable name of the rule that failed. Newer services may know more of them (D26).",
 }));
 
+const DETAILS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+  type: "object",
+  additionalProperties: true,
+  description:
+    "The values involved, by names that follow from the reason: the reference of the errors lists them (D13). All are optional, and newer services may have more (D26).",
+  properties: {
+    retry: {
+      type: "string",
+      description:
+        "Whether it helps to send the very same thing again: `corrected` (only when corrected), `later` or `now`.",
+    },
+  },
+}));
+
 export const ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
   description: "An error: its kind, a sentence, and the rule that failed (D13, D21).",
@@ -103,6 +166,7 @@ export const ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
     code: { type: "string", enum: [...LINE_CODES, ...REQUEST_ONLY_CODES] },
     message: MESSAGE,
     reason: REASON,
+    details: DETAILS_SCHEMA,
   },
   required: ["code", "message"],
 }));
@@ -110,7 +174,12 @@ export const ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
 export const LINE_ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
   description: "The error of one transaction (D13).",
-  properties: { code: { type: "string", enum: LINE_CODES }, message: MESSAGE, reason: REASON },
+  properties: {
+    code: { type: "string", enum: LINE_CODES },
+    message: MESSAGE,
+    reason: REASON,
+    details: DETAILS_SCHEMA,
+  },
   required: ["code", "message"],
 }));
 
@@ -125,12 +194,14 @@ export const EMPTY_BATCH_SAMPLE = {
   code: "INVALID_REQUEST",
   message: "`transactions` is empty",
   reason: "EMPTY_BATCH",
+  details: { retry: "corrected" },
 } as const satisfies ErrorBody;
 
 export const GAS_PRICE_SAMPLE = {
   code: "VALIDATION_FAILED",
-  message: "the gas price is 1000000000, not 0",
+  message: "the transaction's gas price is 1000000000 wei; a gas-waived transaction is signed with 0",
   reason: "NON_ZERO_GAS_PRICE",
+  details: { retry: "corrected", gasPrice: "1000000000" },
 } as const satisfies ErrorBody<LineCode>;
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({

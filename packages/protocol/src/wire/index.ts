@@ -1,5 +1,7 @@
 export { wasNeverSent } from "../networkErrors.js";
+export type { DetailedReason, DetailName, DetailsOf } from "../reasons/details.js";
 export { isReason, statusOf } from "../reasons/index.js";
+export { type Retry, retryOf } from "../reasons/retry.js";
 export {
   type ClientFrame,
   encodeClientFrame,
@@ -9,7 +11,9 @@ export {
   type WatchFrame,
 } from "./clientFrame.js";
 export {
+  detailsOf,
   type ErrorBody,
+  type ErrorDetails,
   errorBodyOf,
   parseErrorBody,
   parseRequestErrorBody,

@@ -9,14 +9,19 @@ const bad: ResultLine = {
   index: 1,
   id,
   success: false,
-  error: { code: "VALIDATION_FAILED", message: "no\nmore", reason: "NONCE_TOO_LOW" },
+  error: {
+    code: "VALIDATION_FAILED",
+    message: "no\nmore",
+    reason: "NONCE_TOO_LOW",
+    details: { retry: "corrected", nonce: "1" },
+  },
 };
 
 describe("a result line (D13)", () => {
   it("has exactly the members of the protocol, in their order", () => {
     expect(encodeResultLine(good)).toBe(`{"index":0,"id":"${id}","success":true,"txHash":"${txHash}"}`);
     expect(encodeResultLine(bad)).toBe(
-      `{"index":1,"id":"${id}","success":false,"error":{"code":"VALIDATION_FAILED","message":"no\\nmore","reason":"NONCE_TOO_LOW"}}`,
+      `{"index":1,"id":"${id}","success":false,"error":{"code":"VALIDATION_FAILED","message":"no\\nmore","reason":"NONCE_TOO_LOW","details":{"retry":"corrected","nonce":"1"}}}`,
     );
   });
 

@@ -1,6 +1,12 @@
 import { define } from "../define.js";
 import { isLineCode, type LineCode } from "../reasons/index.js";
-import { type ErrorBody, GAS_PRICE_SAMPLE, LINE_ERROR_SCHEMA, parseErrorBody } from "./errorBody.js";
+import {
+  type ErrorBody,
+  GAS_PRICE_SAMPLE,
+  LINE_ERROR_SCHEMA,
+  orderedErrorBody,
+  parseErrorBody,
+} from "./errorBody.js";
 import { ID_SAMPLE, TX_HASH_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, defineSchema } from "./schema.js";
 import { COUNT, isCount, isHash, isText, membersOf, SUBMISSION_ID, TX_HASH } from "./values.js";
@@ -34,8 +40,7 @@ export type ResultLine =
 export function encodeResultLine(line: ResultLine): string {
   const { index, id } = line;
   if (line.success) return JSON.stringify({ index, id, success: true, txHash: line.txHash });
-  const { code, message, reason } = line.error;
-  return JSON.stringify({ index, id, success: false, error: { code, message, reason } });
+  return JSON.stringify({ index, id, success: false, error: orderedErrorBody(line.error) });
 }
 
 /**

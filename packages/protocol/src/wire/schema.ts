@@ -4,6 +4,8 @@ export interface Schema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  /** True where members of other names belong to the value, and not only to newer versions. */
+  readonly additionalProperties?: true;
   readonly items?: Schema;
   readonly minItems?: number;
   readonly maxItems?: number;

@@ -30,7 +30,12 @@ describe("a frame of the service", () => {
     const text = encodeErrorFrame(request, new ProtocolError("EMPTY_BATCH", "m"));
     expect(JSON.parse(text)).toEqual({
       request,
-      error: { code: "INVALID_REQUEST", message: "m", reason: "EMPTY_BATCH" },
+      error: {
+        code: "INVALID_REQUEST",
+        message: "m",
+        reason: "EMPTY_BATCH",
+        details: { retry: "corrected" },
+      },
     });
     expect(parseServerFrame(text)).toMatchObject({
       kind: "error",

@@ -161,6 +161,7 @@ export const INCLUDED_SAMPLE: SubmissionRecord = /* @__PURE__ */ define(() => ({
     code: "BROADCAST_FAILED",
     message: "the transaction is in a block and reverted",
     reason: "REVERTED",
+    details: { retry: "corrected", txHash: TX_HASH_SAMPLE, blockNumber: "204", gasUsed: "51438" },
   },
   signedAt: "2026-05-18T09:30:00.004Z",
   broadcastAt: "2026-05-18T09:30:00.012Z",
@@ -176,6 +177,7 @@ export const FAILED_SAMPLE: SubmissionRecord = /* @__PURE__ */ define(() => ({
     code: "VALIDATION_FAILED",
     message: "nonce 3 is ahead of the sender's next, 2, which did not come within 10000 ms",
     reason: "NONCE_GAP",
+    details: { retry: "later", nonce: "3", missing: "2" },
   },
   failedAt: "2026-05-18T09:30:10.020Z",
 }));

@@ -22,6 +22,7 @@ export function parseWait(value: unknown): Wait {
   throw new ProtocolError(
     "MALFORMED_QUERY",
     `wait is ${describeValue(value)}; it can be ${WAITS.join(" or ")}`,
+    { parameter: "wait" },
   );
 }
 

@@ -81,7 +81,7 @@ function nonceError(
   nonce: bigint,
   { accountNonce, firstFree, holder }: NonceState,
 ): ProtocolError | undefined {
-  const values = { nonce: nonce.toString(), next: accountNonce.toString() };
+  const values = { nonce: nonce.toString(), expected: accountNonce.toString() };
   if (nonce < accountNonce || holder?.state === "included") {
     const message = `nonce ${nonce} is already used: the account's next is ${accountNonce}`;
     return new ProtocolError("NONCE_TOO_LOW", message, values);
@@ -92,7 +92,10 @@ function nonceError(
   }
   if (nonce > firstFree) {
     const message = `nonce ${nonce} is ahead of the sender's next: nothing has nonce ${firstFree}`;
-    return new ProtocolError("NONCE_GAP", message, { ...values, missing: firstFree.toString() });
+    return new ProtocolError("NONCE_GAP", message, {
+      nonce: nonce.toString(),
+      missing: firstFree.toString(),
+    });
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { codeOf, type ErrorCode, type Reason, statusOf } from "@gas-waiver/protocol";
+import { codeOf, detailNamesOf, type ErrorCode, type Reason, retryOf, statusOf } from "@gas-waiver/protocol";
 import {
   CODE_NOTES,
   type Place,
@@ -14,8 +14,8 @@ const CODES = Object.keys(CODE_NOTES) as ErrorCode[];
 export function errorsSection(): Html {
   const codes = CODES.map((code) => [html`<code>${code}</code>`, sentence(CODE_NOTES[code])]);
   return html`<section id="errors"><h2>Errors</h2>
-<p>An error has a <code>code</code>, the <code>reason</code> that names the one rule that failed, and a
-<code>message</code> for people. It is in a result line, it is the response to a request that was refused as a whole
+<p>An error has a <code>code</code>, the <code>reason</code> that names the one rule that failed, a
+<code>message</code> for people, and <code>details</code>: the values involved, for programs. It is in a result line, it is the response to a request that was refused as a whole
 (with the HTTP status given here), or it is a frame of the WebSocket. The last line of each entry says whether a retry
 helps: <em>${RETRY_LABELS.now}</em>, <em>${RETRY_LABELS.later}</em>, or <em>${RETRY_LABELS.corrected}</em>. A retry
 never does harm. Under an <code>Idempotency-Key</code> the same request gets the same refusals and submissions for 24
@@ -25,10 +25,12 @@ ${REASON_GROUPS.map(({ title, reasons }) => html`<h3>${title}</h3><dl>${reasons.
 }
 
 function reasonEntry(reason: Reason): Html {
-  const { where, cause, remedy, retry } = REASON_NOTES[reason];
+  const { where, cause, remedy } = REASON_NOTES[reason];
+  const values = detailNamesOf(reason);
+  const details = values.length > 0 ? `, details: ${values.join(", ")}` : "";
   return html`<div id="${anchorOf(reason)}" class="reason"><dt><code>${reason}</code>
 <small>${codeOf(reason)} · ${where.map((place) => placeOf(place, reason)).join(", ")}</small></dt>
-<dd>${sentence(cause)}</dd><dd>${sentence(remedy)}</dd><dd><small>retry: ${RETRY_LABELS[retry]}</small></dd></div>`;
+<dd>${sentence(cause)}</dd><dd>${sentence(remedy)}</dd><dd><small>retry: ${RETRY_LABELS[retryOf(reason)]}${details}</small></dd></div>`;
 }
 
 function placeOf(place: Place, reason: Reason): string {

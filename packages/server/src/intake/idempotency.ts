@@ -170,7 +170,9 @@ function withDecided(known: Decisions, lineSources: readonly LineSource[], decid
   const refusals = { ...known.refusals };
   for (const source of lineSources) {
     ids[source.index] = source.id;
-    if ("error" in source) refusals[source.index] = [source.error.reason, source.error.message];
+    if (!("error" in source)) continue;
+    const { reason, message, values } = source.error;
+    refusals[source.index] = [reason, message, values];
   }
   return { ids, decided, refusals };
 }

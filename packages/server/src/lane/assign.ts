@@ -1,5 +1,7 @@
 import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
+import type { Failure } from "../model/submission.js";
 import type { WrapperRequest } from "../signing/wrappers.js";
+import { findFailedPredecessors } from "../store/lanes/failedPredecessors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import {
@@ -14,7 +16,7 @@ import type { LaneContext } from "./context.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { type Placed, placeAbove, placeInGaps } from "./placement.js";
-import { planSender, type SenderPlan } from "./plan.js";
+import { type GapFailure, planSender, type SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
 import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
@@ -183,13 +185,22 @@ async function failUnsent(
     context.store,
     failed.map(({ id }) => id),
   );
-  const decided = failed.flatMap(({ id, message }) => {
-    const expiry = { kind: "nonce gap", message } as const;
+  const predecessors = await findFailedPredecessors(context.store, failed);
+  const decided = failed.flatMap((one) => {
+    const { id } = one;
+    const expiry = { kind: "nonce gap", failure: gapFailure(one, predecessors.get(id)) } as const;
     const decision = decide({ state: "queued", openWrappers: open.get(id) ?? 0, expiry });
     return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
   });
   await failSubmissions(held, decided, context);
   return decided.map(({ id }) => id);
+}
+
+/** @param predecessor the failed submission that had the missing nonce. */
+function gapFailure({ reason, message, values, missing }: GapFailure, predecessor?: string): Failure {
+  if (predecessor === undefined) return { reason, message, ...(values && { values }) };
+  const explained = `${message}; submission ${predecessor} had nonce ${missing}, and has failed`;
+  return { reason, message: explained, values: { ...values, submission: predecessor } };
 }
 
 type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };

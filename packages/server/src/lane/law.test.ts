@@ -16,7 +16,7 @@ const KINDS: Record<SendVerdictKind, SendVerdict> = {
   "waiver unusable": { kind: "waiver unusable", message },
   disputed: { kind: "disputed", message },
   ambiguous: { kind: "ambiguous", message },
-  refused: { kind: "refused", reason: "NODE_REFUSED", message },
+  refused: { kind: "refused", reason: "NODE_REFUSED", message, values: { nodeCode: -32_000 } },
 };
 
 const USE: NonceUse = {
@@ -38,7 +38,7 @@ const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
 const AUTHORIZED = { ...USE, by: "authorization", isOurs: false } as const;
 const EXPIRIES: (Expiry | undefined)[] = [
   undefined,
-  { kind: "nonce gap", message: "nonce 5 is ahead" },
+  { kind: "nonce gap", failure: { reason: "NONCE_GAP", message: "nonce 5 is ahead" } },
   { kind: "nonce past", senderNonce: 3n, next: 4n },
 ];
 
@@ -177,23 +177,28 @@ describe("a decision", () => {
       failure: {
         reason: "NODE_REFUSED",
         message: "the chain's node refused the transaction: the node's message",
+        values: { nodeCode: -32_000 },
       },
     });
   });
 
   it("names the transaction that used the sender's nonce, and its block", () => {
     const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
-    const message = `nonce 4 is already used: by transaction 0x${"07".repeat(32)} in block 12`;
-    expect(decision).toEqual({ move: "fail", clause: "L2", failure: { reason: "NONCE_TOO_LOW", message } });
+    const usedBy = `0x${"07".repeat(32)}`;
+    const message = `nonce 4 is already used: by transaction ${usedBy} in block 12`;
+    const failure = { reason: "NONCE_TOO_LOW", message, values: { nonce: "4", usedBy, blockNumber: "12" } };
+    expect(decision).toEqual({ move: "fail", clause: "L2", failure });
   });
 
   it("names the transaction that has the sender's authorization, where that used the nonce", () => {
-    const message = `nonce 4 is already used: by an authorization (EIP-7702) in transaction 0x${"07".repeat(32)} in block 12`;
+    const usedBy = `0x${"07".repeat(32)}`;
+    const message = `nonce 4 is already used: by an authorization (EIP-7702) in transaction ${usedBy} in block 12`;
+    const values = { nonce: "4", usedBy, blockNumber: "12" };
     for (const state of ["queued", "signed", "broadcast"] as const)
       expect(decide({ state, openWrappers: 3, senderNonceUse: AUTHORIZED })).toEqual({
         move: "fail",
         clause: "L2",
-        failure: { reason: "NONCE_TOO_LOW", message },
+        failure: { reason: "NONCE_TOO_LOW", message, values },
       });
     expect(decide({ ...signed, waiverNonceUse: AUTHORIZED })).toMatchObject({ clause: "L4", isOpen: false });
   });

@@ -47,7 +47,7 @@ export interface SendAnswer {
 /** A reason for which a queued submission cannot go on. */
 export type Expiry =
   /** The sender's earlier nonce did not come in time, and no lane has it (D20). */
-  | { readonly kind: "nonce gap"; readonly message: string }
+  | { readonly kind: "nonce gap"; readonly failure: Failure }
   /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
 
@@ -122,8 +122,12 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
   const isOnlySend = isFirst && state === "signed";
   if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
-    const message = `the chain's node refused the transaction: ${verdict.message}`;
-    return fail("L6", { reason: verdict.reason, message });
+    const { reason, values = {} } = verdict;
+    return fail("L6", {
+      reason,
+      message: `the chain's node refused the transaction: ${verdict.message}`,
+      values,
+    });
   }
   if (isOnlySend && (NOT_TAKEN.has(verdict.kind) || verdict.kind === "refused"))
     return { move: "requeue", clause: "L7", isOpen: false };
@@ -140,11 +144,12 @@ function decideQueued({ openWrappers, expiry }: Evidence): Decision {
   if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L11" };
   switch (expiry.kind) {
     case "nonce gap":
-      return fail("L9", { reason: "NONCE_GAP", message: expiry.message });
+      return fail("L9", expiry.failure);
     case "nonce past":
       return fail("L9", {
         reason: "NONCE_TOO_LOW",
         message: `nonce ${expiry.senderNonce} is already used: the sender's next is ${expiry.next}`,
+        values: { nonce: expiry.senderNonce.toString(), expected: expiry.next.toString() },
       });
   }
 }
@@ -154,7 +159,9 @@ function fail(clause: "L2" | "L6" | "L9", failure: Failure): Decision {
 }
 
 function usedByAnother({ nonce, transaction, by, blockNumber }: NonceUse): Failure {
-  const user = `${by === "sender" ? "" : "an authorization (EIP-7702) in "}transaction ${bytesToHex(transaction.hash)}`;
+  const usedBy = bytesToHex(transaction.hash);
+  const user = `${by === "sender" ? "" : "an authorization (EIP-7702) in "}transaction ${usedBy}`;
   const message = `nonce ${nonce} is already used: by ${user} in block ${blockNumber}`;
-  return { reason: "NONCE_TOO_LOW", message };
+  const values = { nonce: nonce.toString(), usedBy, blockNumber: blockNumber.toString() };
+  return { reason: "NONCE_TOO_LOW", message, values };
 }

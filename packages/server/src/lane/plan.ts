@@ -10,8 +10,11 @@ export interface SenderPlan {
   /** Submissions ahead of their turn. */
   readonly early: readonly QueuedSubmission[];
   /** Submissions that waited too long for the one before them. */
-  readonly failed: readonly (Failure & { readonly id: string })[];
+  readonly failed: readonly GapFailure[];
 }
+
+/** The failure of a submission for a nonce of its sender that nothing has. */
+export type GapFailure = Failure & { readonly id: string; readonly missing: bigint };
 
 /**
  * Plans the submissions that one sender has queued.
@@ -28,7 +31,7 @@ export function planSender(
   const ready: QueuedSubmission[] = [];
   const late: QueuedSubmission[] = [];
   const early: QueuedSubmission[] = [];
-  const failed: (Failure & { id: string })[] = [];
+  const failed: GapFailure[] = [];
   const skipInFlight = (nonce: bigint) => {
     let turn = nonce;
     while (inFlight.has(turn)) turn++;
@@ -50,7 +53,8 @@ export function planSender(
       early.push(submission);
     } else {
       const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;
-      failed.push({ id, reason: "NONCE_GAP", message });
+      const values = { nonce: senderNonce.toString(), missing: turn.toString() };
+      failed.push({ id, missing: turn, reason: "NONCE_GAP", message, values });
     }
   }
   return { ready, late, early, failed };

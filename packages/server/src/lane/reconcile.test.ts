@@ -98,6 +98,7 @@ describe("a reconciled submission", () => {
     gasUsed: 1n,
     succeeded: true,
   };
+  const BLOCK = { blockNumber: "7", gasUsed: "1" };
   /** Sets the chain's next nonces of waiver and sender, and the InnerTx's receipt. */
   const setChain = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
@@ -132,7 +133,7 @@ describe("a reconciled submission", () => {
       blockNumber: 7n,
       reverted: false,
     });
-    expect(published).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
   it("does not fail while its receipt is late, although the nonce has moved on", async () => {
@@ -145,7 +146,7 @@ describe("a reconciled submission", () => {
     setChain(5n, 1n, { ...receipt, succeeded: false });
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);
-    expect(published).toEqual([{ state: "included", reverted: true }]);
+    expect(published).toEqual([{ state: "included", reverted: true, ...BLOCK }]);
   });
 
   it("fails with NONCE_TOO_LOW if a final block shows its sender's nonce used by something else", async () => {
@@ -156,7 +157,14 @@ describe("a reconciled submission", () => {
     nowMs += CONFIRM_MS;
     addFinalBlock(candidate.senderNonce);
     await reconcile(lane, [candidate], context);
-    expect(published).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
+    expect(published).toMatchObject([
+      {
+        state: "failed",
+        reason: "NONCE_TOO_LOW",
+        values: { usedBy: expect.stringMatching(/^0x/), blockNumber: expect.any(String) },
+      },
+    ]);
+    expect(await stateOf(candidate.id)).toMatchObject({ ...published[0] });
   });
 
   it("waits for ever where only nonces contradict it, and no block shows the transactions that used them", async () => {
@@ -180,7 +188,7 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([]);
     setChain(5n, 3n, receipt);
     await reconcile(lane, [candidate], context);
-    expect(published).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
   it.each([
@@ -222,7 +230,7 @@ describe("a reconciled submission", () => {
     const blocks = async () => [{ hash: receipt.blockHash, transactions: [wrapper, inner] }];
     setChain(5n, 1n, receipt);
     await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
-    expect(published).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
     const { rows } = await store.pool.query("select waiver_nonce, wrapper_hash from submissions");
     const wrapper_hash = carrier.nonce === null ? null : Buffer.from(hash);
     expect(rows).toEqual([{ waiver_nonce: carrier.nonce, wrapper_hash }]);
@@ -233,7 +241,7 @@ describe("a reconciled submission", () => {
     const blocks = () => Promise.reject(new Error("the answer is too large"));
     setChain(5n, 1n, receipt);
     await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
-    expect(published).toEqual([{ state: "included", reverted: false }]);
+    expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
   it("needs no proof if it was never signed", async () => {

@@ -3,7 +3,7 @@ import type { NodeClient } from "../chain/nodeClient.js";
 import type { NonceProofs, NonceUse } from "../chain/nonceProof.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
-import type { Results } from "../results/results.js";
+import { includedUpdate, type Results } from "../results/results.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
@@ -155,11 +155,10 @@ async function includeExecuted(
     const carriedBy = carriers[i] ?? "own";
     return { id, ...block, reverted: !succeeded, carriedBy };
   });
-  const reverted = new Map(included.map(({ id, reverted }) => [id, reverted]));
-  results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) => ({
-    state: "included",
-    reverted: reverted.get(id) === true,
-  }));
+  const byId = new Map(included.map((inclusion) => [inclusion.id, inclusion]));
+  results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) =>
+    includedUpdate(byId.get(id)),
+  );
 }
 
 /** Ends submissions as failed, and notifies their result lines. */
@@ -170,7 +169,7 @@ export async function failSubmissions(
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));
   results.publish(await saveFailed(store, held, failed), (id) => {
-    const { reason = "NODE_REFUSED", message = "" } = byId.get(id) ?? {};
-    return { state: "failed", reason, message };
+    const { reason = "NODE_REFUSED", message = "", values = {} } = byId.get(id) ?? {};
+    return { state: "failed", reason, message, values };
   });
 }

@@ -1,4 +1,10 @@
-import { bytesToHex, type Certainty, type Reason } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  type Certainty,
+  type ErrorValues,
+  ProtocolError,
+  type Reason,
+} from "@gas-waiver/protocol";
 
 /**
  * The states of a submission, and the steps between them:
@@ -85,6 +91,8 @@ export interface Inclusion {
 export interface Failure {
   readonly reason: Reason;
   readonly message: string;
+  /** The values of the error's details. */
+  readonly values?: ErrorValues;
 }
 
 /** A stored submission. */
@@ -110,7 +118,16 @@ export function certaintyOf(submission: Submission): Certainty {
   }
 }
 
-/** The message of an InnerTx that reverted (D16). */
-export function revertedMessage(innerHash: Uint8Array): string {
-  return `the transaction ${bytesToHex(innerHash)} is on the chain, in a block, and reverted: it used the nonce and changed nothing else`;
+/** The error of an InnerTx that reverted (D16). */
+export function revertedError(
+  innerHash: Uint8Array,
+  { blockNumber, gasUsed }: { readonly blockNumber?: bigint | string; readonly gasUsed?: bigint | string },
+): ProtocolError {
+  const txHash = bytesToHex(innerHash);
+  const message = `the transaction ${txHash} is on the chain, in a block, and reverted: it used the nonce and changed nothing else`;
+  return new ProtocolError("REVERTED", message, {
+    txHash,
+    ...(blockNumber !== undefined && { blockNumber: blockNumber.toString() }),
+    ...(gasUsed !== undefined && { gasUsed: gasUsed.toString() }),
+  });
 }

@@ -8,6 +8,7 @@ import {
   intersectTargets,
   type Policy,
   ProtocolError,
+  selectorsOfAny,
   uniteTargets,
   type Verdict,
 } from "@gas-waiver/protocol";
@@ -46,6 +47,7 @@ export function configuredPolicies(targets: readonly AllowedTarget[]): PolicySet
   const united = uniteTargets(targets);
   return {
     check: policy.check,
+    selectorsFor: policy.selectorsFor,
     waiversFor: () => undefined,
     whyUnusable: () => undefined,
     targetsOf: () => united,
@@ -81,6 +83,11 @@ export function registryPolicies(
       if (only === undefined) throw noWaiver(found);
       return waiversDiffer ? bestVerdict(groups, to, data) : only.policy.check(to, data);
     },
+    selectorsFor: (to) =>
+      selectorsOfAny(
+        groups.map(({ policy }) => policy),
+        to,
+      ),
     waiversFor(to, data) {
       if (!waiversDiffer) return undefined;
       return groups.flatMap(({ policy, waivers }) => (policy.check(to, data) === "allowed" ? waivers : []));

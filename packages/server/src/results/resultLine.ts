@@ -2,6 +2,7 @@ import {
   bytesToHex,
   codeOf,
   type ErrorBody,
+  errorBodyOf,
   LINE_CODES,
   type LineCode,
   ProtocolError,
@@ -10,7 +11,7 @@ import {
   type Wait,
 } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "../model/options.js";
-import { certaintyOf, revertedMessage, type Submission } from "../model/submission.js";
+import { certaintyOf, revertedError, type Submission } from "../model/submission.js";
 import { type SubmissionUpdate, updateOf } from "./results.js";
 
 // Makes the result line of one transaction (D13).
@@ -32,9 +33,11 @@ export function isFinal(update: SubmissionUpdate, wait: Wait): boolean {
 
 /** Makes the line of an update that ends the waiting. */
 export function resultLine(entry: AwaitedSource, update: SubmissionUpdate, wait: Wait): ResultLine {
-  if (update.state === "failed") return refusedLine(entry, new ProtocolError(update.reason, update.message));
+  if (update.state === "failed") {
+    return refusedLine(entry, new ProtocolError(update.reason, update.message, update.values));
+  }
   if (update.state === "included" && update.reverted && wait === "included") {
-    return refusedLine(entry, new ProtocolError("REVERTED", revertedMessage(entry.innerHash)));
+    return refusedLine(entry, revertedError(entry.innerHash, update));
   }
   return { index: entry.index, id: entry.id, success: true, txHash: bytesToHex(entry.innerHash) };
 }
@@ -78,8 +81,8 @@ export function refusedLine({ index, id }: LineSource, error: ProtocolError): Re
 }
 
 /** Turns the refusal of one transaction into the error of its line. */
-export function lineErrorOf({ reason, message }: ProtocolError): ErrorBody<LineCode> {
-  return { code: lineCodeOf(reason), message, reason };
+export function lineErrorOf(error: ProtocolError): ErrorBody<LineCode> {
+  return { ...errorBodyOf(error), code: lineCodeOf(error.reason) };
 }
 
 /** @throws on a code that only a whole request can have: no line ever has it. */

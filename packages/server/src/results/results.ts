@@ -1,5 +1,5 @@
 import type { Logger } from "../model/log.js";
-import type { Failure, Submission } from "../model/submission.js";
+import type { Failure, Inclusion, Submission } from "../model/submission.js";
 import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
@@ -7,7 +7,13 @@ import { findSubmissions } from "../store/submissions/findSubmissions.js";
 /** A new state of a submission: `broadcast` as soon as a node has taken it, the others once they are committed. */
 export type SubmissionUpdate =
   | { readonly state: "broadcast" }
-  | { readonly state: "included"; readonly reverted: boolean }
+  | {
+      readonly state: "included";
+      readonly reverted: boolean;
+      /** The block, and the gas that the InnerTx used, as decimal text. Replicas of older versions send neither. */
+      readonly blockNumber?: string;
+      readonly gasUsed?: string;
+    }
   | ({ readonly state: "failed" } & Failure);
 
 /** An update of a submission, for the replica that accepted it. */
@@ -43,10 +49,24 @@ export function updateOf(submission: Submission): SubmissionUpdate | undefined {
     case "broadcast":
       return { state: "broadcast" };
     case "included":
-      return { state: "included", reverted: submission.reverted };
+      return includedUpdate(submission);
     case "failed":
-      return { state: "failed", reason: submission.reason, message: submission.message };
+      return {
+        state: "failed",
+        reason: submission.reason,
+        message: submission.message,
+        values: submission.values ?? {},
+      };
   }
+}
+
+/** @param inclusion the block of the InnerTx; undefined if it is not known here. */
+export function includedUpdate(
+  inclusion: Pick<Inclusion, "reverted" | "blockNumber" | "gasUsed"> | undefined,
+): SubmissionUpdate {
+  if (inclusion === undefined) return { state: "included", reverted: false };
+  const { reverted, blockNumber, gasUsed } = inclusion;
+  return { state: "included", reverted, blockNumber: blockNumber.toString(), gasUsed: gasUsed.toString() };
 }
 
 const POLL_MS = 1_000;

@@ -1,9 +1,9 @@
-import { isReason } from "@gas-waiver/protocol";
+import { type ErrorValues, isReason } from "@gas-waiver/protocol";
 import type { Submission, SubmissionState } from "../model/submission.js";
 
 /** The columns that {@link submissionOf} reads, for a `select`. */
 export const SUBMISSION_COLUMNS =
-  "id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, accepted_at, signed_at, broadcast_at, included_at, finished_at";
+  "id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, error_details, accepted_at, signed_at, broadcast_at, included_at, finished_at";
 
 /** A row of the view `submissions`. The driver returns `bigint` and `numeric` as text. */
 export interface SubmissionRow {
@@ -24,6 +24,7 @@ export interface SubmissionRow {
   reverted: boolean | null;
   error_reason: string | null;
   error_message: string | null;
+  error_details: ErrorValues | null;
   accepted_at: Date;
   signed_at: Time;
   broadcast_at: Time;
@@ -79,7 +80,8 @@ export function submissionOf(row: SubmissionRow): Submission {
       break;
     case "failed":
       if (row.error_reason !== null && isReason(row.error_reason)) {
-        const failure = { reason: row.error_reason, message: row.error_message ?? "" };
+        const { error_reason: reason, error_message: message, error_details: values } = row;
+        const failure = { reason, message: message ?? "", ...(values && { values }) };
         return { ...common, state: row.state, ...failure, ...wrapped };
       }
       break;

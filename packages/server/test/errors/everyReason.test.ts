@@ -3,6 +3,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
   bytesToHex,
+  detailNamesOf,
+  detailsOf,
+  type ErrorBody,
   parseCheckLine,
   type Reason,
   type ResultLine,
@@ -11,6 +14,7 @@ import {
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { problemsOfDetails } from "../support/description.js";
 import { REGISTRY, withRegistry } from "../support/policies.js";
 import { replyToBytes } from "../support/rawReply.js";
 import {
@@ -26,10 +30,16 @@ import { APPROVE, hashOf, innerOf, TOKEN, TRANSFER, userAddress, userKey } from 
 const services = testServices();
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** The reasons that were seen, each with its place. */
+/** The reasons that were seen, each with its place, and the values that the details of each had. */
 const seen = new Set<string>();
-const see = (place: string, ...reasons: (string | undefined)[]) => {
-  for (const reason of reasons) if (reason !== undefined) seen.add(`${reason} ${place}`);
+const seenValues = new Set<string>();
+const see = (place: string, ...errors: (ErrorBody | undefined)[]) => {
+  for (const error of errors) {
+    if (error?.reason === undefined) continue;
+    seen.add(`${error.reason} ${place}`);
+    expect(problemsOfDetails(error)).toEqual([]);
+    for (const name of Object.keys(error.details ?? {})) seenValues.add(`${error.reason} ${name}`);
+  }
 };
 
 const bodyOf = (...transactions: string[]) => JSON.stringify({ transactions });
@@ -40,7 +50,7 @@ async function submit(
   query = "",
 ): Promise<ResultLine[]> {
   const lines = await service.submit(transactions, { query });
-  see("submit", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+  see("submit", ...lines.map((line) => (line.success ? undefined : line.error)));
   return lines;
 }
 
@@ -51,26 +61,30 @@ async function check(service: TestService, transactions: readonly string[], head
     .trimEnd()
     .split("\n")
     .map((line) => parseCheckLine(JSON.parse(line)));
-  see("check", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+  see("check", ...lines.map((line) => (line.success ? undefined : line.error)));
 }
 
 async function readRecords(service: TestService, lines: readonly ResultLine[]): Promise<void> {
   for (const { id } of lines) {
     const { status, text } = await service.call("GET", `/v1/submissions/${id}`, undefined, GOOD_HEADERS);
-    if (status === 200) see("record", JSON.parse(text).error?.reason);
+    if (status === 200) see("record", JSON.parse(text).error);
   }
 }
 
-const seeReply = ({ text }: Reply) => see("http", JSON.parse(text).error.reason);
+const seeReply = ({ text }: Reply) => see("http", JSON.parse(text).error);
 
 async function seeFrames(service: TestService, ...frames: unknown[]): Promise<void> {
   const client = await TestSocket.open(service);
   for (const frame of frames) {
     client.send(frame);
-    const { error } = (await client.next()) as { error?: { reason?: string } };
-    see("frame", error?.reason);
+    see("frame", (await client.next()).error as ErrorBody);
   }
   client.socket.close();
+}
+
+function errorOf(line: ResultLine | undefined): ErrorBody {
+  if (line === undefined || line.success) throw new Error("the line has no error");
+  return line.error;
 }
 
 /** A call whose access list makes its wrapper larger than nodes take. */
@@ -101,6 +115,7 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "packages/server/test/http/requestErrors.test.ts": ["MALFORMED_HTTP http", "HEAD_TOO_LARGE http"],
   "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE http"],
+  "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS http"],
   "packages/server/test/limits/queueCapacity.test.ts": ["KEY_SHARE_EXHAUSTED http", "QUEUE_AT_CAPACITY http"],
   "packages/server/test/http/socket.test.ts": [
     "DUPLICATE_REQUEST_ID frame",
@@ -115,6 +130,31 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
     "KEY_STATE_FINAL admin",
     "NO_SUCH_KEY admin",
   ],
+};
+
+/** The pairs that the files have. Each file must name the reason, and the value if the pair has one. */
+function pairsOfFiles(files: Readonly<Record<string, readonly string[]>>): string[] {
+  return Object.entries(files).flatMap(([file, pairs]) => {
+    const text = readFileSync(`${ROOT}${file}`, "utf8");
+    for (const pair of pairs) {
+      const [reason = "", second = ""] = pair.split(" ");
+      expect(text.includes(reason), `${pair} in ${file}`).toBe(true);
+      if (files === VALUES_IN_OTHER_TESTS) expect(text.includes(second), `${pair} in ${file}`).toBe(true);
+    }
+    return pairs;
+  });
+}
+
+/** Values of details that other test files see, keyed by the file. */
+const VALUES_IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
+  "packages/server/test/limits/abuse.test.ts": [
+    "SOCKETS_AT_CAPACITY capacity",
+    "BODIES_AT_CAPACITY capacity",
+  ],
+  "packages/server/test/http/socket.test.ts": ["CONNECTION_FULL capacity"],
+  "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE maxBodyBytes"],
+  "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS retryAfterSeconds"],
+  "packages/server/src/lane/reconcile.test.ts": ["NONCE_TOO_LOW usedBy", "NONCE_TOO_LOW blockNumber"],
 };
 
 describe("every reason of the documentation", () => {
@@ -154,7 +194,7 @@ describe("every reason of the documentation", () => {
       verdict === "refused" ? [reason] : [],
     );
     // test/vectors/devnet.test.ts has the devnet refuse each of them with its reason.
-    see("node", ...nodes);
+    for (const reason of nodes) seen.add(`${reason} node`);
   });
 
   it("of the sender's account and of the node", async () => {
@@ -167,6 +207,14 @@ describe("every reason of the documentation", () => {
     const batch = [innerOf(1, 4), innerOf(3, 7), rival, innerOf(5, 0, { value: 10n ** 30n })];
     await check(service, batch);
     await readRecords(service, await submit(service, batch));
+    service.node.mine();
+    await submit(service, [innerOf(2, 0)], "?wait=included");
+    await submit(service, [rival]);
+    chain.refused.set(hashOf(innerOf(8, 0)), "WRAPPER_GAS_LIMIT_TOO_LOW");
+    const [failed] = await submit(service, [innerOf(8, 0)]);
+    const lines = await submit(service, [innerOf(8, 1)]);
+    expect(detailsOf(errorOf(lines[0]), "NONCE_GAP")).toMatchObject({ missing: "0", submission: failed?.id });
+    await readRecords(service, lines);
     service.node.onSends({ kind: "error", of: () => nodeError });
     await readRecords(service, await submit(service, [innerOf(6)]));
   });
@@ -198,18 +246,19 @@ describe("every reason of the documentation", () => {
     const headers = { authorization: `Bearer ${key}` };
     while ((await service.call("GET", "/v1/submissions", undefined, headers)).status === 401);
     const lines = await service.submit([innerOf(1), innerOf(2)], { headers });
-    see("submit", ...lines.map((line) => (line.success ? undefined : line.error.reason)));
+    see("submit", ...lines.map((line) => (line.success ? undefined : line.error)));
     await check(service, [innerOf(3), innerOf(4)], headers);
     const client = await TestSocket.open(service);
     client.send({ id: 1, watch: ["no submission"] });
-    see("watch", ((await client.next()).error as { reason?: string }).reason);
+    see("watch", (await client.next()).error as ErrorBody);
     client.socket.close();
   });
 
   it("of requests and frames that are refused whole", async () => {
     const service = await services.start({ ratePerSecond: 1, rateBurst: 100, maxBatchSize: 100 });
     const many = bodyOf(...Array(101).fill("0x"));
-    for (const body of ["{", "[]", '{"transactions":[]}', many]) seeReply(await service.post(body));
+    for (const body of ["{", "[]", '{"transactions":["0x",1]}', '{"transactions":[]}', many])
+      seeReply(await service.post(body));
     seeReply(await service.post(bodyOf("0x"), { query: "?wait=soon" }));
     seeReply(await service.post(bodyOf("0x"), { headers: { "content-type": "text/plain" } }));
     seeReply(await service.post(bodyOf("0x"), { headers: { "idempotency-key": "a b" } }));
@@ -235,13 +284,13 @@ describe("every reason of the documentation", () => {
     const service = await services.start();
     const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
     admins.push(admin);
-    const reasonOf = async (key: string) => {
+    const errorOf = async (key: string): Promise<ErrorBody | undefined> => {
       const reply = await service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${key}` });
-      return reply.status === 401 ? String(JSON.parse(reply.text).error.reason) : undefined;
+      return reply.status === 401 ? JSON.parse(reply.text).error : undefined;
     };
     const until = async (key: string, reason: string | undefined) => {
-      while ((await reasonOf(key)) !== reason);
-      see("http", reason);
+      while ((await errorOf(key))?.reason !== reason);
+      see("http", await errorOf(key));
     };
     const { key, record } = await admin.create("tests", { label: "one" });
     await until(key, undefined);
@@ -271,7 +320,7 @@ describe("every reason of the documentation", () => {
     await full.submit([innerOf(6)]);
     const other = await TestSocket.open(full, OTHER_API_KEY);
     other.send({ id: 1, transactions: [innerOf(7)] });
-    see("frame", ((await other.next()).error as { reason?: string }).reason);
+    see("frame", (await other.next()).error as ErrorBody);
     other.socket.close();
     await full.query("drop view submissions cascade");
     seeReply(await full.call("GET", "/v1/submissions", undefined, GOOD_HEADERS));
@@ -281,23 +330,25 @@ describe("every reason of the documentation", () => {
     await services.postgres.halt();
     seeReply(await stored.post(bodyOf(innerOf(1))));
     client.send({ id: 1, transactions: [innerOf(1)] });
-    see("frame", ((await client.next()).error as { reason?: string }).reason);
+    see("frame", (await client.next()).error as ErrorBody);
     client.socket.close();
     await services.postgres.resume();
   });
 
   it("is produced in each of its places, by this file or another test file, and in no other place", () => {
-    for (const [file, pairs] of Object.entries(IN_OTHER_TESTS)) {
-      const text = readFileSync(`${ROOT}${file}`, "utf8");
-      for (const pair of pairs) {
-        expect(text.includes(pair.split(" ")[0] ?? ""), `${pair} in ${file}`).toBe(true);
-        seen.add(pair);
-      }
-    }
+    for (const pair of pairsOfFiles(IN_OTHER_TESTS)) seen.add(pair);
     const documented = (Object.keys(REASON_NOTES) as Reason[]).flatMap((reason) =>
       REASON_NOTES[reason].where.map((place) => `${reason} ${place}`),
     );
     expect([...seen].filter((pair) => !documented.includes(pair))).toEqual([]);
     expect(documented.filter((pair) => !seen.has(pair))).toEqual([]);
+  });
+
+  it("has each of its values in the details somewhere", () => {
+    const documented = (Object.keys(REASON_NOTES) as Reason[]).flatMap((reason) =>
+      detailNamesOf(reason).map((name) => `${reason} ${name}`),
+    );
+    const elsewhere = pairsOfFiles(VALUES_IN_OTHER_TESTS);
+    expect(documented.filter((pair) => !seenValues.has(pair) && !elsewhere.includes(pair))).toEqual([]);
   });
 });

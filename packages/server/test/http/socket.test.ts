@@ -182,7 +182,11 @@ describe("limits of a WebSocket", () => {
     client.send({ id: 2, transactions: [innerOf(2)], wait: "included" });
     client.send({ id: 3, transactions: [innerOf(3)] });
     const refusal = await client.next();
-    expect(refusal).toMatchObject({ request: 3, error: { code: "QUEUE_FULL", reason: "CONNECTION_FULL" } });
+    const details = { retry: "later", capacity: 2 };
+    expect(refusal).toMatchObject({
+      request: 3,
+      error: { code: "QUEUE_FULL", reason: "CONNECTION_FULL", details },
+    });
     await service.node.until(({ chain }) => chain.pending.length === 2);
     service.node.mine();
     await client.framesOfRequest();

@@ -174,7 +174,7 @@ describe("a bad request", () => {
       const reply = await service.post(body);
       const { error } = JSON.parse(reply.text) as { error: Record<string, string> };
       expect([name, reply.status], reply.text).toEqual([name, status]);
-      expect(Object.keys(error)).toEqual(["code", "message", "reason"]);
+      expect(Object.keys(error)).toEqual(["code", "message", "reason", "details"]);
       expect(error.code).toBe(reason === "BATCH_TOO_LARGE" ? "BATCH_SIZE_EXCEEDED" : "INVALID_REQUEST");
       expect(error.reason, name).toMatch(reason);
     }

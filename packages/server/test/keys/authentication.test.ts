@@ -59,6 +59,7 @@ describe("an address that guesses keys", () => {
     expect(JSON.parse(reply.text).error).toMatchObject({
       code: "RATE_LIMITED",
       reason: "TOO_MANY_UNKNOWN_KEYS",
+      details: { retry: "later", retryAfterSeconds: Number(reply.headers["retry-after"]) },
     });
     expect(await service.submit([innerOf(2)])).toMatchObject([{ success: true }]);
     const handshake = upgradeRequest(OTHER_API_KEY).join("\r\n");

@@ -114,7 +114,8 @@ describe("a key of the store", () => {
     const body = bodyOf("x".repeat(2_000)).slice(0, 2_000);
     const reply = await service.post(body, { headers: { ...authorizedBy(key).headers, ...headers } });
     expect(reply.status).toBe(413);
-    expect(JSON.parse(reply.text).error).toMatchObject({ reason: "BODY_TOO_LARGE" });
+    const details = { retry: "corrected", maxBodyBytes: 1_024 };
+    expect(JSON.parse(reply.text).error).toMatchObject({ reason: "BODY_TOO_LARGE", details });
     const small = { headers: { ...authorizedBy(key).headers, "transfer-encoding": "chunked" } };
     expect((await service.post(bodyOf(innerOf(1)), small)).status).toBe(200);
     const socket = await TestSocket.open(service, key);

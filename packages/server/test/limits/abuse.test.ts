@@ -70,6 +70,7 @@ describe("idle connections", () => {
     const other = await TestSocket.open(service, OTHER_API_KEY);
     const ofAll = await requestHandshake(OTHER_API_KEY);
     expect([ofAll.status, reasonOf(ofAll.text)]).toEqual([503, "SOCKETS_AT_CAPACITY"]);
+    expect(JSON.parse(ofAll.text).error.details).toEqual({ retry: "later", capacity: expect.any(Number) });
     first?.socket.close();
     await first?.closed;
     const again = await TestSocket.open(service);
@@ -162,6 +163,7 @@ describe("bodies that are too large together", () => {
     let reply = await service.post(body);
     while (reply.status === 200) reply = await service.post(body);
     expect([reply.status, reasonOf(reply.text)]).toEqual([503, "BODIES_AT_CAPACITY"]);
+    expect(JSON.parse(reply.text).error.details).toEqual({ retry: "later", capacity: expect.any(Number) });
     expect(reply.headers["retry-after"]).toBe("1");
     const other = { headers: { authorization: `Bearer ${OTHER_API_KEY}` } };
     expect((await service.post(body, other)).status).toBe(200);

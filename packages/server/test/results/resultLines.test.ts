@@ -20,12 +20,12 @@ describe("a result line", () => {
     expect(text).toBe(`{"index":0,"id":"${id}","success":true,"txHash":"${hashOf(inner)}"}\n`);
   });
 
-  it("is exactly index, id, success and error of code, message and reason, in this order", async () => {
+  it("is exactly index, id, success and error of code, message, reason and details, in this order", async () => {
     const service = await services.start();
     const { text } = await service.post(JSON.stringify({ transactions: [""] }));
     const { id } = JSON.parse(text) as { id: string };
     expect(text).toBe(
-      `{"index":0,"id":"${id}","success":false,"error":{"code":"PARSE_ERROR","message":"the transaction is an empty string","reason":"EMPTY_TRANSACTION"}}\n`,
+      `{"index":0,"id":"${id}","success":false,"error":{"code":"PARSE_ERROR","message":"the transaction is an empty string","reason":"EMPTY_TRANSACTION","details":{"retry":"corrected"}}}\n`,
     );
   });
 

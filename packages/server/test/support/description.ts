@@ -1,4 +1,4 @@
-import { ROUTES, statusOf } from "@gas-waiver/protocol";
+import { detailsOf, type ErrorBody, isReason, ROUTES, retryOf, statusOf } from "@gas-waiver/protocol";
 import {
   asyncApiOf,
   COMMON_REFUSALS,
@@ -134,9 +134,25 @@ export class Description {
   #valueProblems(schema: object, response: Response, value: unknown): string[] {
     if (!this.#isValid(schema, value)) return [`this is not as described: ${JSON.stringify(value)}`];
     const reasons = response["x-reasons"];
-    const { reason } = (value as { error?: { reason?: string } }).error ?? {};
-    return reasons === undefined || reasons.includes(reason ?? "") ? [] : [`${reason} is not described`];
+    const { error } = value as { error?: ErrorBody };
+    const { reason = "" } = error ?? {};
+    const isDescribed = reasons === undefined || reasons.includes(reason);
+    return [
+      ...(isDescribed ? [] : [`${reason} is not described`]),
+      ...(error ? problemsOfDetails(error) : []),
+    ];
   }
+}
+
+/** The details have the class of the retry, and beside it only values that are listed for the reason, of their types. */
+export function problemsOfDetails(error: ErrorBody): string[] {
+  const { reason = "", details } = error;
+  if (!isReason(reason)) return [`${reason} is not a reason`];
+  const { retry, ...values } = detailsOf(error, reason) ?? {};
+  const isListed = JSON.stringify({ retry, ...values }) === JSON.stringify(details);
+  return isListed && retry === retryOf(reason)
+    ? []
+    : [`${reason} has not these details: ${JSON.stringify(details)}`];
 }
 
 function patternOf(path: string): RegExp {
@@ -156,7 +172,7 @@ function closed(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(closed);
   const members = Object.entries(value).map(([name, member]) => [name, closed(member)]);
-  const { type, properties } = value as { type?: unknown; properties?: unknown };
-  const isObject = type === "object" && properties !== undefined;
+  const { type, properties, additionalProperties } = value as Readonly<Record<string, unknown>>;
+  const isObject = type === "object" && properties !== undefined && additionalProperties !== true;
   return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
 }

@@ -17,11 +17,12 @@ export type PoolKind = "strict" | "queued";
 
 /** The node refuses a transaction. `data.reason` names the rule, if the node names rules. */
 export class RefusedByNode extends Error {
-  readonly data: { readonly reason: string } | undefined;
+  readonly data: ({ readonly reason: string } & Readonly<Record<string, unknown>>) | undefined;
 
-  constructor(message: string, reason?: string) {
+  /** @param values stand beside the reason, as validators give them. */
+  constructor(message: string, reason?: string, values: Readonly<Record<string, unknown>> = {}) {
     super(message);
-    this.data = reason === undefined ? undefined : { reason };
+    this.data = reason === undefined ? undefined : { ...values, reason };
   }
 }
 
@@ -323,7 +324,10 @@ export class ModelChain {
     if (this.revoked.has(waiver))
       throw new RefusedByNode(`${waiver} is not a registered waiver`, "WAIVER_NOT_REGISTERED");
     const refusal = this.refused.get(innerHash);
-    if (refusal) throw new RefusedByNode(`refused: ${refusal}`, refusal);
+    if (refusal) {
+      const values = { check: "a rule", gasLimit: "21000", needed: "81000" };
+      throw new RefusedByNode(`refused: ${refusal}`, refusal, values);
+    }
     const next = this.#nextPendingNonce(waiver, ({ waiver: from }) => from === waiver);
     if (nonce < this.nonceOf(waiver)) throw new RefusedByNode("nonce too low", "WRAPPER_NONCE_TOO_LOW");
     if (this.pool === "strict" && nonce > next)

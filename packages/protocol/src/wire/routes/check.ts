@@ -1,7 +1,13 @@
 import { describeValue } from "../../describeValue.js";
 import { ProtocolError } from "../../protocolError.js";
 import { isLineCode, type LineCode } from "../../reasons/index.js";
-import { type ErrorBody, GAS_PRICE_SAMPLE, LINE_ERROR_SCHEMA, parseErrorBody } from "../errorBody.js";
+import {
+  type ErrorBody,
+  GAS_PRICE_SAMPLE,
+  LINE_ERROR_SCHEMA,
+  orderedErrorBody,
+  parseErrorBody,
+} from "../errorBody.js";
 import { NDJSON } from "../ndjson.js";
 import { SIGNED_SAMPLE, TX_HASH_SAMPLE } from "../samples.js";
 import { defineSchema } from "../schema.js";
@@ -71,7 +77,7 @@ export function parseSimulate(value: unknown): boolean {
   const known = SIMULATE.find((one) => one === value);
   if (known !== undefined) return known === "true";
   const message = `simulate is ${describeValue(value)}; it can be ${SIMULATE.join(" or ")}`;
-  throw new ProtocolError("MALFORMED_QUERY", message);
+  throw new ProtocolError("MALFORMED_QUERY", message, { parameter: "simulate" });
 }
 
 /**
@@ -86,8 +92,7 @@ export function encodeCheckLine(line: CheckLine): string {
     const { index, success, txHash, simulation } = line;
     return JSON.stringify({ index, success, txHash, simulation: simulation && inOrder(simulation) });
   }
-  const { code, message, reason } = line.error;
-  return JSON.stringify({ index: line.index, success: false, error: { code, message, reason } });
+  return JSON.stringify({ index: line.index, success: false, error: orderedErrorBody(line.error) });
 }
 
 function inOrder(simulation: Simulation): object {

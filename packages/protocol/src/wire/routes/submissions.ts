@@ -134,7 +134,7 @@ export function parseSubmissionPage(value: unknown): SubmissionPage {
 
 function malformed(name: string, value: unknown, rule: string): ProtocolError {
   return new ProtocolError("MALFORMED_QUERY", `${name} is ${describeValue(value)}; it must be ${rule}`, {
-    name,
+    parameter: name,
   });
 }
 

@@ -143,9 +143,10 @@ export class TooManyUnknownKeysError extends ProtocolError {
   readonly unit = "unknown-keys";
 
   constructor(available: number) {
-    super("TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys");
+    const retryAfterSeconds = Math.max(1, Math.ceil((1 - available) / UNKNOWN_KEY_LIMITS.ratePerSecond));
+    super("TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys", { retryAfterSeconds });
     this.state = rateStateOf(UNKNOWN_KEY_LIMITS, available);
-    this.retryAfterSeconds = Math.max(1, Math.ceil((1 - available) / UNKNOWN_KEY_LIMITS.ratePerSecond));
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 

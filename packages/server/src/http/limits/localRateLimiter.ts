@@ -28,7 +28,7 @@ export class RateExceededError extends ProtocolError {
     super(
       "RATE_EXCEEDED",
       `the key's rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${state.remaining} left`,
-      { ratePerSecond, burst, [unit]: count, remaining: state.remaining },
+      { ratePerSecond, burst, unit, asked: count.toString(), remaining: state.remaining, retryAfterSeconds },
     );
     this.retryAfterSeconds = retryAfterSeconds;
     this.state = state;

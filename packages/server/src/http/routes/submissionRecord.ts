@@ -1,5 +1,5 @@
-import { bytesToHex, codeOf, type Reason, type SubmissionRecord } from "@gas-waiver/protocol";
-import { certaintyOf, revertedMessage, type Submission } from "../../model/submission.js";
+import { bytesToHex, errorBodyOf, ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
+import { certaintyOf, revertedError, type Submission } from "../../model/submission.js";
 
 /** Converts a submission of the store to its record on the wire (D15). */
 export function toSubmissionRecord(submission: Submission): SubmissionRecord {
@@ -31,7 +31,10 @@ function wrapperFields(submission: Submission): Partial<SubmissionRecord> {
 }
 
 function outcomeFields(submission: Submission): Partial<SubmissionRecord> {
-  if (submission.state === "failed") return { error: errorBodyOf(submission.reason, submission.message) };
+  if (submission.state === "failed") {
+    const { reason, message, values } = submission;
+    return { error: errorBodyOf(new ProtocolError(reason, message, values)) };
+  }
   if (submission.state !== "included") return {};
   const { blockNumber, blockHash, gasUsed, reverted } = submission;
   return {
@@ -39,7 +42,7 @@ function outcomeFields(submission: Submission): Partial<SubmissionRecord> {
     blockHash: bytesToHex(blockHash),
     gasUsed: gasUsed.toString(),
     reverted,
-    ...(reverted && { error: errorBodyOf("REVERTED", revertedMessage(submission.innerHash)) }),
+    ...(reverted && { error: errorBodyOf(revertedError(submission.innerHash, submission)) }),
   };
 }
 
@@ -51,8 +54,4 @@ function timeFields({ state, steps }: Submission): Partial<SubmissionRecord> {
     ...(includedAt && { includedAt: includedAt.toISOString() }),
     ...(finishedAt && { [state === "failed" ? "failedAt" : "finalAt"]: finishedAt.toISOString() }),
   };
-}
-
-function errorBodyOf(reason: Reason, message: string) {
-  return { code: codeOf(reason), message, reason };
 }

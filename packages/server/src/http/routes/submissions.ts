@@ -84,5 +84,5 @@ function idIn(cursor: string): string {
   const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   if (isUuid(id) && toCursor(id) === cursor) return id;
   const message = `cursor is ${JSON.stringify(cursor)}; it must be \`next\` of the page before, unchanged`;
-  throw new ProtocolError("MALFORMED_QUERY", message, { name: "cursor" });
+  throw new ProtocolError("MALFORMED_QUERY", message, { parameter: "cursor" });
 }

@@ -46,7 +46,9 @@ function readSubmit({ query, body }: AuthenticatedRequest, maxBatchSize: number)
   const inQuery = parseWait(query.wait);
   const { transactions, wait = inQuery } = parseSubmitRequest(body, maxBatchSize);
   if (query.wait === undefined || wait === inQuery) return { transactions, wait };
-  throw new ProtocolError("MALFORMED_QUERY", `wait is ${inQuery} in the query and ${wait} in the body`);
+  throw new ProtocolError("MALFORMED_QUERY", `wait is ${inQuery} in the query and ${wait} in the body`, {
+    parameter: "wait",
+  });
 }
 
 /** A chunk is a whole line, so a cut stream ends at the end of a line (D14). */

@@ -300,5 +300,5 @@ function duplicateId(request: RequestId | null): ProtocolError {
 
 function connectionFull(limit: number): ProtocolError {
   const message = `this connection has ${limit} requests in flight, as many as it may`;
-  return new ProtocolError("CONNECTION_FULL", message, { limit });
+  return new ProtocolError("CONNECTION_FULL", message, { capacity: limit });
 }

@@ -48,5 +48,5 @@ export class SocketLimits {
 
 function atCapacity(owner: string, limit: number): ProtocolError {
   const message = `${owner} has ${limit} WebSockets open, as many as it may`;
-  return new ProtocolError("SOCKETS_AT_CAPACITY", message, { limit });
+  return new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity: limit });
 }

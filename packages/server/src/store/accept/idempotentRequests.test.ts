@@ -36,9 +36,13 @@ describe("a request with an idempotency key", () => {
       );
       // The decisions are invisible before the first transaction commits.
       expect(await findIdempotentRequest(store.pool, request, RETENTION_MS)).toBeUndefined();
-      await saveDecisions(db, request, { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } });
+      await saveDecisions(db, request, {
+        ids: [ID],
+        decided: 1,
+        refusals: { 0: ["INVALID_HEX", "no", { character: 2 }] },
+      });
     });
-    const decided = { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no"] } };
+    const decided = { ids: [ID], decided: 1, refusals: { 0: ["INVALID_HEX", "no", { character: 2 }] } };
     expect(await second).toMatchObject(decided);
     expect(await findIdempotentRequest(store.pool, request, RETENTION_MS)).toMatchObject(decided);
     expect(await findIdempotentRequest(store.pool, requestOf(1, "other"), RETENTION_MS)).toBeUndefined();

@@ -1,4 +1,4 @@
-import { isReason, type Reason } from "@gas-waiver/protocol";
+import { type ErrorValues, isReason, type Reason } from "@gas-waiver/protocol";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
@@ -21,14 +21,17 @@ export interface Decisions {
   /** The number of transactions, from the first on, that are accepted or refused. */
   readonly decided: number;
   /** Keyed by position in the request. */
-  readonly refusals: Readonly<Record<number, readonly [reason: Reason, message: string]>>;
+  readonly refusals: Readonly<Record<number, Refusal>>;
 }
+
+/** The values are for the error's details. Older versions store none. */
+export type Refusal = readonly [reason: Reason, message: string, values?: ErrorValues];
 
 interface Row {
   body_hash: Buffer;
   ids: string[];
   decided: number;
-  refusals: Record<number, [string, string]>;
+  refusals: Record<number, [string, string, ErrorValues?]>;
 }
 
 /** Finds the decisions of a request with this key that came within the last `retentionMs`. */
@@ -103,9 +106,9 @@ export async function forgetIdempotentRequests(
 }
 
 function decisionsOf({ body_hash: bodyHash, ids, decided, refusals }: Row): Decisions {
-  const known = Object.entries(refusals).map(([position, [reason, message]]) => {
+  const known = Object.entries(refusals).map(([position, [reason, message, values = {}]]) => {
     if (!isReason(reason)) throw new Error(`a request was refused for ${reason}, which is not a reason`);
-    return [position, [reason, message]] as const;
+    return [position, [reason, message, values]] as const;
   });
   return { bodyHash, ids, decided, refusals: Object.fromEntries(known) };
 }

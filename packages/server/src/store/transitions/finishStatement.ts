@@ -19,6 +19,7 @@ const OUTCOME_COLUMNS = {
   reverted: "reverted",
   error_reason: "null",
   error_message: "null",
+  error_details: "null",
   accepted_at: "accepted_at",
   signed_at: "signed_at",
   broadcast_at: "broadcast_at",

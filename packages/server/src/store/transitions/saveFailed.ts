@@ -35,6 +35,7 @@ export function saveFailed(
       failed.map((f) => f.message),
       failed.map((f) => f.condition === "always"),
       byteaArray(failed.map((f) => (f.condition instanceof Uint8Array ? f.condition : undefined))),
+      failed.map((f) => f.values && JSON.stringify(f.values)),
     ],
   );
 }
@@ -47,9 +48,9 @@ const CONCERNED = `select s.id from unnest($5::uuid[], $8::boolean[], $9::bytea[
   join unfinished s on s.id = n.submission and ${HOLDS}`;
 
 const FAILED = `${withdrawing(CONCERNED)}${finishStatement(
-  `using unnest($5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::bytea[])
-     as n (submission, reason, message, is_final, hash)
+  `using unnest($5::uuid[], $6::text[], $7::text[], $8::boolean[], $9::bytea[], $10::json[])
+     as n (submission, reason, message, is_final, hash, details)
    where s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${HOLDS}
-     and ${LEASE_IS_HELD} returning s.*, n.reason, n.message`,
-  { ...FAILED_COLUMNS, error_reason: "reason", error_message: "message" },
+     and ${LEASE_IS_HELD} returning s.*, n.reason, n.message, n.details`,
+  { ...FAILED_COLUMNS, error_reason: "reason", error_message: "message", error_details: "details" },
 )}`;
