@@ -55,6 +55,7 @@ export interface DatabaseAddress {
   readonly connectionString?: string;
   readonly host?: string;
   readonly user?: string;
+  readonly password?: string;
   readonly database?: string;
 }
 

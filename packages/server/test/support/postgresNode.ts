@@ -1,11 +1,24 @@
-import { chown, copyFile, lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chown,
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "../../src/model/log.js";
 import { createConnection } from "../../src/store/database.js";
+import { SUPERUSER } from "../../src/store/server/clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
 
 /** A log that writes nothing. */
 export const silent = createLog("silent");
+
+const OPEN_LOGINS = "local all all trust\nlocal replication all trust\n";
 
 /** One PostgreSQL server of a test, with its files in a folder. */
 export class PostgresNode {
@@ -24,6 +37,25 @@ export class PostgresNode {
   async start(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     this.#server = await startEmbeddedPostgres(this.#folder, silent);
+    await this.#openToTests();
+  }
+
+  /** Lets everybody who reaches the socket log in as any role, the superuser too. */
+  async #openToTests(): Promise<void> {
+    const rules = join(this.#cluster, "pg_hba.conf");
+    if ((await readFile(rules, "utf8")).includes(OPEN_LOGINS)) return;
+    await appendFile(rules, OPEN_LOGINS);
+    process.kill(await this.pid(), "SIGHUP");
+    const deadline = Date.now() + 10_000;
+    const isOpen = () =>
+      this.query("select").then(
+        () => true,
+        (error: Error) => error,
+      );
+    for (let open = await isOpen(); open !== true; open = await isOpen()) {
+      if (Date.now() > deadline) throw open;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
   }
 
   /** Stops the server. A primary sends everything to its standby first. */
@@ -51,6 +83,12 @@ export class PostgresNode {
     return Number(lock.slice(0, lock.indexOf("\n")));
   }
 
+  /** The superuser's connection. */
+  get superuser(): { readonly host: string; readonly user: string; readonly database: string } {
+    if (this.#server === undefined) throw new Error("the server does not run");
+    return { host: this.#server.connection.host, user: SUPERUSER, database: "postgres" };
+  }
+
   /** Runs statements in the database `postgres`. @returns the rows of the last one. */
   query<Row>(...statements: readonly string[]): Promise<Row[]> {
     return this.queryIn<Row>("postgres", ...statements);
@@ -58,8 +96,7 @@ export class PostgresNode {
 
   /** Runs statements in a database of this server. @returns the rows of the last one. */
   async queryIn<Row>(database: string, ...statements: readonly string[]): Promise<Row[]> {
-    if (this.#server === undefined) throw new Error("the server does not run");
-    const client = createConnection({ ...this.#server.connection, database });
+    const client = createConnection({ ...this.superuser, database });
     await client.connect();
     try {
       let rows: Row[] = [];
@@ -76,12 +113,12 @@ export class PostgresNode {
    */
   async startStandby(folder: string, replicationPort: number): Promise<PostgresNode> {
     const standby = new PostgresNode(folder);
-    if (this.#server === undefined) throw new Error("the server does not run");
-    const backup = createConnection(this.#server.connection);
+    const backup = createConnection(this.superuser);
     await backup.connect();
     // The backup lasts as long as its connection.
     await backup.query("select pg_backup_start('standby', true)");
     await copyFolder(this.#cluster, standby.#cluster);
+    await copyFile(join(this.#folder, "postgres-password"), join(folder, "postgres-password"));
     const { rows } = await backup.query<{ labelfile: string }>(
       "select labelfile from pg_backup_stop(wait_for_archive => false)",
     );

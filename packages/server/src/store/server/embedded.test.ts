@@ -5,10 +5,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../../test/support/childProgram.js";
+import { PostgresNode } from "../../../test/support/postgresNode.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
-import { createConnection } from "../database.js";
+import { createConnection, type DatabaseAddress } from "../database.js";
 import { openStore } from "../store.js";
+import { SUPERUSER } from "./clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
 
 const folders: string[] = [];
@@ -33,7 +35,7 @@ async function start(folder: string): Promise<EmbeddedPostgres> {
   return server;
 }
 
-async function query(server: EmbeddedPostgres["connection"], sql: string): Promise<unknown[]> {
+async function query(server: DatabaseAddress, sql: string): Promise<unknown[]> {
   const client = createConnection(server);
   await client.connect();
   try {
@@ -68,8 +70,36 @@ describe("the embedded PostgreSQL", () => {
   });
 
   it("removes an incomplete cluster, and makes its own", async () => {
-    expect(await readdir(folder)).toEqual(["postgres"]);
+    expect(await readdir(folder)).toEqual(["postgres", "postgres-password"]);
     expect(await query(first.connection, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("gives the service a role that is no superuser, with a password that only its user reads", async () => {
+    const { connection } = first;
+    const rights = "rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as privileged";
+    expect(await query(connection, `select ${rights} from pg_roles where rolname = current_user`)).toEqual([
+      { privileged: false },
+    ]);
+    const file = join(folder, "postgres-password");
+    expect(await readFile(file, "utf8")).toBe(`${connection.password}\n`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await query(connection, "create table stolen (line text)");
+    await expect(query(connection, `copy stolen from '${file}'`)).rejects.toThrow(
+      "permission denied to COPY from a file",
+    );
+    await expect(query(connection, "copy stolen from program 'id'")).rejects.toThrow(
+      "permission denied to COPY",
+    );
+  });
+
+  it("lets nobody else log in, nor the service with another password", async () => {
+    const { host, user, database } = first.connection;
+    const logins = [{ user }, { user, password: "guess" }, { user: SUPERUSER }, { user: "root" }];
+    for (const login of logins) {
+      await expect(query({ host, database, ...login }, "select 1")).rejects.toThrow(
+        /password authentication failed|must be a string|no pg_hba.conf entry/,
+      );
+    }
   });
 
   it("refuses a second start on the folder with one sentence", async () => {
@@ -132,15 +162,29 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded PostgreSQL of root", () 
     expect((await stat(connection.host)).uid).toBe(uids[0]);
   });
 
-  it("reads no file of root", async () => {
+  it("is out of reach of other users, and so is its password", async () => {
+    const folder = await newFolder();
+    await chmod(folder, 0o755);
+    const { connection } = await start(folder);
+    const attempt = (program: string) =>
+      promisify(execFile)(process.execPath, ["-e", program], { uid: 1, gid: 1, cwd: "/" });
+    const socket = JSON.stringify(join(connection.host, ".s.PGSQL.5432"));
+    await expect(attempt(`net.connect(${socket})`)).rejects.toThrow(/connect EACCES/);
+    const file = JSON.stringify(join(folder, "postgres-password"));
+    await expect(attempt(`fs.readFileSync(${file})`)).rejects.toThrow(/EACCES: permission denied/);
+  });
+
+  it("reads no file of root, not even as the superuser", async () => {
     const folder = await newFolder();
     const secret = join(folder, "secret");
     await writeFile(secret, "of root\n", { mode: 0o600 });
     await chmod(folder, 0o755);
-    const { connection } = await start(folder);
-    await query(connection, "create table stolen (line text)");
-    await expect(query(connection, `copy stolen from '${secret}'`)).rejects.toThrow(/Permission denied/);
-    await expect(query(connection, `copy stolen from program 'cat ${secret}'`)).rejects.toThrow(/failed/);
+    const node = new PostgresNode(folder);
+    await node.start();
+    await node.query("create table stolen (line text)");
+    await expect(node.query(`copy stolen from '${secret}'`)).rejects.toThrow(/Permission denied/);
+    await expect(node.query(`copy stolen from program 'cat ${secret}'`)).rejects.toThrow(/failed/);
+    await node.stop();
   });
 
   it("takes over the cluster of another user", async () => {
@@ -153,6 +197,63 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded PostgreSQL of root", () 
     const restarted = await start(folder);
     expect(await query(restarted.connection, "select value from kept")).toEqual([{ value: "kept" }]);
     expect((await stat(cluster)).uid).toBeGreaterThan(1_000);
+  });
+});
+
+describe("a data folder of an earlier version, whose service was the superuser without a password", () => {
+  /** Makes the folder, with one thing of each kind that a service may own. */
+  async function makeEarlierFolder(): Promise<string> {
+    const folder = await newFolder();
+    const node = new PostgresNode(folder);
+    await node.start();
+    await node.query(
+      "create table kept (id bigserial primary key, value text)",
+      "insert into kept (value) values ('durable')",
+      "create table parts (day int) partition by range (day)",
+      "create table part partition of parts for values from (1) to (2)",
+      "create view kept_view as select * from kept",
+      "create sequence kept_numbers",
+      "create type kept_kind as enum ('a')",
+      "create function kept_count() returns bigint language sql as 'select count(*) from kept'",
+      "create schema kept_schema",
+      "alter database postgres owner to gas_waiver",
+      "drop role gas_waiver_service",
+    );
+    await node.stop();
+    await writeFile(join(folder, "postgres", "pg_hba.conf"), "local all all trust\n");
+    await rm(join(folder, "postgres-password"));
+    return folder;
+  }
+
+  it("is carried over with its data, also where a start was killed half-way, or has lost the password", async () => {
+    const folder = await makeEarlierFolder();
+    const program = await runProgram(`console.log("starting");${KEEP_RUNNING}`, { folder });
+    await expect.poll(() => readdir(folder), { timeout: 20_000 }).toContain("postgres-password");
+    await program.kill();
+
+    const server = await start(folder);
+    const foreign =
+      "select relname from pg_class where relowner = 10 and relname ~ '^(kept|part)' and relkind <> 't'";
+    expect(await query(server.connection, foreign)).toEqual([]);
+    const changes = [
+      "alter table kept add column more text",
+      "alter table parts add column more text",
+      "drop view kept_view; drop sequence kept_numbers; drop type kept_kind; drop schema kept_schema",
+      "drop function kept_count()",
+      "insert into kept (value) values ('new')",
+    ];
+    for (const change of changes) await query(server.connection, change);
+    expect(await query(server.connection, "select value from kept order by id")).toEqual([
+      { value: "durable" },
+      { value: "new" },
+    ]);
+    await server.stop();
+
+    await rm(join(folder, "postgres-password"));
+    const again = await start(folder);
+    expect(again.connection.password).not.toBe(server.connection.password);
+    expect(await query(again.connection, "select count(*)::int as count from kept")).toEqual([{ count: 2 }]);
+    await again.stop();
   });
 });
 

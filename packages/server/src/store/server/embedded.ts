@@ -1,25 +1,34 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { join, resolve } from "node:path";
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/log.js";
 import { findBinaries } from "./binaries.js";
+import { adoptCluster, inUse, makeCluster, TAKEOVER_MS } from "./cluster.js";
+import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";
+import { forgetRestriction, SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";
+import { ensurePassword, readPassword } from "./databasePassword.js";
 import { reachableBinaries } from "./reachableBinaries.js";
-import { clusterCommand, type DatabaseUsers, databaseUsers, type User } from "./unprivilegedUser.js";
+import { clusterCommand, databaseUsers, type User } from "./unprivilegedUser.js";
 
-const run = promisify(execFile);
+/** The address and the login for the driver. */
+export interface EmbeddedConnection {
+  readonly host: string;
+  /** A role that is no superuser. */
+  readonly user: string;
+  /** Undefined for the server of an earlier version that still runs. */
+  readonly password?: string;
+  readonly database: string;
+}
 
 /** A running PostgreSQL server whose files lie in one folder. */
 export interface EmbeddedPostgres {
-  /** The address of the server: a Unix socket in a folder that only this user can enter. */
-  readonly connection: { readonly host: string; readonly user: string; readonly database: string };
+  /** The address of the server, a Unix socket in a folder that only this user can enter, and the login of the service. */
+  readonly connection: EmbeddedConnection;
   stop(): Promise<void>;
 }
-
-const USER = "gas_waiver";
 
 /**
  * Runs the PostgreSQL that npm installed, with its data in `<dataDir>/postgres`, which the first start makes. The server
@@ -37,20 +46,30 @@ export async function startEmbeddedPostgres(
   const cluster = resolve(dataDir, "postgres");
   const users = await databaseUsers(cluster);
   const home = users ? await reachableBinaries(installed) : installed;
-  await makeCluster(home, cluster, users, signal);
+  // Only restricting the logins again makes a new password the role's.
+  if ((await readPassword(dataDir)) === undefined) await forgetRestriction(cluster);
+  const password = await ensurePassword(dataDir);
+  const place = { home, cluster, users };
+  if (await exists(cluster)) await adoptCluster(place, password, signal);
+  else await makeCluster(place, password, signal);
   const owner = users?.own;
-  if (owner) await changeClusterOwner(owner, cluster);
   const sockets = await socketFolder(cluster, owner);
   // A failed start leaves the socket folder, because another service on this data may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log });
   return {
-    connection: { host: sockets, user: USER, database: "postgres" },
+    connection: { host: sockets, user: SERVICE_ROLE, password, database: "postgres" },
     async stop() {
       await server.stop();
       await rm(sockets, { recursive: true, force: true });
     },
   };
 }
+
+const exists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /**
  * Makes the folder of the server's socket, which only its owner can enter. Its path is short, because a socket's path has
@@ -79,96 +98,15 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
  * Finds the address of the PostgreSQL that a running service has in this data folder.
  * @throws {@link StartError} if none runs there.
  */
-export async function embeddedConnection(dataDir: string): Promise<EmbeddedPostgres["connection"]> {
+export async function embeddedConnection(dataDir: string): Promise<EmbeddedConnection> {
   // The fifth line of PostgreSQL's lock file names the folder of its socket.
   const lock = await readFile(join(resolve(dataDir, "postgres"), "postmaster.pid"), "utf8").catch(() => "");
   const host = lock.split("\n")[4];
   if (!host) throw new StartError(`no service runs on the data folder ${dataDir}`);
-  return { host, user: USER, database: "postgres" };
-}
-
-const C_LOCALE = { LC_ALL: "C" };
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-
-/** Makes the database cluster on the first start, in a folder beside its place, and moves the complete folder there. */
-async function makeCluster(
-  home: string,
-  cluster: string,
-  users: DatabaseUsers | undefined,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (await exists(cluster)) return;
-  await removeIncompleteClusters(cluster);
-  const incomplete = `${cluster}.new-${process.pid}`;
-  await mkdir(incomplete, { recursive: true, mode: 0o700 });
-  try {
-    if (users) await chown(incomplete, users.initial.uid, users.initial.gid);
-    const flags = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-instructions"];
-    const command = clusterCommand(users?.initial, incomplete, [join(home, "bin", "initdb"), ...flags]);
-    await run(command.file, command.args, { ...command.options, env: C_LOCALE, ...(signal && { signal }) });
-    if (users) await changeOwner(users.own, incomplete);
-    await rename(incomplete, cluster);
-  } catch (error) {
-    await rm(incomplete, { recursive: true, force: true });
-    signal?.throwIfAborted();
-    const { stderr, message } = error as { stderr?: string; message: string };
-    throw new StartError(`PostgreSQL could not set up ${cluster}: ${lastLine(stderr || message)}`);
-  }
-}
-
-/** Gives an earlier version's cluster to the user that runs it now. */
-async function changeClusterOwner(owner: User, cluster: string): Promise<void> {
-  if ((await stat(cluster)).uid === owner.uid) return;
-  const deadline = Date.now() + TAKEOVER_MS;
-  while (await isServerAlive(cluster)) {
-    if (Date.now() > deadline) throw inUse(cluster);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  await changeOwner(owner, cluster);
-}
-
-/** Uses `chown`, which follows no links, even if the folder changes while it runs. */
-async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
-  await run("chown", ["-R", "-P", "-h", `${uid}:${gid}`, cluster]);
-}
-
-async function isServerAlive(cluster: string): Promise<boolean> {
-  const lock = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
-  const pid = Number(lock.split("\n", 1)[0]);
-  return pid > 0 && isAlive(pid);
-}
-
-function inUse(cluster: string): StartError {
-  return new StartError(`the data folder ${dirname(cluster)} is in use by another service`);
-}
-
-/** Removes the folders of starts that were killed before their cluster was complete. */
-async function removeIncompleteClusters(cluster: string): Promise<void> {
-  const folder = dirname(cluster);
-  const names = await readdir(folder).catch(() => []);
-  const prefix = `${basename(cluster)}.new-`;
-  for (const name of names.filter((entry) => entry.startsWith(prefix))) {
-    if (!isAlive(Number(name.slice(prefix.length))))
-      await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+  const password = await readPassword(dataDir);
+  // A service of an earlier version that still runs has no other role.
+  const login = password === undefined ? { user: SUPERUSER } : { user: SERVICE_ROLE, password };
+  return { host, ...login, database: "postgres" };
 }
 
 /**
@@ -223,8 +161,6 @@ interface RunningServer {
 }
 
 const IN_USE = /lock file "postmaster.pid" already exists/;
-/** The time for the server of a killed service to end, in ms. */
-const TAKEOVER_MS = 5_000;
 
 async function startServer(config: ServerConfig): Promise<RunningServer> {
   const deadline = Date.now() + TAKEOVER_MS;
@@ -232,7 +168,9 @@ async function startServer(config: ServerConfig): Promise<RunningServer> {
     const started = await spawnServer(config);
     if ("server" in started) return started.server;
     if (!IN_USE.test(started.output)) {
-      throw new StartError(`PostgreSQL did not start in ${config.cluster}: ${lastLine(started.output)}`);
+      throw new StartError(
+        `PostgreSQL did not start in ${config.cluster}: ${started.output.trim().split("\n").at(-1)}`,
+      );
     }
     if (Date.now() > deadline) {
       throw inUse(config.cluster);
@@ -256,7 +194,7 @@ async function spawnServer(config: ServerConfig): Promise<{ server: RunningServe
   const child = spawn("/bin/sh", ["-c", SUPERVISOR, "gas-waiver-postgres", command.file, ...command.args], {
     ...command.options,
     detached: true,
-    env: C_LOCALE,
+    env: PROGRAM_ENVIRONMENT,
     stdio: ["pipe", "ignore", "pipe"],
   });
   let output = "";

@@ -1,0 +1,117 @@
+import { execFile } from "node:child_process";
+import { chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { StartError } from "../../model/errors.js";
+import { runClusterProgram } from "./clusterProgram.js";
+import { areLoginsRestricted, restrictLogins, SUPERUSER } from "./clusterRoles.js";
+import { clusterCommand, type DatabaseUsers, type User } from "./unprivilegedUser.js";
+
+const run = promisify(execFile);
+
+/** The time for the server of a killed service to end, in ms. */
+export const TAKEOVER_MS = 5_000;
+
+/** The programs, the place and the users of a cluster. */
+export interface ClusterPlace {
+  /** The folder with PostgreSQL's programs. */
+  readonly home: string;
+  readonly cluster: string;
+  /** Undefined if this process is not root. */
+  readonly users: DatabaseUsers | undefined;
+}
+
+/** Makes the database cluster on the first start, in a folder beside its place, and moves the complete folder there. */
+export async function makeCluster(
+  { home, cluster, users }: ClusterPlace,
+  password: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await removeIncompleteClusters(cluster);
+  const incomplete = `${cluster}.new-${process.pid}`;
+  await mkdir(incomplete, { recursive: true, mode: 0o700 });
+  try {
+    const user = users?.initial;
+    if (user) await chown(incomplete, user.uid, user.gid);
+    const flags = ["-U", SUPERUSER, "--auth=reject", "--encoding=UTF8", "--no-locale", "--no-instructions"];
+    const initdb = clusterCommand(user, incomplete, [join(home, "bin", "initdb"), ...flags]);
+    await runClusterProgram(initdb, { signal });
+    await restrictLogins({ home, cluster: incomplete, user, password, signal });
+    if (users) await changeOwner(users.own, incomplete);
+    await rename(incomplete, cluster);
+  } catch (error) {
+    await rm(incomplete, { recursive: true, force: true });
+    signal?.throwIfAborted();
+    throw new StartError(`PostgreSQL could not set up ${cluster}: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Gives a cluster of an earlier version to the user that runs it now, and restricts its logins. A start that is killed in
+ * between is done again by the next one.
+ */
+export async function adoptCluster(
+  { home, cluster, users }: ClusterPlace,
+  password: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const isRestricted = await areLoginsRestricted(cluster);
+  if (!isRestricted) {
+    await waitForServerEnd(cluster);
+    // Like `initdb`, the single-user mode wants a user with a name.
+    if (users) await changeOwner(users.initial, cluster);
+    try {
+      await restrictLogins({ home, cluster, user: users?.initial, password, signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new StartError(`PostgreSQL did not start in ${cluster}: ${(error as Error).message}`);
+    }
+  }
+  if (users === undefined || (await stat(cluster)).uid === users.own.uid) return;
+  await waitForServerEnd(cluster);
+  await changeOwner(users.own, cluster);
+}
+
+/** The server of a killed service needs a moment to end. */
+async function waitForServerEnd(cluster: string): Promise<void> {
+  const deadline = Date.now() + TAKEOVER_MS;
+  while (await isServerAlive(cluster)) {
+    if (Date.now() > deadline) throw inUse(cluster);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Uses `chown`, which follows no links, even if the folder changes while it runs. */
+async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
+  await run("chown", ["-R", "-P", "-h", `${uid}:${gid}`, cluster]);
+}
+
+async function isServerAlive(cluster: string): Promise<boolean> {
+  const lock = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number(lock.split("\n", 1)[0]);
+  return pid > 0 && isAlive(pid);
+}
+
+export function inUse(cluster: string): StartError {
+  return new StartError(`the data folder ${dirname(cluster)} is in use by another service`);
+}
+
+/** Removes the folders of starts that were killed before their cluster was complete. */
+async function removeIncompleteClusters(cluster: string): Promise<void> {
+  const folder = dirname(cluster);
+  const names = await readdir(folder).catch(() => []);
+  const prefix = `${basename(cluster)}.new-`;
+  for (const name of names.filter((entry) => entry.startsWith(prefix))) {
+    if (!isAlive(Number(name.slice(prefix.length))))
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
