@@ -28,7 +28,7 @@ async function start() {
 }
 
 describe("the admin API", () => {
-  it("creates a key that may submit at once, changes, rotates and revokes it, and records the actor", async () => {
+  it("creates a key that may submit, changes, disables, enables, rotates and revokes it, and records the actor", async () => {
     const { service, call } = await start();
     const created = await call("POST", "keys", { label: "shop", limits: { maxBatchSize: 3 } });
     expect(created.status).toBe(201);

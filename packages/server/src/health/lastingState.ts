@@ -1,6 +1,6 @@
 /** A part is not well only when it has not been well for this long, in ms: longer than a missed poll or a takeover. */
 export const PATIENCE_MS = 5_000;
-/** The most time between two observations that may count as one state, in ms: this process was held up itself. */
+/** The most time between two observations that count as one state, in ms. After a longer one, this process itself was held up. */
 const MAX_GAP_MS = 2_000;
 
 /**

@@ -85,15 +85,15 @@ describe("readiness", () => {
 
   it.each([
     ["before a part was well for the first time", LANES],
-    ["when no lane is open for which somebody could come", { waivers: { ...LANES.waivers, recovering: 0 } }],
-  ])("is no at once %s", async (title, trouble) => {
+    ["when no lane is usable or recovering", { waivers: { ...LANES.waivers, recovering: 0 } }],
+  ])("is false at once %s", async (title, trouble) => {
     const { parts, readiness } = readinessOf();
     if (!title.startsWith("before")) await readiness.probe();
     Object.assign(parts, trouble);
     expect((await readiness.probe()).ready).toBe(false);
   });
 
-  it("is no at once while the service shuts down", async () => {
+  it("is false at once while the service shuts down", async () => {
     const { readiness } = readinessOf({ isShuttingDown: () => true });
     const { ready, parts } = await readiness.probe();
     expect([ready, parts.service?.ok, parts.store.ok]).toEqual([false, false, true]);

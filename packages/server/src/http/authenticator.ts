@@ -65,7 +65,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       const hash = hashOfKey(key);
       // Compares every key, so that the duration does not tell which one came close.
       const [match] = configured.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-      // The secrets of the store's keys are too long for guesses, so those keys need not wait for a guesser beside them.
+      // The secrets of the store's keys are too long for guesses, so those keys need not wait for a guesser at the same address.
       if (keyIdIn(key) === undefined) {
         const address = clientAddress(request);
         const keyId = match?.grant.caller.keyId;

@@ -38,7 +38,7 @@ function toProtocolError(error: FastifyError | ProtocolError): ProtocolError {
   return internalError();
 }
 
-/** The refusal that stands for a failure of the service. Its cause is only logged, because it may hold secrets. */
+/** The refusal that stands for a failure of the service. Its cause is only logged, because it may hold what clients must not see. */
 export function internalError(): ProtocolError {
   return new ProtocolError("INTERNAL_ERROR", "the service failed to answer; the failure was logged");
 }

@@ -95,7 +95,7 @@ describe("a batch", () => {
     expect(isComplete()).toBe(true);
   });
 
-  it("is written in smaller slices the larger its transactions are, of one transaction at least", async () => {
+  it("is written in smaller slices if its transactions are large", async () => {
     const large = innerOf(1, 0, { gasLimit: 8_000_000n, data: new Uint8Array(131_072).fill(1) });
     const { write, accepted } = startAccepting(Array(5).fill(large));
     const sizes: number[] = [];

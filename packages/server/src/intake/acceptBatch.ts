@@ -52,7 +52,7 @@ export interface BatchAcceptor {
    * the last transaction is validated, and other requests get their turns in between.
    * @returns when the first slice is in the store. `completed` resolves when every transaction is accepted or has the
    *   result line of a failure, and never rejects.
-   * @throws {@link ProtocolError} of code `UNAVAILABLE`. Then nothing is known to be accepted.
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`, or `IDEMPOTENCY_KEY_REUSED`. Then nothing is known to be accepted.
    */
   accept(
     transactions: readonly string[],
@@ -64,7 +64,7 @@ export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): Ba
   return new SliceAcceptor(dependencies);
 }
 
-/** A request with the ids of its transactions. A request with a known idempotency key gets the ids of the first one. */
+/** A request with the ids of its transactions. A request that repeats an idempotency key gets the ids of the first request under it. */
 interface Batch extends AdmittedRequest {
   ids: readonly string[];
 }

@@ -22,6 +22,6 @@ it("a key that floods the queue beyond its share takes no other key's room, and 
   const admitted = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   expect(admitted).toHaveLength(1);
   admitted[0]?.();
-  // Stored transactions count until the store is counted again, which finds an empty queue.
+  // Transactions that were done count until the store is counted again, which finds an empty queue.
   (await admission.admit(flooding, 50))();
 });

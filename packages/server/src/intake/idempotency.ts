@@ -73,7 +73,7 @@ export interface IdempotencyDependencies {
   readonly place: { readonly chain: number; readonly origin: string };
 }
 
-/** Each database transaction holds one of the pool's ten connections for a few round trips. */
+/** Each database transaction holds a connection for accepting (4 by default) for a few round trips. */
 const MAX_TRANSACTIONS = 4;
 /** Attempts at a slice that loses races against other writes. */
 const MAX_ATTEMPTS = 3;

@@ -54,7 +54,7 @@ export interface SubmitTerms {
   readonly idempotencyKey?: string | undefined;
   /**
    * Gives back the tokens of the request. Called if the request is refused before any of it was examined: to examine a
-   * transaction costs a signature's recovery, whatever becomes of the request.
+   * transaction costs a signature's recovery, whatever becomes of the request. Not called for a reused idempotency key.
    */
   refund?(): void;
 }

@@ -47,7 +47,7 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
   };
   const timer = setInterval(() => {
     expireOverdue().catch((error: Error) =>
-      log.debug({ err: error.message }, "overdue submissions could not be read"),
+      log.debug({ err: error.message }, "overdue submissions could not be given up"),
     );
   }, INTERVAL_MS);
   return { close: () => clearInterval(timer) };

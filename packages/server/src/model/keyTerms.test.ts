@@ -59,7 +59,7 @@ describe("the terms of a key", () => {
     [{ caps: { gas: "1".repeat(19) } }, "caps.gas"],
     [{ caps: { transactions: -1 } }, "caps.transactions"],
     [{ allowedTargets: [{ address: "0x12" }] }, "the address of allowed target 0"],
-  ])("refuses %j, and says where", (input, message) => {
+  ])("are refused as %j, and the message says where the problem is", (input, message) => {
     const error = refusal(() => parseTerms(input));
     expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "INVALID_KEY_TERMS" });
     expect(error.message).toContain(message);

@@ -27,7 +27,7 @@ export interface KeyTermsJson {
   readonly caps?: { readonly [K in keyof KeyCaps]?: number | string };
 }
 
-/** Reads a value. @throws {@link UnfitError} such as "is 0, not a whole number from 1 to 10". */
+/** Reads a value. @throws {@link UnfitError} such as "is the number 0, not a whole number from 1 to 10". */
 type Reader<T> = (value: unknown) => T;
 
 const LIMITS: { readonly [K in keyof KeyLimits]-?: Reader<NonNullable<KeyLimits[K]>> } = {

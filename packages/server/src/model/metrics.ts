@@ -18,7 +18,7 @@ export interface Metrics {
   countSlowedAddresses(count: () => number): void;
   /** Sets the number of open WebSockets. */
   sockets(open: number): void;
-  /** Counts a connection that was closed at once because of `maxConnections`. */
+  /** Counts a connection that was closed because of `maxConnections`. */
   dropped(): void;
   /** Registers the function that counts the open connections at each scrape. */
   countConnections(count: () => Promise<number>): void;

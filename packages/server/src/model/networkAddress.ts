@@ -38,7 +38,10 @@ export function addressGroup(address: string): string {
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
 
-/** A listener of both families names an IPv4 client by the IPv6 address that stands for it. */
+/**
+ * Returns the IPv4 address of an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`), by which a listener of both families names
+ * an IPv4 client. Any other text is returned as it is.
+ */
 export function plainAddress(address: string): string {
   const [, ipv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   return ipv4 ?? address;

@@ -6,7 +6,7 @@ import { POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.j
 import { isOrigin } from "./origins.js";
 import { certificateProblems } from "./tlsCertificate.js";
 
-/** The problems of the node, the keys, the store and the policies. They never repeat a secret. */
+/** The problems of all options that are not numbers. No message repeats a secret. */
 export function identityProblems(options: ResolvedOptions): string[] {
   return [
     ...nodeProblems(options),
@@ -73,7 +73,7 @@ function databaseProblems({ databaseUrl, dataDir }: ResolvedOptions): string[] {
   return [];
 }
 
-function choiceProblems({ corsOrigins, newChain }: ResolvedOptions): string[] {
+function choiceProblems({ corsOrigins, newChain, innerEncoding }: ResolvedOptions): string[] {
   const problems: string[] = [];
   corsOrigins.forEach((entry, i) => {
     if (!isOrigin(entry)) {
@@ -84,6 +84,9 @@ function choiceProblems({ corsOrigins, newChain }: ResolvedOptions): string[] {
   });
   if (newChain !== "refuse" && newChain !== "adopt") {
     problems.push(`newChain is ${JSON.stringify(newChain)}; it can be "refuse" or "adopt"`);
+  }
+  if (!INNER_ENCODINGS.includes(innerEncoding)) {
+    problems.push(`innerEncoding is ${innerEncoding}; it can be ${INNER_ENCODINGS.join(" or ")}`);
   }
   return problems;
 }
@@ -180,9 +183,6 @@ export function numberProblems(options: ResolvedOptions): string[] {
   if (options.maxGasLimit < 21_000n)
     problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
   if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
-  if (!INNER_ENCODINGS.includes(options.innerEncoding)) {
-    problems.push(`innerEncoding is ${options.innerEncoding}; it can be ${INNER_ENCODINGS.join(" or ")}`);
-  }
   if (options.rateBurst < options.maxBatchSize) {
     problems.push(
       `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,

@@ -127,7 +127,7 @@ export interface ServerOptions {
   readonly maxKeySockets?: number;
   /** The maximum number of open connections. It must be below the process's limit of open files (`ulimit -n`). Default: 15,000. */
   readonly maxConnections?: number;
-  /** The maximum memory for bodies and frames that are being read, in bytes. Default: 256 MiB. */
+  /** The maximum memory for the bodies and frames of open requests, in bytes. Default: 256 MiB. */
   readonly maxHeldBytes?: number;
   /** The maximum time in which the head of a request arrives. Default: 10 s. */
   readonly headTimeoutMs?: number;

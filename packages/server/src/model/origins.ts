@@ -22,7 +22,7 @@ export function isAllowedHost(host: string | undefined, allowed: readonly string
   return allowed.includes(hostname) || (isLocal && allowed.includes(LOOPBACK_ORIGINS));
 }
 
-/** @returns whether the origin is on the browser's own machine. Names that end in `localhost` never leave it (RFC 6761). */
+/** @returns whether the origin is on the browser's own machine. `localhost` and the names under it never leave it (RFC 6761). */
 function isLoopback(origin: string): boolean {
   if (!URL.canParse(origin)) return false;
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);

@@ -33,7 +33,8 @@ describe("the options of the service", () => {
       policySource: "config",
       ...DEFAULTS,
     });
-    expect(problemsOf({ maxBatchSize: undefined, leaseMs: undefined })).toEqual([]);
+    const unset = { ...GOOD, maxBatchSize: undefined, leaseMs: undefined } as unknown as ServerOptions;
+    expect(resolveOptions(unset)).toEqual(resolveOptions(GOOD));
     expect(DEFAULTS).toMatchObject({
       maxBatchSize: 100,
       maxBodyBytes: 32 * 1024 * 1024,

@@ -85,7 +85,7 @@ describe("the result lines of a request", () => {
     results.close();
   });
 
-  it("include transactions that are added later, until the request is complete, even after the time-out", async () => {
+  it("include transactions that are added later, until the request is complete, even while the service closes", async () => {
     const { results, closing, lines, moved } = request();
     const laterLines = awaitLines({
       store,

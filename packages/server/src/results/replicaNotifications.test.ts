@@ -100,7 +100,7 @@ describe("notifications between replicas", () => {
     ["long in other scripts", "水".repeat(100_000)],
     ["all escapes", "\u0001".repeat(100_000)],
     ["quotes and a NUL", `'"\\\u0000`],
-  ])("carry a message that is %s", async (_, message) => {
+  ])("carry the first thousand characters of a message that is %s", async (_, message) => {
     const [first, second] = [await replica(), await replica()];
     first.notifications.notifyResults([
       { origin: second.name, id: "a", update: failed(message) },
@@ -111,7 +111,7 @@ describe("notifications between replicas", () => {
     const [, update] = received[0] ?? [];
     if (typeof update !== "object" || update.state !== "failed")
       throw new Error("the update changed its kind");
-    expect(message.startsWith(update.message)).toBe(true);
+    expect(update.message).toBe(message.slice(0, 1_000));
   });
 
   it("arrive again after the connection was lost", async () => {

@@ -32,7 +32,7 @@ export interface ReplicaNotificationsOptions {
   readonly replica: string;
 }
 
-/** A payload may have 8,000 bytes; a failure has some hundreds. */
+/** A payload must have fewer than 8,000 bytes. The update of most failures has some hundreds. */
 const MAX_PAYLOAD_BYTES = 7_000;
 /** JSON writes a character in up to six bytes. */
 const MAX_MESSAGE_CHARACTERS = 1_000;

@@ -21,7 +21,7 @@ describe("the waiver of a private key", () => {
     expect(make).not.toThrow(bytesToHex(key).slice(2, 12));
   });
 
-  it("gives its key to the signing thread alone, not to those who have the account", () => {
+  it("shows its key to `privateKeyOf`, and not in the members of the account or for a copy of it", () => {
     const account = privateKeyWaiver(WAIVER_KEY);
     expect(privateKeyOf(account)).toEqual(WAIVER_KEY);
     expect(privateKeyOf({ ...account })).toBeUndefined();

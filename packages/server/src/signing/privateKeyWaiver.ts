@@ -1,10 +1,10 @@
 import { privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
 
-/** The keys of the accounts that were made here. Only `createSigner` reads them, to sign in a thread. */
+/** The keys of the accounts that were made here. Only `createSigner` reads them. */
 const keys = new WeakMap<WaiverAccount, Uint8Array>();
 
 /**
- * Makes the waiver of a private key that is in this process. The service signs batches with it in a thread, which an
+ * Makes the waiver of a private key that is in this process. The service signs large batches with it in a thread, which an
  * account of `privateKeyAccount` does not allow: nothing but this file knows the key of an account.
  * @param privateKey 32 bytes.
  * @throws if it is not a private key; the message does not contain it.

@@ -20,6 +20,7 @@ import {
 } from "../../test/support/user.js";
 import { type BatchWaiverAccount, CustodyError } from "./accountSigner.js";
 import { createSigner } from "./signer.js";
+import { startSigningThread } from "./startThread.js";
 import { signWrappers, type WrapperRequest } from "./wrappers.js";
 
 const options = { verificationGas: 50_000n, innerEncoding: "envelope" as const };
@@ -72,10 +73,16 @@ describe("the signer", () => {
     const wrappers = signWrappers(typed, { waiverKey: WAIVER_KEY, ...rlp });
     const { data } = decodeTransaction(wrappers[0]?.wrapperRaw ?? new Uint8Array());
     expect(data).toEqual(encodeRlp(typedInnerOf(1)));
-    const rlpSigner = createSigner({ options: rlp, log: silent, signal: new AbortController().signal });
+    const thread = await startSigningThread();
+    const rlpSigner = createSigner({
+      options: rlp,
+      log: silent,
+      signal: new AbortController().signal,
+      startThread: async () => thread,
+    });
     for (const custody of [...accountsOf(WAIVER_KEY), privateKeyAccount(WAIVER_KEY)]) {
       expect(await rlpSigner.sign(typed, custody)).toEqual(wrappers);
-      // The thread runs from the second large batch on.
+      // The first large batch takes the thread into use, and the second one is signed in it.
       expect(await rlpSigner.sign(typed, custody)).toEqual(wrappers);
     }
     await rlpSigner.close();
@@ -105,7 +112,7 @@ describe("the signer", () => {
     await expect(signer(60_000, ending.signal).sign(requests, silentAccount)).rejects.toThrow(CustodyError);
   });
 
-  it("names the waiver in the error, and not the key", async () => {
+  it("repeats the custody's message in the error, and not the key", async () => {
     const failing = {
       address: hexToBytes(WAIVER),
       sign: () => Promise.reject(new Error("the device is locked")),

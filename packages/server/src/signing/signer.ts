@@ -22,7 +22,7 @@ export interface Signer {
 }
 
 export interface SignerDependencies extends KeySignerDependencies {
-  /** Aborts the calls to custodies outside of this process. */
+  /** Once it is aborted, no call to a custody outside of this process is waited for. */
   readonly signal: AbortSignal;
   /** The time that a custody outside of this process may take for one batch. */
   readonly custodyTimeoutMs?: number;

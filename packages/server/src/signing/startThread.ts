@@ -10,7 +10,7 @@ export interface SigningThread {
   end(): Promise<void>;
 }
 
-/** The thread needs little memory. Node's default limit is half of the process's memory. */
+/** The thread needs little memory. Without these limits it could grow as large as the main thread. */
 const MEMORY_LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 64 };
 
 interface PendingBatch {

@@ -12,8 +12,10 @@ export function serialized(run: () => Promise<void>): () => Promise<void> {
     return running;
   };
   return () => {
+    // The next run may be due already after `running` has ended.
+    if (next !== undefined) return next;
     if (running === undefined) return start();
-    next ??= running
+    next = running
       .catch(() => {})
       .then(() => {
         next = undefined;

@@ -48,7 +48,7 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
   });
 }
 
-/** @throws {@link ProtocolError} `BODY_TOO_LARGE` or `BODIES_AT_CAPACITY`; the rest of the body is dropped. */
+/** @throws {@link ProtocolError} `BODY_TOO_LARGE`, `BODIES_AT_CAPACITY` or `MALFORMED_BODY`; the rest is dropped. */
 async function readText(
   { headers, caller, bodyMemory }: BodyRequest,
   payload: RequestPayload,

@@ -50,7 +50,7 @@ export class FailedAuthentications {
   /** The valid keys by their addresses. The latest is the last. */
   readonly #valid = new Set<string>();
   #counts = new Map<string, FailureCount>();
-  #logged = { count: 0, since: 0, left: 0 };
+  #logged = { count: 0, since: 0, notLogged: 0 };
 
   constructor(dependencies: FailedAuthenticationsDependencies) {
     this.#dependencies = dependencies;
@@ -125,13 +125,13 @@ export class FailedAuthentications {
     const now = this.#now();
     if (now - this.#logged.since >= 1_000) this.#logged = { ...this.#logged, count: 0, since: now };
     if (this.#logged.count >= MAX_LOGGED_PER_SECOND) {
-      this.#logged.left++;
+      this.#logged.notLogged++;
       return;
     }
-    const { left } = this.#logged;
-    const details = { ...failure, ...(left > 0 && { notLogged: left }) };
+    const { notLogged } = this.#logged;
+    const details = { ...failure, ...(notLogged > 0 && { notLogged }) };
     this.#dependencies.log.warn(details, "an authentication failed");
-    this.#logged = { ...this.#logged, count: this.#logged.count + 1, left: 0 };
+    this.#logged = { ...this.#logged, count: this.#logged.count + 1, notLogged: 0 };
   }
 }
 

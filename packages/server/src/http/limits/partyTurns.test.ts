@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Enters a number of requests of one party. @returns their names as they begin. */
+/** Enters a number of requests of one party. Each adds the party's name to `begun` when it begins. */
 function enterMany(turns: PartyTurns, begun: string[], party: string, count: number): void {
   for (let i = 0; i < count; i++) turns.enter(party, () => begun.push(party));
 }
@@ -56,7 +56,7 @@ it("a request that is taken out of the line never begins", () => {
   expect(begun).toEqual(Array(100).fill("a"));
 });
 
-it("forgets the debts of very many parties, in a time that does not grow with their number", () => {
+it("a party in debt begins when it has waited, also if very many other parties come meanwhile", () => {
   const turns = new PartyTurns();
   for (let i = 0; i < FREE_REFUSALS; i++) turns.charge("first");
   const begun: string[] = [];

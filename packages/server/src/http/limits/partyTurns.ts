@@ -44,7 +44,7 @@ export class PartyTurns {
   }
 
   /**
-   * Calls `start` when it is the party's turn, at once if nobody waits.
+   * Calls `start` when it is the party's turn: at once while few requests come and the party's debt is small.
    * @returns a function that takes the request out of the line, if it still waits.
    */
   enter(name: string, start: Start): () => void {

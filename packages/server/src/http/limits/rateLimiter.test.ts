@@ -113,7 +113,7 @@ describe("a key's rate over replicas", () => {
     expect(await refusal(second, caller, 999)).toBeUndefined();
   });
 
-  it("needs few queries, and none while it is used up or for an unlimited rate", async () => {
+  it("needs few queries, and none while it is used up or for a rate above those that replicas share", async () => {
     const clock = { ms: 0 };
     const { tokenStore, queries } = tokenStoreAt(clock);
     const limiter = replica(tokenStore, () => clock.ms);

@@ -31,8 +31,11 @@ export interface RateLimiterDependencies {
   readonly now?: () => number;
 }
 
-/** A key with this rate a second, or a higher one, is not limited: no number of replicas checks so many signatures. */
-const UNLIMITED_RATE = 100_000;
+/**
+ * A key with this rate a second, or a higher one, has only its local limit on each replica: no number of replicas checks so
+ * many signatures.
+ */
+const LOCAL_ONLY_RATE = 100_000;
 /** Tokens that were idle for this long go back to the store, for other replicas. */
 const IDLE_MS = 500;
 /** When the store takes longer than this, the replica decides alone. */
@@ -41,9 +44,9 @@ const STORE_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 200;
 
 /**
- * All replicas together never exceed a key's rate and burst, because every token comes from the one store. A key may
- * miss the tokens that are idle on other replicas: a twentieth of its burst on each, for half a second. When the store
- * does not answer, each replica falls back to its local limit.
+ * All replicas together keep to a key's rate and burst, because every token comes from the one store. A key may miss the
+ * tokens that are idle on other replicas: a twentieth of its burst on each, for a second at most. When the store does not
+ * answer, each replica falls back to its local limit.
  */
 export function createRateLimiter(dependencies: RateLimiterDependencies): RateLimiter {
   const { tokenStore, log, now = () => performance.now() } = dependencies;
@@ -64,7 +67,7 @@ export function createRateLimiter(dependencies: RateLimiterDependencies): RateLi
     async take(caller, count) {
       const localState = local.take(caller, count);
       const localTokens = { state: localState, refund: () => local.refund(caller, count) };
-      if (caller.limits.ratePerSecond >= UNLIMITED_RATE) return localTokens;
+      if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
       const bucket = bucketOf(caller);
       try {
         const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));

@@ -34,7 +34,7 @@ export interface ReadLimiterDependencies {
   readonly now?: () => number;
 }
 
-/** Reads that use the store at the same time: fewer than its connections, so that accepts and lanes always find one. */
+/** Reads that use the store at the same time. Accepts and lanes have connections of their own. */
 export const MAX_CONCURRENT_READS = 4;
 /** Reads of one key that use the store at the same time. A page takes a processor of the database for some milliseconds. */
 export const MAX_CONCURRENT_READS_PER_KEY = 1;
