@@ -143,7 +143,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     const { key, record } = (await created.json()) as { key: string; record: KeyJson };
     for (const url of urls) await untilStatus(url, key, 200);
     const audit = await keys("audit", "--key", record.id);
-    expect(audit.out).toContain(`create ${record.id} by admin token tests\n`);
+    expect(audit.out).toContain(`create ${record.id} by admin token tests (`);
     expect((await fetch(adminUrl)).status).toBe(401);
   });
 
@@ -167,5 +167,26 @@ describe("gas-waiver keys, beside two replicas", () => {
     ]);
     expect(await withoutService.ended).toMatchObject({ status: 1 });
     expect(withoutService.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
+  });
+});
+
+describe("gas-waiver audit", () => {
+  it("follows the audit as JSON lines, new entries too, and goes on after an id", async () => {
+    const program = Program.gasWaiver(["audit", "--follow", "--after", "0", "--json"], {
+      DATABASE_URL: databaseUrl,
+    });
+    const [first] = await program.line(/^\{.*"action":"read-secrets".*/);
+    const { record } = await json<{ record: { id: string } }>("create", "--label", "followed");
+    const [line] = await program.line(new RegExp(`^\\{.*"keyId":"${record.id}".*`));
+    expect(await program.end()).toEqual({ status: 0, signal: null });
+    const entry = JSON.parse(line);
+    expect(entry).toMatchObject({ action: "create", actor: expect.stringMatching(/^command line, /) });
+    expect(Number(entry.id)).toBeGreaterThan(Number(JSON.parse(first).id));
+    const before = String(Number(entry.id) - 1);
+    const again = Program.gasWaiver(["audit", "--follow", "--after", before, "--json"], {
+      DATABASE_URL: databaseUrl,
+    });
+    expect(JSON.parse((await again.line(/^\{.*/))[0])).toEqual(entry);
+    await again.end();
   });
 });

@@ -142,6 +142,10 @@ export const PROGRAM: CommandGroup = {
     },
     node: NODE,
     keys: KEYS,
+    audit: {
+      summary: "Show or follow the audit of a service: changes, commands to lanes, failed authentications.",
+      load: async () => (await import("./commands/audit.js")).audit,
+    },
     lanes: LANES,
     governance: GOVERNANCE,
   },

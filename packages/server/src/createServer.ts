@@ -12,14 +12,22 @@ import { createChecker } from "./check/check.js";
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { createApp } from "./http/app.js";
+import { createClientAddress } from "./http/clientAddress.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import { type ListenAddress, listen } from "./http/listen.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
 import { replaceCertificate } from "./http/tls.js";
-import { type ConfiguredKey, identifyKeys } from "./keys/configuredKeys.js";
+import { recordSecretsRead } from "./keys/auditSecrets.js";
+import {
+  type ConfiguredKey,
+  type IdentifiedToken,
+  identifyKeys,
+  identifyTokens,
+} from "./keys/configuredKeys.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import { startLanes } from "./lane/startLanes.js";
+import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/caller.js";
 import { InvalidOptionsError, StartError } from "./model/errors.js";
 import { createLog, type Logger } from "./model/log.js";
@@ -105,7 +113,9 @@ export async function createServer(
     keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
     const configuredKeys = await identifyKeys(store, [...options.apiKeys, ...options.publicApiKeys]);
     if (configuredKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
-    return await build({ options, store, log, keys, configuredKeys, ending });
+    const adminTokens = await identifyTokens(store, options.adminTokens);
+    await recordSecretsRead(store, { waivers: options.waivers, configuredKeys, adminTokens });
+    return await build({ options, store, log, keys, configuredKeys, adminTokens, ending });
   } catch (error) {
     ending.abort();
     keys?.close();
@@ -121,6 +131,7 @@ interface Foundations {
   readonly log: Logger;
   readonly keys: KeyDirectory;
   readonly configuredKeys: readonly ConfiguredKey[];
+  readonly adminTokens: readonly IdentifiedToken[];
   /** Aborts every call that leaves this process. */
   readonly ending: AbortController;
 }
@@ -133,6 +144,9 @@ interface ServiceParts extends Foundations {
   /** The watch of the nodes' heads, which ends with `ending`. */
   readonly watch: Promise<void>;
   readonly readiness: ReadinessProbe;
+  readonly failures: FailedAuthentications;
+  /** Writes the failed authentications to the audit. */
+  readonly failureAudit: ReturnType<typeof startAuditingFailures>;
 }
 
 async function build(foundations: Foundations): Promise<Server> {
@@ -154,7 +168,12 @@ async function build(foundations: Foundations): Promise<Server> {
   const watch = watchEndpoints({ ...options, identity: served.identity, heads, log, signal });
   const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
   const readiness = observeReadiness({ ...foundations, relay, heads });
-  const parts: ServiceParts = { ...foundations, chain, served, relay, watch, readiness };
+  const failures = new FailedAuthentications({ log, metrics: relay.metrics });
+  const failureAudit = startAuditingFailures({ store, failures, log });
+  const parts: ServiceParts = {
+    ...foundations,
+    ...{ chain, served, relay, watch, readiness, failures, failureAudit },
+  };
   addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
   const lanes = await beginLanes(parts);
   const version = await readVersion();
@@ -199,6 +218,7 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
       resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: changed });
       waivers = changed;
       await started;
+      await recordSecretsRead(store, { waivers: changed });
       await relay.lanes.setWaivers(changed);
       relay.policies.refresh();
     },
@@ -208,10 +228,20 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
 type Apps = ReturnType<typeof createApps>;
 
 /** The HTTP interfaces: the public one, the metrics and probes, and the admin API. */
-function createApps(
-  { options, store, log, keys, configuredKeys, chain, served, relay, readiness }: ServiceParts,
-  version: string,
-) {
+function createApps(parts: ServiceParts, version: string) {
+  const {
+    options,
+    store,
+    log,
+    keys,
+    configuredKeys,
+    adminTokens,
+    failures,
+    chain,
+    served,
+    relay,
+    readiness,
+  } = parts;
   const { intake, metrics, policies, broadcastBuffer } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
@@ -221,7 +251,6 @@ function createApps(
   });
   const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
   const health = { status: "ok", version, chainId: options.chainId } as const;
-  const failures = new FailedAuthentications({ log, metrics });
   const tokenStore = createTokenStore(store.forRole("accepting"));
   const shared = {
     store: reading,
@@ -240,9 +269,10 @@ function createApps(
     api: createApp({ ...shared, health, readiness, policy, checker }),
     operators: createOperatorsApp({ metrics, health, readiness, tls: options.tls }),
     admin: createAdminApp({
+      ...{ log, failures },
       keys: createKeyAdmin(store),
-      tokens: options.adminTokens,
-      log,
+      tokens: adminTokens,
+      clientAddress: createClientAddress(options),
       tls: options.tls,
     }),
   };
@@ -263,7 +293,7 @@ function replaceCertificates(apps: Apps, options: ResolvedOptions, tls: TlsCerti
 
 /** Ends the service in the order of {@link Server.close}. */
 async function shutDown(
-  { options, store, keys, served, relay, ending, watch, readiness }: ServiceParts,
+  { options, store, keys, served, relay, ending, watch, readiness, failureAudit }: ServiceParts,
   apps: Apps,
   lanesStarted: Promise<void>,
 ): Promise<void> {
@@ -284,6 +314,7 @@ async function shutDown(
   keys.close();
   await watch;
   await relay.close();
+  await failureAudit.close();
   await store.close();
 }
 

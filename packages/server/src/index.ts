@@ -1,8 +1,8 @@
+export { type Audit, openAudit } from "./admin/openAudit.js";
 export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
 export { createServer, type Server } from "./createServer.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
 export type {
-  AuditRecord,
   IssuedKey,
   KeyRecord,
   KeyState,
@@ -10,7 +10,8 @@ export type {
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 export { type LaneAdmin, type LaneFindings, openLaneAdmin } from "./lane/admin.js";
 export type { Finding } from "./lane/sweep.js";
-export type { AdminToken } from "./model/adminToken.js";
+export type { AdminRole, AdminToken } from "./model/adminToken.js";
+export type { AuditRecord } from "./model/auditRecord.js";
 export { DEFAULTS } from "./model/defaults.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";

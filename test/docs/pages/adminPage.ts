@@ -42,15 +42,16 @@ export function adminPage(): string {
   return page(
     "ADMIN_ROUTES of packages/server and the settings of `gas-waiver keys`",
     "Admin API",
-    "Programs of operators manage API keys over HTTP, on a port of its own that is closed unless `--admin-port` opens it. Every request needs the token of `GAS_WAIVER_ADMIN_TOKEN`. [The guide](../guides/api-keys.md#manage-keys-over-http) shows how to set it up.",
+    "Programs of operators manage API keys over HTTP, on a port of its own that is closed unless `--admin-port` opens it. Every request needs a token of `--admin-token-file` or `GAS_WAIVER_ADMIN_TOKEN`, with the role of the route or a higher one. [The guide](../guides/api-keys.md#manage-keys-over-http) shows how to set it up.",
     codeBlock(
       "sh",
       'curl http://127.0.0.1:8081/admin/v1/keys -H "Authorization: Bearer $GAS_WAIVER_ADMIN_TOKEN"',
     ),
     table(
-      ["route", "takes", "gives"],
+      ["route", "role", "takes", "gives"],
       (Object.keys(ADMIN_ROUTES) as AdminRoute[]).map((name) => [
         code(`${ADMIN_ROUTES[name].method} ${ADMIN_ROUTES[name].path.replace(":id", "{id}")}`),
+        ADMIN_ROUTES[name].role,
         ADMIN_NOTES[name].takes,
         ADMIN_NOTES[name].gives,
       ]),

@@ -1,8 +1,9 @@
 import type { KeyAdmin } from "@gas-waiver/server";
 import { type Command, defineCommand } from "../command.js";
+import { commandLineUser } from "../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
 import { printRecord } from "./keyOutput.js";
-import { commandLineUser, KEY_SETTING, withKeys } from "./keySettings.js";
+import { KEY_SETTING, withKeys } from "./keySettings.js";
 
 /** A command that takes only a key and changes whether the service accepts it. */
 export function accessCommand(action: "disable" | "enable" | "revoke", description: string): Command {

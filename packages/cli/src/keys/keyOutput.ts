@@ -1,4 +1,4 @@
-import type { AuditRecord, IssuedKey, KeyRecord } from "@gas-waiver/server";
+import type { IssuedKey, KeyRecord } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 
 /** Prints a key, as JSON or as lines. */
@@ -47,13 +47,4 @@ function termLine(name: string, values: object | undefined): string[] {
 
 function usageText({ transactions, gas }: NonNullable<KeyRecord["today"]>): string {
   return `${transactions} transaction(s), ${gas} gas`;
-}
-
-/** An entry of the audit log as lines. */
-export function auditLines({ at, actor, action, keyId, changes }: AuditRecord): string[] {
-  const values = Object.entries(changes).map(([name, { from, to }]) => {
-    const before = from === undefined ? "" : `${JSON.stringify(from)} → `;
-    return `  ${name}: ${before}${to === undefined ? "none" : JSON.stringify(to)}`;
-  });
-  return [`${at}  ${action} ${keyId} by ${actor}`, ...values];
 }

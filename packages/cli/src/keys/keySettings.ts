@@ -1,4 +1,3 @@
-import { hostname, userInfo } from "node:os";
 import { allowedTargetsToJson, ProtocolError } from "@gas-waiver/protocol";
 import { type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
@@ -19,17 +18,6 @@ export function withKeys<T>(values: StoreValues, use: (keys: OpenKeyAdmin) => Pr
       throw error;
     }
   });
-}
-
-/** The actor in the audit log for changes by the command line: the system's user and host. */
-export function commandLineUser(): string {
-  let user = "somebody";
-  try {
-    user = userInfo().username;
-  } catch {
-    // A container's user may have no name.
-  }
-  return `command line, ${user}@${hostname()}`;
 }
 
 export const KEY_SETTING = {

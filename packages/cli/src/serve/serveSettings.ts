@@ -62,7 +62,7 @@ export const SERVE_SETTINGS = {
   },
   adminTokens: {
     env: "GAS_WAIVER_ADMIN_TOKEN",
-    help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME:TOKEN; the audit log shows the names.",
+    help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME/ROLE/EXPIRES:TOKEN, such as alice/viewer/2030-01-31; role and expiry may be left out.",
     secret: true,
     parse: adminTokens,
   },

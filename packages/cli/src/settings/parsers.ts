@@ -7,7 +7,7 @@ import {
   parseAllowedTargets,
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
-import type { AdminToken } from "@gas-waiver/server";
+import type { AdminRole, AdminToken } from "@gas-waiver/server";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
 
@@ -150,17 +150,36 @@ export function keyFile(path: string): { readonly path: string; readonly keys: U
   return { path, keys: secretFileOf(privateKeys)(path) };
 }
 
-/** Parses the operators' tokens: `NAME:TOKEN`, or a token alone under the name "admin". The errors never quote a token. */
+/**
+ * Parses the operators' tokens: `NAME/ROLE/EXPIRES:TOKEN`, where the role and the expiry may be left out, or a token alone
+ * under the name "admin". The errors never quote a token.
+ */
 export function adminTokens(list: string): AdminToken[] {
-  const tokens = entriesOf(list).map((entry) => {
-    const [, name = "admin", token = entry] = /^([\w.@-]{1,64}):(.+)$/.exec(entry) ?? [];
-    return { name, token };
+  const entries = entriesOf(list);
+  if (entries.length === 0) throw new InvalidValueError("holds no admin token");
+  return entries.map((entry, i) => {
+    const [, head = "admin", token = entry] = /^([\w.@/-]{1,128}):(.+)$/.exec(entry) ?? [];
+    const [name = "", role = "admin", expires, ...surplus] = head.split("/");
+    const expiresAt = expires === undefined ? undefined : new Date(`${expires}T00:00:00Z`);
+    const isDay = expiresAt === undefined || /^\d{4}-\d\d-\d\d$/.test(expires ?? "");
+    const place = `holds at position ${i + 1} `;
+    if (!isAdminRole(role)) throw new InvalidValueError(`${place}no role of ${ADMIN_ROLES.join(", ")}`);
+    if (surplus.length > 0 || !isDay || Number.isNaN(expiresAt?.getTime() ?? 0)) {
+      throw new InvalidValueError(`${place}no expiry such as 2030-01-31`);
+    }
+    if (!/^[\x21-\x7e]{32,256}$/.test(token)) {
+      throw new InvalidValueError(
+        `${place}no usable token: 32 to 256 printable characters without spaces are needed`,
+      );
+    }
+    return { name, token, role, ...(expiresAt && { expiresAt }) };
   });
-  const bad = tokens.findIndex(({ token }) => !/^[\x21-\x7e]{32,256}$/.test(token));
-  if (tokens.length > 0 && bad < 0) return tokens;
-  throw new InvalidValueError(
-    `holds no usable token at position ${bad + 1 || 1}: 32 to 256 printable characters without spaces are needed`,
-  );
+}
+
+const ADMIN_ROLES = ["viewer", "operator", "admin"] as const satisfies readonly AdminRole[];
+
+function isAdminRole(text: string): text is AdminRole {
+  return ADMIN_ROLES.some((role) => role === text);
 }
 
 /** Parses a JSON list of AllowedTargets. */

@@ -10,11 +10,12 @@ export const COMMON_REFUSALS: readonly Reason[] = [
 ];
 
 /**
- * The reasons for which a request that needs an API key is refused: every reason of the code `UNAUTHORIZED`, and too many
- * unknown keys.
+ * The reasons for which a request that needs an API key is refused: every reason of the code `UNAUTHORIZED` but
+ * those of the admin API, and too many unknown keys.
  */
 export const KEY_REFUSALS: readonly Reason[] = (Object.keys(REASONS) as Reason[]).filter(
-  (reason) => codeOf(reason) === "UNAUTHORIZED" || reason === "TOO_MANY_UNKNOWN_KEYS",
+  (reason) =>
+    reason === "TOO_MANY_UNKNOWN_KEYS" || (codeOf(reason) === "UNAUTHORIZED" && reason !== "ROLE_TOO_LOW"),
 );
 
 /** The reasons for which a request that matches no route is refused. */

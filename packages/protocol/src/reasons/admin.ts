@@ -6,10 +6,13 @@ export const ADMIN = {
   INVALID_KEY_TERMS: "INVALID_REQUEST",
   KEY_STATE_FINAL: "INVALID_REQUEST",
   NO_SUCH_KEY: "NOT_FOUND",
+  ROLE_TOO_LOW: "UNAUTHORIZED",
 } as const satisfies ReasonCodes;
 
 /** The HTTP status of these reasons, where it is not the one of their code. */
-export const ADMIN_STATUSES = { KEY_STATE_FINAL: 409 } as const satisfies StatusesOf<typeof ADMIN>;
+export const ADMIN_STATUSES = { KEY_STATE_FINAL: 409, ROLE_TOO_LOW: 403 } as const satisfies StatusesOf<
+  typeof ADMIN
+>;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof ADMIN> => ({
@@ -29,6 +32,11 @@ export default /* @__PURE__ */ define(
         where: ["admin"],
         cause: "No key has this id.",
         remedy: "Check the id.",
+      },
+      ROLE_TOO_LOW: {
+        where: ["admin"],
+        cause: "The role of the admin token does not include this.",
+        remedy: "Use the token of somebody who may.",
       },
     },
   }),

@@ -156,7 +156,7 @@ export default /* @__PURE__ */ define(
         remedy: "Ask the operator for another key.",
       },
       TOO_MANY_UNKNOWN_KEYS: {
-        where: ["http"],
+        where: ["http", "admin"],
         cause: "The client's address has shown too many unknown keys. Keys that it has used before go on.",
         remedy: "Check the key, and wait as long as `Retry-After` says.",
       },

@@ -8,7 +8,10 @@ const TOKEN = "an-operators-token-of-32-characters-and-more";
 const adminTokens = [
   { name: "alice", token: TOKEN },
   { name: "bob", token: `${TOKEN}-of-bob` },
-];
+  { name: "vera", token: `${TOKEN}-of-vera`, role: "viewer" },
+  { name: "otto", token: `${TOKEN}-of-otto`, role: "operator" },
+  { name: "eve", token: `${TOKEN}-of-eve`, expiresAt: new Date("2020-01-31T00:00:00Z") },
+] as const;
 const services = testServices();
 
 /** A service with its admin API open. */
@@ -85,9 +88,14 @@ describe("the admin API", () => {
     expect([...first.keys, ...second.keys].map(({ label }: { label: string }) => label)).toEqual(labels);
     const latest = (await call("GET", "audit?limit=1")).body;
     const earlier = (await call("GET", `audit?before=${latest.next}`)).body;
-    expect(earlier.entries.map(({ keyId }: { keyId: string }) => keyId)).toEqual(
+    const created = earlier.entries.filter(({ action }: { action: string }) => action === "create");
+    expect(created.map(({ keyId }: { keyId: string }) => keyId)).toEqual(
       [first.keys[1], first.keys[0]].map(({ id }: { id: string }) => id),
     );
+    expect(created[0]).toMatchObject({
+      source: "127.0.0.1",
+      tokenId: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
   });
 
   it.each([
@@ -129,6 +137,55 @@ describe("the admin API", () => {
     const ready = await service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${TOKEN}` });
     expect(ready.status).toBe(401);
     expect((await service.call("GET", "/admin/v1/keys")).status).toBe(404);
+  });
+
+  it("lets each role do what it may, and no token after its expiry", async () => {
+    const { call } = await start();
+    const { record } = (await call("POST", "keys", { label: "k" })).body;
+    const path = `keys/${record.id}`;
+    const requests = {
+      viewer: [
+        ["GET", "keys"],
+        ["GET", path],
+        ["GET", "audit"],
+      ],
+      operator: [
+        ["POST", `${path}/disable`],
+        ["POST", `${path}/enable`],
+        ["POST", `${path}/revoke`],
+      ],
+      admin: [
+        ["POST", "keys"],
+        ["PATCH", path],
+        ["POST", `${path}/rotate`],
+      ],
+    } as const;
+    const outcomes = async (role: keyof typeof requests, name: string) => {
+      const answers = [];
+      for (const [method, route] of requests[role]) {
+        const { status, body } = await call(method, route, undefined, `${TOKEN}-of-${name}`);
+        answers.push(status === 403 ? body.error.reason : status === 401 ? body.error.reason : "passes");
+      }
+      return [...new Set(answers)];
+    };
+    expect(await outcomes("admin", "otto")).toEqual(["ROLE_TOO_LOW"]);
+    expect(await outcomes("operator", "vera")).toEqual(["ROLE_TOO_LOW"]);
+    expect(await outcomes("admin", "vera")).toEqual(["ROLE_TOO_LOW"]);
+    for (const name of ["vera", "otto", "bob"]) expect(await outcomes("viewer", name)).toEqual(["passes"]);
+    for (const name of ["otto", "bob"]) expect(await outcomes("operator", name)).toEqual(["passes"]);
+    expect(await outcomes("admin", "bob")).toEqual(["passes"]);
+    expect(await outcomes("viewer", "eve")).toEqual(["KEY_EXPIRED"]);
+  });
+
+  it("slows down an address that guesses tokens, but not the tokens that it has used", async () => {
+    const { call } = await start();
+    expect((await call("GET", "keys")).status).toBe(200);
+    let guess = await call("GET", "keys", undefined, "a-guess");
+    while (guess.status === 401) guess = await call("GET", "keys", undefined, "a-guess");
+    expect([guess.status, guess.body.error.reason]).toEqual([429, "TOO_MANY_UNKNOWN_KEYS"]);
+    expect(Number(guess.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await call("GET", "keys", undefined, `${TOKEN}-of-bob`)).status).toBe(429);
+    expect((await call("GET", "keys")).status).toBe(200);
   });
 
   it("does not open without a token", async () => {

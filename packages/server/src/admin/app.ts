@@ -1,8 +1,11 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createBaseApp } from "../http/base.js";
+import type { ClientAddress } from "../http/clientAddress.js";
+import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
+import type { IdentifiedToken } from "../keys/configuredKeys.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
-import type { AdminToken } from "../model/adminToken.js";
+import type { Actor } from "../model/auditRecord.js";
 import { invalidTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
 import type { TlsCertificate } from "../model/tlsCertificate.js";
@@ -12,8 +15,10 @@ import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
 
 export interface AdminAppDependencies {
   readonly keys: KeyAdmin;
-  readonly tokens: readonly AdminToken[];
+  readonly tokens: readonly IdentifiedToken[];
   readonly log: Logger;
+  readonly clientAddress: ClientAddress;
+  readonly failures: FailedAuthentications;
   readonly tls?: TlsCertificate | undefined;
 }
 
@@ -26,7 +31,7 @@ const MAX_OVERLAP_SECONDS = 366 * 86_400;
 /** The parts of a request that the handlers use. */
 interface AdminRequest {
   readonly id: string;
-  readonly actor: string;
+  readonly actor: Actor;
   readonly body: unknown;
   readonly query: Record<string, unknown>;
 }
@@ -35,7 +40,8 @@ type AdminRouteName = keyof typeof ADMIN_ROUTES;
 type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
-export function createAdminApp({ keys, tokens, log, tls }: AdminAppDependencies): FastifyInstance {
+export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
+  const { keys, tokens, log, clientAddress, failures, tls } = dependencies;
   const metrics = { refused: () => {} };
   const app = createBaseApp({
     log,
@@ -44,18 +50,17 @@ export function createAdminApp({ keys, tokens, log, tls }: AdminAppDependencies)
     routes: Object.values(ADMIN_ROUTES),
     tls,
   });
-  const authenticate = createAdminAuthenticator(tokens);
-  app.decorateRequest("actor", "");
-  // Unknown paths need no token: they get their 404 without one.
-  app.addHook("onRequest", async (request) => {
-    if (!request.is404) request.actor = authenticate(request.headers.authorization);
-  });
+  const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
   const handlers = handlersFor(keys);
-  for (const [name, { method, path }] of Object.entries(ADMIN_ROUTES)) {
+  for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {
     const handle = handlers[name as AdminRouteName];
     app.route<{ Params: { id?: string }; Querystring: Record<string, unknown> }>({
       method,
       url: path,
+      // Unknown paths need no token: they get their 404 without one.
+      onRequest: async (request) => {
+        request.actor = authenticate(request.raw, role);
+      },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));
         return reply
@@ -136,7 +141,7 @@ function overlapMsOf(body: unknown): number {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The operator's name, for the audit. */
-    actor: string;
+    /** The operator, for the audit. */
+    actor: Actor;
   }
 }

@@ -1,4 +1,13 @@
-import type { AuditRecord, KeyRecord } from "../keys/keyRecord.js";
+import type { KeyRecord } from "../keys/keyRecord.js";
+import type { AdminRole } from "../model/adminToken.js";
+import type { AuditRecord } from "../model/auditRecord.js";
+
+/** A route, with the least role of a token that may use it. */
+export interface AdminRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly role: AdminRole;
+}
 
 /**
  * The operators' routes (D25), on a port of their own. Each needs an operator's token, as `Authorization: Bearer`. Errors
@@ -6,20 +15,20 @@ import type { AuditRecord, KeyRecord } from "../keys/keyRecord.js";
  */
 export const ADMIN_ROUTES = {
   /** Body: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Answers 201 with the key, only once. */
-  create: { method: "POST", path: "/admin/v1/keys" },
+  create: { method: "POST", path: "/admin/v1/keys", role: "admin" },
   /** Query: `limit`, and `after` for the next page. Answers a {@link KeyPage}. */
-  list: { method: "GET", path: "/admin/v1/keys" },
-  show: { method: "GET", path: "/admin/v1/keys/:id" },
+  list: { method: "GET", path: "/admin/v1/keys", role: "viewer" },
+  show: { method: "GET", path: "/admin/v1/keys/:id", role: "viewer" },
   /** Body: the members to change; `null` unsets one. */
-  update: { method: "PATCH", path: "/admin/v1/keys/:id" },
+  update: { method: "PATCH", path: "/admin/v1/keys/:id", role: "admin" },
   /** Body: {@link RotateInput}, or none. Answers the new key, only once. */
-  rotate: { method: "POST", path: "/admin/v1/keys/:id/rotate" },
-  disable: { method: "POST", path: "/admin/v1/keys/:id/disable" },
-  enable: { method: "POST", path: "/admin/v1/keys/:id/enable" },
-  revoke: { method: "POST", path: "/admin/v1/keys/:id/revoke" },
+  rotate: { method: "POST", path: "/admin/v1/keys/:id/rotate", role: "admin" },
+  disable: { method: "POST", path: "/admin/v1/keys/:id/disable", role: "operator" },
+  enable: { method: "POST", path: "/admin/v1/keys/:id/enable", role: "operator" },
+  revoke: { method: "POST", path: "/admin/v1/keys/:id/revoke", role: "operator" },
   /** Query: `key`, `limit`, and `before` for the next page. Answers an {@link AuditPage}. */
-  audit: { method: "GET", path: "/admin/v1/audit" },
-} as const;
+  audit: { method: "GET", path: "/admin/v1/audit", role: "viewer" },
+} as const satisfies Readonly<Record<string, AdminRoute>>;
 
 export interface RotateInput {
   /** The secret before the rotation stays valid for this long; 86,400 by default. */

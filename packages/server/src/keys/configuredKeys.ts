@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type { AdminToken } from "../model/adminToken.js";
 import {
   addConfiguredKey,
   findConfiguredKey,
@@ -36,6 +37,24 @@ export async function identifyKeys(
     identified.push({ keyId, hash });
   }
   return identified;
+}
+
+/** An admin token with an id, which names it in the audit without revealing it. */
+export interface IdentifiedToken extends AdminToken {
+  readonly id: string;
+}
+
+/** Gives each admin token its id, a hash keyed with a secret of the store. A new token of the same name has another one. */
+export async function identifyTokens(
+  store: { readonly pool: Queryable },
+  tokens: readonly AdminToken[],
+): Promise<IdentifiedToken[]> {
+  if (tokens.length === 0) return [];
+  const secret = await storeSecret(store, "admin tokens");
+  return tokens.map((token) => ({
+    ...token,
+    id: idIn(createHmac("sha256", secret).update(token.token).digest()),
+  }));
 }
 
 async function newId(

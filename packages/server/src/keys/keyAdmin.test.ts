@@ -71,7 +71,7 @@ describe("a key that is created", () => {
     const { key } = await admin.create("tests", { label: "first" });
     const secret = key.slice(key.lastIndexOf("_") + 1);
     const { rows } = await store.pool.query<{ text: string }>(
-      "select k::text as text from api_keys k union all select a::text from key_audit a",
+      "select k::text as text from api_keys k union all select a::text from audit a",
     );
     expect(rows).toHaveLength(2);
     for (const { text } of rows) expect(text).not.toContain(secret.slice(0, 16));
@@ -230,8 +230,8 @@ describe("a backup that is restored", () => {
     const { signal } = keys.authenticate(lost, hashOfKey(lost));
     const restore = `delete from api_keys where id not in (select id from backup);
       update api_keys k set label = b.label, version = b.version from backup b where b.id = k.id`;
-    const audit = "alter table key_audit disable trigger all; delete from key_audit";
-    await store.pool.query(`${audit}; ${restore}; alter table key_audit enable trigger all`);
+    const audit = "alter table audit disable trigger all; delete from audit";
+    await store.pool.query(`${audit}; ${restore}; alter table audit enable trigger all`);
     await keys.refresh();
     expect([first, lost].map((key) => outcome(keys, key))).toEqual(["accepted", "UNKNOWN_KEY"]);
     expect((signal.reason as ProtocolError).reason).toBe("UNKNOWN_KEY");
@@ -339,11 +339,11 @@ describe("the audit", () => {
     expect(await admin.audit({ limit: 10, before: latest?.id })).toEqual(entries);
   });
 
-  it.each(["update key_audit set actor = 'nobody'", "delete from key_audit", "truncate key_audit"])(
+  it.each(["update audit set actor = 'nobody'", "delete from audit", "truncate audit"])(
     "cannot be changed: %s",
     async (sql) => {
       await admin.create("alice", { label: "k" });
-      await expect(store.pool.query(sql)).rejects.toThrow("key_audit only grows");
+      await expect(store.pool.query(sql)).rejects.toThrow("audit only grows");
     },
   );
 });

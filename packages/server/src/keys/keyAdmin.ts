@@ -1,5 +1,13 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
+import {
+  type Actor,
+  type AuditedChanges,
+  type AuditRecord,
+  auditRecordOf,
+  type KeyAction,
+} from "../model/auditRecord.js";
 import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
+import { type AuditQuery, auditEntries, recordEvent } from "../store/audit/audit.js";
 import { lastChain } from "../store/chains.js";
 import { databaseNow } from "../store/databaseNow.js";
 import {
@@ -12,24 +20,10 @@ import {
   updateKey,
 } from "../store/keys/apiKeys.js";
 import { findDayUse } from "../store/keys/capUse.js";
-import {
-  type AuditQuery,
-  auditEntries,
-  type KeyAction,
-  type KeyChanges,
-  recordChange,
-} from "../store/keys/keyAudit.js";
 import type { Queryable, Store } from "../store/store.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
-import {
-  type AuditRecord,
-  auditRecordOf,
-  type IssuedKey,
-  type KeyRecord,
-  type KeyUse,
-  keyRecordOf,
-} from "./keyRecord.js";
+import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyRecord.js";
 
 /**
  * Manages API keys (D25). A change applies on every replica within a second, and leaves an entry in the audit with the
@@ -38,20 +32,20 @@ import {
  */
 export interface KeyAdmin {
   /** @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. */
-  create(actor: string, input: unknown): Promise<IssuedKey>;
+  create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
   /** Lists keys in the order of their creation, beginning after the key `after`. */
   list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
   /** Shows one key, with today's use of its caps if it has any. */
   show(id: string): Promise<KeyRecord>;
   /** @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`. `null` unsets one. */
-  update(actor: string, id: string, input: unknown): Promise<KeyRecord>;
+  update(actor: Actor | string, id: string, input: unknown): Promise<KeyRecord>;
   /** Issues a new secret. The secret before it stays valid for `overlapMs`; older ones end at once. */
-  rotate(actor: string, id: string, overlapMs: number): Promise<IssuedKey>;
-  disable(actor: string, id: string): Promise<KeyRecord>;
-  enable(actor: string, id: string): Promise<KeyRecord>;
+  rotate(actor: Actor | string, id: string, overlapMs: number): Promise<IssuedKey>;
+  disable(actor: Actor | string, id: string): Promise<KeyRecord>;
+  enable(actor: Actor | string, id: string): Promise<KeyRecord>;
   /** Ends the key permanently. */
-  revoke(actor: string, id: string): Promise<KeyRecord>;
-  /** Lists changes of keys, the latest first. */
+  revoke(actor: Actor | string, id: string): Promise<KeyRecord>;
+  /** Lists the events of the audit, the latest first. */
   audit(query: AuditQuery): Promise<AuditRecord[]>;
 }
 
@@ -66,7 +60,7 @@ const MAX_WAITING = 100;
 export function createKeyAdmin(store: Store): KeyAdmin {
   const semaphore = createFairSemaphore(1, MAX_WAITING);
   const inTurn = <T>(work: () => Promise<T>) => semaphore.run(work).catch(throwRefusal);
-  const change = (actor: string, id: string, action: KeyAction, edit: KeyEdit) =>
+  const change = (actor: Actor | string, id: string, action: KeyAction, edit: KeyEdit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {
     create: (actor, input) => inTurn(() => createKey(store, actor, input)),
@@ -111,7 +105,7 @@ async function usageToday(store: Store, id: string): Promise<KeyUse> {
   return { transactions: Number(all.transactions), gas: all.gas.toString(), ends: ends.toISOString() };
 }
 
-async function createKey(store: Store, actor: string, input: unknown): Promise<IssuedKey> {
+async function createKey(store: Store, actor: Actor | string, input: unknown): Promise<IssuedKey> {
   const { env = await defaultEnv(store), ...members } = membersOf(input);
   if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
     throw invalidTerms([`env is ${describeValue(env)}, not 1 to 16 lower-case letters and digits`]);
@@ -129,7 +123,7 @@ async function createKey(store: Store, actor: string, input: unknown): Promise<I
     };
     const created = await insertKey(db, { id, env, label: label ?? "", expiresAt, terms, ...columns });
     const changes = changesBetween(undefined, created);
-    await recordChange(db, { actor, action: "create", keyId: id, changes: { env: { to: env }, ...changes } });
+    await recordEvent(db, { actor, action: "create", keyId: id, changes: { env: { to: env }, ...changes } });
     return { key, record: keyRecordOf(created, now) };
   });
 }
@@ -140,7 +134,7 @@ type KeyEdit = (key: StoredKey, now: Date) => Partial<KeyColumns>;
 /** Applies one change to an existing key. A change without effect leaves no audit entry. */
 function changeKey(
   store: Store,
-  { actor, id, action }: { readonly actor: string; readonly id: string; readonly action: KeyAction },
+  { actor, id, action }: { readonly actor: Actor | string; readonly id: string; readonly action: KeyAction },
   edit: KeyEdit,
 ): Promise<KeyRecord> {
   return inKeyTransaction(store, async (db, now) => {
@@ -152,7 +146,7 @@ function changeKey(
     const changes = changesBetween(before, edited);
     if (Object.keys(changes).length === 0) return keyRecordOf(before, now);
     const after = await updateKey(db, id, edited);
-    await recordChange(db, { actor, action, keyId: id, changes });
+    await recordEvent(db, { actor, action, keyId: id, changes });
     return keyRecordOf(after, now);
   });
 }
@@ -206,13 +200,13 @@ function membersOf(input: unknown): Record<string, unknown> {
 }
 
 /** Lists the changed values for the audit. A new secret is recorded without its value. */
-function changesBetween(before: StoredKey | undefined, after: KeyColumns): KeyChanges {
+function changesBetween(before: StoredKey | undefined, after: KeyColumns): AuditedChanges {
   const [oldValues, newValues] = [before && auditedValues(before), auditedValues(after)];
   const names = Object.keys(newValues) as (keyof typeof newValues)[];
   const changed = names.filter(
     (name) => JSON.stringify(oldValues?.[name]) !== JSON.stringify(newValues[name]),
   );
-  const hasNewSecret = before !== undefined && Buffer.compare(before.hash, after.hash) !== 0;
+  const hasNewSecret = before === undefined || Buffer.compare(before.hash, after.hash) !== 0;
   return {
     ...Object.fromEntries(changed.map((name) => [name, { from: oldValues?.[name], to: newValues[name] }])),
     ...(hasNewSecret && { secret: { to: "a new one" } }),

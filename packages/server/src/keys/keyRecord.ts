@@ -1,6 +1,5 @@
 import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
-import type { AuditEntry } from "../store/keys/keyAudit.js";
 
 /**
  * The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its
@@ -41,10 +40,6 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
-export interface AuditRecord extends Omit<AuditEntry, "at"> {
-  readonly at: string;
-}
-
 export function stateOf(
   key: Pick<StoredKey, "revokedAt" | "disabledAt" | "expiresAt" | "notUnderstood">,
   now: Date,
@@ -69,8 +64,4 @@ export function keyRecordOf(key: StoredKey, now: Date): KeyRecord {
     ...(previous && previous.until > now && { previousSecretUntil: previous.until.toISOString() }),
     ...(notUnderstood ? { notUnderstood: notUnderstood.why } : termsToJson(terms)),
   };
-}
-
-export function auditRecordOf({ at, ...entry }: AuditEntry): AuditRecord {
-  return { ...entry, at: at.toISOString() };
 }

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
 import { createNonceProofs } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc.js";
+import type { Actor, AuditAction } from "../model/auditRecord.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
+import { recordEvent } from "../store/audit/audit.js";
 import { type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
@@ -11,6 +13,7 @@ import { releaseLease, takeLease } from "../store/lanes/lease.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { type AssignedNonce, findAssignedNonces } from "../store/lanes/waiverNonces.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
+import { inTransaction } from "../store/transaction.js";
 import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
 import { examine, type Finding } from "./sweep.js";
@@ -46,6 +49,14 @@ export interface LaneFindings {
   readonly repaired: boolean;
 }
 
+/** The entry of the audit for each state that an operator sets. */
+const LANE_ACTIONS = {
+  open: "open-lane",
+  draining: "drain-lane",
+  retired: "retire-lane",
+  stopped: "stop-lane",
+} as const satisfies Record<LaneState, AuditAction>;
+
 /** One lane by its key in the store. */
 type LaneKey = Pick<HeldLane, "chain" | "waiver">;
 
@@ -53,9 +64,13 @@ const RPC_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
+ * @param actor the name for the audit, which records each change.
  * @throws {@link StartError} if it cannot be reached or belongs to no chain yet.
  */
-export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin> {
+export async function openLaneAdmin(
+  location: StoreLocation,
+  actor: Actor | string = "unnamed program",
+): Promise<LaneAdmin> {
   const store = await openRunningStore(location, createLog("silent"));
   const known = await lastChain(store);
   if (known === undefined) {
@@ -65,7 +80,13 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
   const { chainRef } = known;
   return {
     list: () => findLaneStatuses(store, chainRef),
-    set: (waiver, state, reason) => setLaneState(store, chainRef, waiver, state, reason),
+    set: (waiver, state, reason) =>
+      inTransaction(store, async (db) => {
+        const isKnown = await setLaneState({ pool: db }, chainRef, waiver, state, reason);
+        const changes = { state: { to: state }, ...(reason !== undefined && { reason: { to: reason } }) };
+        if (isKnown) await recordEvent(db, { actor, action: LANE_ACTIONS[state], waiver, changes });
+        return isKnown;
+      }),
     async examine(rpcUrl, { repair }) {
       const chain = await connectNode(rpcUrl, known.identity);
       const all: LaneFindings[] = [];
@@ -75,7 +96,11 @@ export async function openLaneAdmin(location: StoreLocation): Promise<LaneAdmin>
         const assigned = rangeOf(await findAssignedNonces(store, key));
         const findings = await examine(key, { store, chain });
         const repaired = repair && lane.owner === undefined && findings.length > 0;
-        if (repaired) await repairLane(key, findings, { store, chain });
+        if (repaired) {
+          const changes = { findings: { to: findings.length } };
+          await recordEvent(store.pool, { actor, action: "repair-lane", waiver: lane.waiver, changes });
+          await repairLane(key, findings, { store, chain });
+        }
         all.push({ lane, chainNonce, assigned, findings, repaired });
       }
       return all;

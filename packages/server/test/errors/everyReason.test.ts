@@ -129,6 +129,8 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
     "INVALID_KEY_TERMS admin",
     "KEY_STATE_FINAL admin",
     "NO_SUCH_KEY admin",
+    "ROLE_TOO_LOW admin",
+    "TOO_MANY_UNKNOWN_KEYS admin",
   ],
 };
 

@@ -1,5 +1,5 @@
+import { auditLines } from "../../audit/auditOutput.js";
 import { defineCommand } from "../../command.js";
-import { auditLines } from "../../keys/keyOutput.js";
 import { KEY_SETTING, withKeys } from "../../keys/keySettings.js";
 import { wholeNumber } from "../../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
@@ -24,7 +24,7 @@ export const audit = defineCommand({
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const { key: keyId, limit } = values;
-    const entries = await withKeys(values, (keys) => keys.audit({ keyId, limit }));
+    const entries = await withKeys(values, (keys) => keys.audit({ keyId, ofKeys: true, limit }));
     if (values.json) print(JSON.stringify(entries));
     else for (const line of entries.flatMap(auditLines)) print(line);
   },

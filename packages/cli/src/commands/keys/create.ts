@@ -1,7 +1,8 @@
 import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
-import { commandLineUser, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
+import { keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
 import { text } from "../../settings/parsers.js";
+import { commandLineUser } from "../../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const create = defineCommand({

@@ -1,8 +1,9 @@
 import { DEFAULT_OVERLAP_MS } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
-import { commandLineUser, KEY_SETTING, withKeys } from "../../keys/keySettings.js";
+import { KEY_SETTING, withKeys } from "../../keys/keySettings.js";
 import { duration } from "../../settings/parsers.js";
+import { commandLineUser } from "../../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const rotate = defineCommand({

@@ -1,13 +1,7 @@
 import { defineCommand } from "../../command.js";
 import { printRecord } from "../../keys/keyOutput.js";
-import {
-  commandLineUser,
-  KEY_SETTING,
-  keyInput,
-  LABEL_SETTING,
-  TERM_SETTINGS,
-  withKeys,
-} from "../../keys/keySettings.js";
+import { KEY_SETTING, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
+import { commandLineUser } from "../../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const update = defineCommand({

@@ -1,25 +1,9 @@
-import { ProtocolError, type Reason } from "@gas-waiver/protocol";
+import { ProtocolError } from "@gas-waiver/protocol";
+import type { FailedAuthentication, FailureCount } from "../../model/failedAuthentication.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import { addressGroup } from "../../model/networkAddress.js";
 import { type RateState, rateStateOf } from "./localRateLimiter.js";
-
-/** The HTTP interfaces that authenticate their clients. */
-export type AuthenticatedInterface = "api" | "admin";
-
-/** One request that showed a key or token that is not valid. */
-export interface FailedAuthentication {
-  readonly interface: AuthenticatedInterface;
-  readonly address: string;
-  readonly reason: Reason;
-  /** The id in the key, if it has the form of a key of the store. It need not exist. */
-  readonly keyId?: string | undefined;
-}
-
-/** Failures with the same address, interface and reason. */
-export interface FailureCount extends Omit<FailedAuthentication, "keyId"> {
-  readonly count: number;
-}
 
 /** Unknown keys that an address may show: some at once, and then one a second. */
 export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
@@ -112,13 +96,12 @@ export class FailedAuthentications {
     return rateBurst - Math.max(0, used - ((this.#now() - at) * ratePerSecond) / 1_000);
   }
 
-  #count({ interface: port, reason, ...failure }: FailedAuthentication): void {
-    const known = `${port} ${reason} ${failure.address}`;
-    const address =
-      this.#counts.has(known) || this.#counts.size < MAX_ADDRESSES ? failure.address : OTHER_ADDRESSES;
-    const name = `${port} ${reason} ${address}`;
-    const count = (this.#counts.get(name)?.count ?? 0) + 1;
-    this.#counts.set(name, { interface: port, address, reason, count });
+  #count({ keyId: _, ...failure }: FailedAuthentication): void {
+    const nameOf = (address: string) => JSON.stringify({ ...failure, address });
+    const isNew = !this.#counts.has(nameOf(failure.address));
+    const address = isNew && this.#counts.size >= MAX_ADDRESSES ? OTHER_ADDRESSES : failure.address;
+    const count = (this.#counts.get(nameOf(address))?.count ?? 0) + 1;
+    this.#counts.set(nameOf(address), { ...failure, address, count });
   }
 
   #log(failure: FailedAuthentication): void {

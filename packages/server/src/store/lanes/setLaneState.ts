@@ -1,4 +1,4 @@
-import type { Store } from "../store.js";
+import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
@@ -34,7 +34,7 @@ export async function stopWorkingLane(store: Store, lane: HeldLane, reason: stri
  * @returns false if the store has no such lane.
  */
 export async function setLaneState(
-  { pool }: Store,
+  { pool }: { readonly pool: Queryable },
   chain: number,
   waiver: Uint8Array,
   state: LaneState,

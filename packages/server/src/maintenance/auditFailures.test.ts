@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import type { FailureCount } from "../model/failedAuthentication.js";
+import { createLog } from "../model/log.js";
+import { startAuditingFailures } from "./auditFailures.js";
+
+it("a flood of bad keys from many addresses adds 20 entries to the audit, the last one for all the others", async () => {
+  const written: unknown[][] = [];
+  const query = async (_: unknown, values: readonly unknown[] = []) => {
+    written.push([...values]);
+    return { rows: [], rowCount: 1 };
+  };
+  const counts = Array.from({ length: 500 }, (_, i) => {
+    const failure = {
+      interface: "api",
+      reason: "UNKNOWN_KEY",
+      address: `10.0.0.${i}`,
+      count: i + 1,
+    } as const;
+    return failure satisfies FailureCount;
+  });
+  const store = { pool: { query }, monitor: { trouble: undefined } };
+  const audit = startAuditingFailures({
+    store: store as never,
+    failures: { takeCounts: () => counts },
+    log: createLog("silent"),
+  });
+  await audit.close();
+  expect(written).toHaveLength(20);
+  const changes = written.map((values) => JSON.parse(String(values[5])));
+  expect(changes[0].count.to).toBe(500);
+  expect(changes[19]).toEqual({ addresses: { to: 481 }, count: { to: (481 * 482) / 2 } });
+});
