@@ -169,12 +169,14 @@ function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }
       ...lane,
       waiver: bytesToHex(lane.waiver),
       usable: directory.isUsable(lane),
+      open: lane.state === "open",
       stopped: lane.state === "stopped",
     })),
   );
   addStoreGauges(metrics.registry, () => ({
     connections: connectionUse(),
     works: monitor.trouble === undefined,
+    trouble: monitor.trouble?.kind,
     weaknesses: monitor.weaknesses.length,
   }));
   return metrics;

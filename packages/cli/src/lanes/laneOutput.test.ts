@@ -13,6 +13,9 @@ const lane: LaneStatus = {
   queued: 3,
   inFlight: 2,
   oldestMs: 1_500,
+  oldestInFlightMs: 0,
+  setAside: 0,
+  foreignUses: 0,
 };
 const laneAsJson = {
   ...{ waiver: WAIVER, state: "open", broken: false, owner: "a replica" },

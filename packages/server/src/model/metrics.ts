@@ -32,6 +32,8 @@ export interface Metrics {
 export interface LaneGauges {
   readonly waiver: string;
   readonly usable: boolean;
+  /** The lane is to take new work: it is not stopped, draining or retired. */
+  readonly open: boolean;
   /** The lane signs and sends nothing until an operator opens it. */
   readonly stopped: boolean;
   /** The UUID of the replica that has the lane. */
@@ -40,6 +42,10 @@ export interface LaneGauges {
   readonly inFlight: number;
   /** The age of the oldest queued submission, in ms. */
   readonly oldestMs: number;
+  /** The age of the oldest submission that is signed or broadcast, in ms. */
+  readonly oldestInFlightMs: number;
+  readonly setAside: number;
+  readonly foreignUses: number;
 }
 
 /** Makes the metrics of this replica. `lanes` is called at each scrape. */
@@ -143,6 +149,11 @@ function createInstruments(registers: Registry[]) {
 const LANE_GAUGES = [
   ["gas_waiver_lane_usable", "1 if the lane takes new work.", (lane: LaneGauges) => Number(lane.usable)],
   [
+    "gas_waiver_lane_open",
+    "1 if the lane is to take new work: it is not stopped, draining or retired.",
+    (lane: LaneGauges) => Number(lane.open),
+  ],
+  [
     "gas_waiver_lane_stopped",
     "1 if the lane has stopped: an operator must open it.",
     (lane: LaneGauges) => Number(lane.stopped),
@@ -157,6 +168,21 @@ const LANE_GAUGES = [
     "gas_waiver_lane_oldest_seconds",
     "Age of the oldest queued submission.",
     (lane: LaneGauges) => lane.oldestMs / 1_000,
+  ],
+  [
+    "gas_waiver_lane_oldest_in_flight_seconds",
+    "Age of the oldest submission that is signed or broadcast.",
+    (lane: LaneGauges) => lane.oldestInFlightMs / 1_000,
+  ],
+  [
+    "gas_waiver_lane_set_aside",
+    "Queued submissions in a pause after a try that no node took.",
+    (lane: LaneGauges) => lane.setAside,
+  ],
+  [
+    "gas_waiver_lane_foreign_uses",
+    "Uses of the waiver's nonces by something else, as they count towards the stop of the lane.",
+    (lane: LaneGauges) => lane.foreignUses,
   ],
 ] as const;
 

@@ -13,6 +13,8 @@ export interface ConnectionGauges {
 export interface StoreGauges {
   readonly connections: readonly ConnectionGauges[];
   readonly works: boolean;
+  /** The kind of the trouble that it has now; undefined if it works. */
+  readonly trouble?: string | undefined;
   /** The number of settings and standbys through which commits may be lost. */
   readonly weaknesses: number;
 }
@@ -26,6 +28,17 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
     registers,
     collect() {
       this.set(Number(read().works));
+    },
+  });
+  new Gauge({
+    name: "gas_waiver_store_trouble",
+    help: "1 for the trouble that the database has now, such as noStandby or readOnly; no sample while it works.",
+    labelNames: ["kind"],
+    registers,
+    collect() {
+      this.reset();
+      const { trouble } = read();
+      if (trouble !== undefined) this.set({ kind: trouble }, 1);
     },
   });
   new Gauge({

@@ -94,6 +94,9 @@ describe("a synchronous standby that is stopped", () => {
     let store = await storePart();
     while (store.ok) store = await storePart();
     expect(store.message).toContain("synchronous standby is away");
+    const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain('gas_waiver_store_trouble{kind="noStandby"} 1');
     const refused = await service.post(bodyOf(3));
     expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
     expect(JSON.parse(refused.text).error.message).toContain("the store's synchronous standby is away");

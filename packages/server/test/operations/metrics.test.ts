@@ -77,6 +77,29 @@ describe("the metrics", () => {
     expect(laneMetric("usable").every((usable) => usable === 0 || usable === 1)).toBe(true);
   });
 
+  it("show the states of lanes that alarms ask for", async () => {
+    const service = await services.start({ requestTimeoutMs: 500 }, { automine: false });
+    await service.submit([innerOf(1)]);
+    await service.submit([innerOf(2, 5)]);
+    await service.query(`update unfinished set accepted_at = now() - interval '10 minutes',
+      signings = 1, look_at = now() + interval '50 seconds', is_waiting = state = 'queued'`);
+    await service.query("update lanes set foreign_uses = 1, foreign_use_at = now()");
+    const read = await metered(service);
+    const laneMetrics = async () => {
+      await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+      const metrics = await read();
+      const states = ["open", "usable", "stopped", "foreign_uses", "set_aside", "oldest_in_flight_seconds"];
+      return states.map((state) =>
+        Math.floor(metrics.get(`gas_waiver_lane_${state}{waiver="${WAIVER}"}`) ?? -1),
+      );
+    };
+    await expect.poll(laneMetrics, { timeout: 10_000 }).toMatchObject([1, 1, 0, 1, 1, expect.any(Number)]);
+    expect((await laneMetrics()).at(-1)).toBeGreaterThanOrEqual(600);
+    await service.query("update lanes set state = 'stopped', foreign_use_at = now() - interval '25 hours'");
+    const firstFour = async () => (await laneMetrics()).slice(0, 4);
+    await expect.poll(firstFour, { timeout: 10_000 }).toEqual([0, 0, 1, 0]);
+  });
+
   it("have a port of their own, without the routes of customers", async () => {
     const service = await services.start();
     const { url, port } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });

@@ -2,7 +2,7 @@ import type { Store } from "../store.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 
 /** The count restarts if the last foreign use is older than this. */
-const FOREIGN_USE_MEMORY = "24 hours";
+export const FOREIGN_USE_MEMORY = "24 hours";
 
 const COUNTED = `foreign_use_at = now(),
   foreign_uses = 1 + case when foreign_use_at > now() - interval '${FOREIGN_USE_MEMORY}' then foreign_uses else 0 end`;

@@ -1,5 +1,6 @@
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
+import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
 
 /**
  * `open`: the lane accepts work. `draining`: it finishes the submissions of its senders, and gets no new senders.
@@ -25,6 +26,12 @@ export interface LaneStatus {
   readonly inFlight: number;
   /** The age of the oldest queued submission, in ms; 0 without one. */
   readonly oldestMs: number;
+  /** The age of the oldest submission that is signed or broadcast, in ms; 0 without one. */
+  readonly oldestInFlightMs: number;
+  /** The number of queued submissions that were signed before and are in a pause: no node has taken them for good. */
+  readonly setAside: number;
+  /** The uses of the waiver's nonces by something else that count at present. */
+  readonly foreignUses: number;
 }
 
 interface LaneRow {
@@ -36,6 +43,9 @@ interface LaneRow {
   queued: string;
   in_flight: string;
   oldest_ms: string | null;
+  oldest_in_flight_ms: string | null;
+  set_aside: string;
+  foreign_uses: number;
 }
 
 /** Reads the status of all lanes of a chain, in the order of their waivers. */
@@ -43,20 +53,24 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
   const { rows } = await pool.query<LaneRow>(
     prepared(
       `with queued as (
-         select waiver, count(*), min(accepted_at) as oldest from unfinished
-         where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
+         select waiver, count(*), min(accepted_at) as oldest,
+                count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
+         from unfinished where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
        ), in_flight as (
-         select waiver, count(*) from unfinished
+         select waiver, count(*), min(accepted_at) as oldest from unfinished
          where chain = $1 and waiver_nonce is not null and state <> 'included' group by waiver
        )
        select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
               case when l.lease_until > now() and not l.watch_only then l.owner
                    when l.reserved_until > now() then l.reserved_for end as owner,
               coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
-              extract(epoch from now() - queued.oldest) * 1000 as oldest_ms
+              extract(epoch from now() - queued.oldest) * 1000 as oldest_ms,
+              extract(epoch from now() - in_flight.oldest) * 1000 as oldest_in_flight_ms,
+              coalesce(queued.set_aside, 0) as set_aside,
+              case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses
        from lanes l left join queued on queued.waiver = l.waiver left join in_flight on in_flight.waiver = l.waiver
        where l.chain = $1 order by l.waiver`,
-      [chain],
+      [chain, FOREIGN_USE_MEMORY],
     ),
   );
   return rows.map((row) => ({
@@ -68,5 +82,8 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
     queued: Number(row.queued),
     inFlight: Number(row.in_flight),
     oldestMs: Number(row.oldest_ms ?? 0),
+    oldestInFlightMs: Number(row.oldest_in_flight_ms ?? 0),
+    setAside: Number(row.set_aside),
+    foreignUses: row.foreign_uses,
   }));
 }
