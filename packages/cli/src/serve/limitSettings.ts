@@ -87,7 +87,7 @@ export const REQUEST_LIMITS = {
   maxHeldBytes: limit(
     "max-held-bytes",
     "BYTES",
-    "Most memory for the bodies and frames that are being read.",
+    "Most memory for the bodies and frames of open requests.",
     DEFAULTS.maxHeldBytes,
     65_536,
   ),

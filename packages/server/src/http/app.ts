@@ -46,9 +46,9 @@ export interface AppDependencies
  *      ▼
  *  head         Node's parser         bytes that are not HTTP get a 400 from errors.ts
  *      │        limits/requestTurns   waits for the response before it, and for the turn of its key or address
- *      │        missingHost           refuses HTTP/1.1 without Host
+ *      │        missingHost           refuses HTTP/1.1 without Host, and hosts that are not allowed
  *      │        cors                  answers preflights; adds the fields that browsers look for
- *      │        base                  404 for an unknown path, 405 for a method that the path does not take
+ *      │        notFound              404 for an unknown path, 405 for a method that the path does not take
  *      │        authenticator         finds the API key: one hook for all routes that need one (401)
  *      │        routes/<route>        refuses by other header fields, before any of the body is read
  *      ▼

@@ -99,8 +99,10 @@ describe("a request behind another one on its connection", () => {
     const connected = new Promise<Socket>((resolve) =>
       app.server.once("request", ({ socket: accepted }) => resolve(accepted)),
     );
-    const begun: string[] = [];
-    app.server.on("request", ({ url }, response) => response.once("close", () => begun.push(url ?? "")));
+    const closedResponses: string[] = [];
+    app.server.on("request", ({ url }, response) =>
+      response.once("close", () => closedResponses.push(url ?? "")),
+    );
     socket.write(`${SLOW}${head("GET /none HTTP/1.1")}`);
     const accepted = await connected;
     await first.promise;
@@ -108,7 +110,7 @@ describe("a request behind another one on its connection", () => {
     await new Promise((resolve) => accepted.once("close", resolve));
     second.resolve();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(begun).toEqual(["/slow"]);
+    expect(closedResponses).toEqual(["/slow"]);
   });
 });
 

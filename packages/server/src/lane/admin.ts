@@ -45,7 +45,7 @@ export interface LaneFindings {
     | { readonly lowest: bigint; readonly highest: bigint; readonly count: number }
     | undefined;
   readonly findings: readonly Finding[];
-  /** The findings were repaired. A lane that a service owns is repaired by that service. */
+  /** The findings were reconciled with the chain. A lane that a service owns is repaired by that service. */
   readonly repaired: boolean;
 }
 

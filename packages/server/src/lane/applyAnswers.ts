@@ -188,9 +188,10 @@ async function addKnown(
 }
 
 /**
- * Queues again the submissions whose nonce is occupied in the pool by a withdrawn wrapper of the lane. Otherwise both
- * could wait for ever: the withdrawn wrapper for nonces below it, and those for this submission. Submissions whose nonce
- * is occupied by a foreign wrapper stay: the chain will show whose it was.
+ * Queues again the submissions whose nonce is occupied in the pool by a withdrawn wrapper of the lane. Otherwise
+ * both could wait for ever: the withdrawn wrapper waits for nonces below it, and the lane signs nothing for those nonces
+ * while this submission is not broadcast. Submissions whose nonce is occupied by a foreign wrapper stay: the chain will
+ * show whose it was.
  */
 async function requeueBlockedByWithdrawn(
   held: HeldLane,

@@ -9,7 +9,7 @@ export interface Breaker {
   readonly state: "closed" | "open" | "probing";
   /** Records a success. Returns true if that closed the breaker. */
   succeed(): boolean;
-  /** Records a failure. Returns the time in ms that the breaker is open now, or undefined if it stays closed. */
+  /** Records a failure. Returns the time in ms that the breaker is open now; undefined if the failure did not open it. */
   fail(severity: "counted" | "decisive"): number | undefined;
 }
 

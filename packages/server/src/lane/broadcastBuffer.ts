@@ -19,7 +19,7 @@ export interface BroadcastBuffer {
   add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void;
   /**
    * Runs a write of the lane that stores the lane's buffered wrappers as well, which saves a write of their own. If the
-   * write fails, they stay in the buffer.
+   * write fails, they stay in the buffer, unless the lease is lost.
    */
   storeAlongside<T extends { readonly broadcast: readonly ChangedSubmission[] }>(
     held: HeldLane,

@@ -31,8 +31,8 @@ interface WatchedLane {
 
 const ROUND_MS = 1_000;
 /**
- * A lane that was not without an owner for so long is forgotten. Between two rounds another caretaker may hold it, and a
- * lane that is forgotten loses what its confirmations have waited for.
+ * A lane that was not seen without an owner for this long is forgotten. It is kept for a while, because another caretaker
+ * may hold it between two rounds, and its confirmations would begin to wait anew.
  */
 const FORGET_MS = 300_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
@@ -98,7 +98,7 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
   };
 }
 
-/** Renews the lease of a visit, which may take longer than a lease. Where a renewal fails, the visit's writes fail as well. */
+/** Renews the lease of a visit, which may take longer than a lease. If the lease is lost all the same, the visit's writes fail. */
 function startRenewing({ lane }: Lease, { store, options, log }: LaneDependencies): () => Promise<void> {
   let renewal = Promise.resolve();
   const renew = async () => {

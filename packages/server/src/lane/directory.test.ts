@@ -158,8 +158,10 @@ describe("a submission that is queued in a lane that does not work", () => {
     await directory.close();
     expect(await laneOf(id)).toBe(WAIVER);
   });
+});
 
-  it("is in a lane whose owner is known while its lease holds", async () => {
+describe("the owner of a lane", () => {
+  it("is known while its lease holds", async () => {
     const directory = await refreshed();
     expect(directory.ownerOf(FIRST)).toBe(lane.owner);
     expect(directory.ownerOf(bytes(20, 9))).toBeUndefined();

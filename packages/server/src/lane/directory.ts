@@ -15,7 +15,8 @@ export interface LaneDirectory {
   /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
   mayBecomeUsable(lane: LaneStatus): boolean;
   /**
-   * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do.
+   * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do. Where none is usable, one of
+   * this replica's, else the first permitted one.
    * @param permitted the waivers that may carry it, at least one; all if undefined.
    * @returns its waiver, 20 bytes.
    */

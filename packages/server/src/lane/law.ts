@@ -17,7 +17,8 @@ import type { Failure } from "../model/submission.js";
  *   L5  A node accepted the wrapper: the submission is broadcast.
  *   L6  A node refused the wrapper by a rule of the closed list, on the first and only send of these bytes, and no earlier
  *       wrapper of the submission may still land: the submission has failed, by the name of the rule.
- *   L7  A node surely did not take the wrapper now and may do so later: the submission is queued again, for a while.
+ *   L7  A node surely did not take the wrapper now and may do so later, or refused its only send while an earlier wrapper
+ *       may still land: the submission is queued again, for a while.
  *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
  *       concern this wrapper alone, the submission is set aside: queued again for a pause that grows, with the wrapper
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.

@@ -167,7 +167,7 @@ describe("a reconciled submission", () => {
     expect(await stateOf(candidate.id)).toMatchObject({ ...published[0] });
   });
 
-  it("waits for ever where only nonces contradict it, and no block shows the transactions that used them", async () => {
+  it("stays broadcast where only nonces contradict it, and no block shows the transactions that used them", async () => {
     const candidate = await broadcast();
     setChain(5n, 3n);
     for (let i = 0; i < 10; i++) {
@@ -216,10 +216,22 @@ describe("a reconciled submission", () => {
   });
 
   it.each([
-    { block: "another wrapper of the lane", from: "the lane", hash: bytes(32, 98), nonce: "1" },
-    { block: "a wrapper of somebody else", from: "another", hash: bytes(32, 98), nonce: null },
-    { block: "its last wrapper", from: "the lane", hash: undefined, nonce: "4" },
-  ])("signed twice, whose block has $block before it, has that in its record", async (carrier) => {
+    {
+      block: "another wrapper of the lane",
+      record: "that one",
+      from: "the lane",
+      hash: bytes(32, 98),
+      nonce: "1",
+    },
+    {
+      block: "a wrapper of somebody else",
+      record: "no wrapper",
+      from: "another",
+      hash: bytes(32, 98),
+      nonce: null,
+    },
+    { block: "its last wrapper", record: "that one", from: "the lane", hash: undefined, nonce: "4" },
+  ])("signed twice, whose block has $block before it, has $record in its record", async (carrier) => {
     const candidate = { ...(await broadcast()), signings: 2 };
     const { innerHash, wrapperHash = bytes(32, 0) } = candidate;
     const { innerRaw: input } = newSubmissionOf(1);

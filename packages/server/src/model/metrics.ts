@@ -140,7 +140,7 @@ function createInstruments(registers: Registry[]) {
   });
   const droppedTotal = new Counter({
     name: "gas_waiver_dropped_connections_total",
-    help: "Connections closed at once because of max-connections.",
+    help: "Connections closed because of max-connections.",
     registers,
   });
   return { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal };

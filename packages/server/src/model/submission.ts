@@ -22,9 +22,9 @@ import {
  *   submission gets here if the chain has its InnerTx already, from another relay or from before a backup was restored.
  * - `failed`: it is refused for good. The same InnerTx may be submitted again (D18).
  *
- * A submission returns to `queued` only if its wrapper surely will not land under its waiver nonce: the node has refused
- * the wrapper, or the chain has used the nonce for another one. Even then, the user's own nonce lets an InnerTx run at
- * most once, however many wrappers carry it. After a reorg, an included submission returns to `broadcast`, or to
+ * A submission returns to `queued` when `lane/law.ts` decides so: a node has not taken its wrapper, the chain has used the
+ * waiver nonce for another transaction, or the wrapper cannot land or run where it stands. A wrapper that may still land is
+ * remembered. The user's own nonce lets an InnerTx run at most once, however many wrappers carry it. After a reorg, an included submission returns to `broadcast`, or to
  * `queued` if the wrapper in the lost block was not the lane's.
  */
 export const TRANSITIONS = {

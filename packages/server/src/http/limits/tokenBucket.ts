@@ -18,7 +18,7 @@ export interface TokenBucketOptions {
   readonly now: () => number;
 }
 
-/** The share of a key's burst that a replica takes in advance. At most this share is idle on each replica. */
+/** The share of a key's burst that a replica takes in advance. Besides refunds, at most this share is idle on each replica. */
 const PREFETCH_SHARE = 0.05;
 
 /** The tolerance in tokens: the store's fractions of a token do not add up exactly. */
@@ -52,7 +52,7 @@ export class TokenBucket {
         this.#tokens -= count;
         return Promise.resolve(this.#state());
       }
-      // The store cannot have got enough tokens since it was asked, so it is not asked again.
+      // By its rate, the store cannot have got enough tokens since it was asked, so it is not asked again.
       if (count > this.#available() + ROUNDING) return Promise.reject(this.#exceeded(count));
     }
     return new Promise((resolve, reject) => {
@@ -83,7 +83,7 @@ export class TokenBucket {
     this.#limits = limits;
   }
 
-  /** Asks the store once at a time, for all waiting requests together. Never rejects. */
+  /** Asks the store for all waiting requests together, one query at a time. Never rejects. */
   async #refill(): Promise<void> {
     if (this.#isRefilling) return;
     this.#isRefilling = true;

@@ -17,7 +17,7 @@ async function recordOf(service: TestService, id: string, headers = GOOD_HEADERS
 }
 
 describe("GET /v1/submissions/{id} (D15, D17)", () => {
-  it("answers the record in each state, with the certainty and the times", async () => {
+  it("answers the record while queued, broadcast and included, with the certainty and the times", async () => {
     const service = await services.start({}, { automine: false });
     await service.node.close();
     const lines = service.submit([innerOf(1)]);

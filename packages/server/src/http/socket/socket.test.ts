@@ -131,8 +131,10 @@ describe("a client that does not read", () => {
     slow.terminate();
     other.terminate();
   });
+});
 
-  it("ends its streams when it leaves", async () => {
+describe("a client", () => {
+  it("that leaves ends its streams", async () => {
     const streamEnd = deferred();
     const waiting: AsyncIterable<ResultLine> = {
       [Symbol.asyncIterator]: () => ({
@@ -150,9 +152,7 @@ describe("a client that does not read", () => {
     client.terminate();
     await streamEnd.promise;
   });
-});
 
-describe("a client", () => {
   it("that answers no ping is dropped at the next ping, and one that answers stays", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     closers.push(async () => vi.useRealTimers());
