@@ -81,7 +81,7 @@ export class EndpointLimits {
 
   /**
    * Learns from an answer.
-   * @param wasWell the endpoint had answered the request before. The limits learn nothing from an outage.
+   * @param wasHealthy the endpoint had answered the request before. The limits learn nothing from an outage.
    */
   learn({ first, end, bytes, boundBy }: BatchPart, fit: BatchFit, wasHealthy: boolean): void {
     const calls = end - first;

@@ -58,7 +58,7 @@ describe("new blocks over WebSocket", () => {
   });
 
   it.each(["nonsense", "null", "[]", "7", '{"id":1}', '{"method":"eth_other"}', ""])(
-    "ignore a message that announces none: %j",
+    "are not announced by the message %j",
     async (text) => {
       const { node, until, count } = await followed();
       await subscribed(node);
@@ -75,7 +75,7 @@ describe("new blocks over WebSocket", () => {
     expect(follower.live).toBe(false);
   });
 
-  it("may be closed at any moment: while connecting, and where nothing answers the handshake", async () => {
+  it("need not be followed to the end: it stops while connecting, and where nothing answers the handshake", async () => {
     const server = createServer();
     // The server does not answer the upgrade.
     server.on("upgrade", (_request, socket) => ends.push(() => socket.destroy()));

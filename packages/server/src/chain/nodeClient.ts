@@ -30,8 +30,9 @@ export interface Account {
 }
 
 /**
- * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call but
- * `call` and `sendRawTransactions` rejects with the node's error, or with an RpcUnavailableError without an answer.
+ * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call
+ * rejects with the node's error, or with an RpcUnavailableError without an answer, unless it returns outcomes or says
+ * otherwise.
  */
 export interface NodeClient {
   /**
@@ -73,7 +74,8 @@ export interface NodeClient {
   knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
   /**
    * Sends signed bytes in order, at most {@link MAX_BATCH_CALLS} in one request, and returns the outcome of each. Nothing
-   * is sent after a request that may not have arrived. Never rejects, and repeats only what the node refused unseen, for its size.
+   * is sent after a request that may not have arrived. Never rejects. Repeats only what no node has seen: a request that was
+   * refused for its size, or that met a closed connection.
    */
   sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
 }

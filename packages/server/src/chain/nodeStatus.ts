@@ -28,7 +28,7 @@ export function nodeStatuses(
   });
 }
 
-/** One sentence for each node that is not asked, without its address: readiness is for customers. */
+/** One sentence for each node that is behind or on another chain, without its address: readiness is for customers. */
 export function troubleOf(statuses: readonly NodeStatus[]): string | undefined {
   const sentences = statuses.flatMap(({ state, lagSeconds }, place) => {
     if (state === "behind") return [`node ${place + 1} is ${lagSeconds} s behind`];

@@ -65,7 +65,7 @@ describe("the proof of who used a nonce", () => {
     expect(found.map((use) => use && bytesToHex(use.transaction.from))).toEqual(Array(4).fill(account));
   });
 
-  it("tells for a minute that nonces up to it are used, to whom a node behind answers a lower one", async () => {
+  it("is remembered for a minute, in which all nonces of the account up to it count as used", async () => {
     let now = 0;
     const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]), 0, () => now);
     expect(proofs.usedBelow(hexToBytes(account))).toBe(0n);

@@ -73,9 +73,9 @@ async function countForeign(
 ): Promise<void> {
   const nonces = used.map(String);
   const foreignUses = await countForeignUse(store, held);
-  log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for wrappers that are not ours");
+  log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for transactions that are not ours");
   if (foreignUses < MAX_FOREIGN_USES) return;
-  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other wrappers`;
+  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other transactions`;
   if (!(await stopWorkingLane(store, held, reason))) return;
   onLaneStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");

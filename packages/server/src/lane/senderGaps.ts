@@ -43,7 +43,7 @@ const UNDECIDED: ReadonlySet<SendVerdictKind> = new Set([
   "ambiguous",
   "nonce too low",
 ]);
-/** More senders than a lane ever has in flight; beyond it the oldest gap is forgotten. */
+/** More senders than a lane usually has in flight; beyond it the oldest gap is forgotten. */
 const MAX_GAPS = 10_000;
 
 export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {

@@ -24,7 +24,7 @@ export const IDLE_MS = 250;
 /**
  * One step of a lane, as a function of an explicit state. The loop in `lane.ts` only drives it.
  *
- * The step asks these questions in this order, and the first that applies decides:
+ * The step asks these questions in this order, until one lets the lane rest:
  *
  * - Is the lane `stopped` in the store? It touches nothing and rests.
  * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other

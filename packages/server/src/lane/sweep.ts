@@ -17,7 +17,7 @@ export interface Finding {
   readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 
-/** The submissions that are compared at a time, with two requests to the node. */
+/** The submissions that are compared at a time. Two requests to the node suffice where all have a receipt. */
 const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
@@ -42,7 +42,7 @@ export async function examine(
 }
 
 /**
- * Reconciles the whole lane with the chain, at its start and every minute, and so finds the outcomes that the watcher
+ * Reconciles the whole lane with the chain, at its start and each `sweepIntervalMs`, and so finds the outcomes that the watcher
  * missed.
  */
 export async function sweep(held: HeldLane, context: WatchContext): Promise<Finding[]> {
