@@ -203,7 +203,9 @@ describe("a node that is behind", () => {
     await rpc.read([HEIGHT]);
     expect(counts()).toEqual([1, 1]);
   });
+});
 
+describe("a node on another chain", () => {
   it("is not asked even if it is the only one, and the calls were surely not sent", async () => {
     const heads = new EndpointHeads(1);
     const { rpc, counts } = await startNodes(1, 20_000, heads);

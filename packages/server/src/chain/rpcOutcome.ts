@@ -81,7 +81,7 @@ export function unavailableFor(error: unknown): RpcUnavailableError {
   );
 }
 
-/** Is it a JSON object (or array)? */
+/** Whether the value is a JSON object or array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

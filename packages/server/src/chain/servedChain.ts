@@ -66,7 +66,7 @@ export async function confirmServedChain(
       );
       return false;
     } catch (error) {
-      log.warn({ err: (error as Error).message }, "the chain's node cannot be used yet");
+      log.warn({ err: (error as Error).message }, "the chain cannot be confirmed yet");
     }
     await sleepUnless(RETRY_MS, signal);
   }

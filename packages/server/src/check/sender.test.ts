@@ -62,7 +62,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual(["NONCE_TOO_LOW", undefined]);
   });
 
-  it("continue behind submissions in any state, and are a NONCE_GAP beyond that", () => {
+  it("continue behind queued and broadcast submissions, and are a NONCE_GAP beyond that", () => {
     const work = [workOf(3, 1, "broadcast"), workOf(4, 2, "queued")];
     expect(
       reasons(
@@ -97,7 +97,7 @@ describe("the nonces of a sender's transactions", () => {
     ).toEqual([undefined, "NONCE_CONFLICT", undefined]);
   });
 
-  it("do not matter for a transaction that is a submission already, in any state (D18)", () => {
+  it("do not matter for a transaction that is a submission already, even an included one (D18)", () => {
     const work = [workOf(0, 1, "included"), workOf(1, 2, "broadcast")];
     expect(
       reasons(

@@ -5,7 +5,10 @@ import type { OpenStore } from "../store/store.js";
 import { PATIENCE_MS } from "./lastingState.js";
 import { createReadiness, type ReadinessProbe, type WaiverHealth } from "./readiness.js";
 
-/** A node whose head, or a store whose lanes were not read for this long counts as away. Both are polled every second. */
+/**
+ * A node that has shown no head for this long, in ms, or a store that has shown no lanes, counts as away. Heads are polled
+ * every second, and lanes twice a second.
+ */
 const SILENCE_MS = 3_000;
 /** The time that a lane may take to get another owner when its lease has run out, in ms. */
 const TAKEOVER_MS = 2_000;

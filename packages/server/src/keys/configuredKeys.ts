@@ -19,7 +19,7 @@ export interface ConfiguredKey {
 
 /**
  * Gives each API key of the configuration its id: a hash keyed with a secret of the store, so that nobody can check a
- * guess against an id in a log. Earlier versions used a plain hash; a key with submissions under such an id keeps it.
+ * guess against an id in a log. Earlier versions used a plain hash; a key keeps such an id if the store still has it anywhere.
  */
 export async function identifyKeys(
   store: { readonly pool: Queryable },

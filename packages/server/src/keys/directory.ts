@@ -130,7 +130,7 @@ class CachedKeys implements KeyDirectory {
   }
 
   #apply(key: StoredKey): void {
-    // A slow read may end after a later one.
+    // Each change has a version of its own, so this one was applied already.
     if (key.version <= this.#version) return;
     const { limits, queueCapacity, log } = this.#dependencies;
     const caller = callerOf(key, limits, queueCapacity);

@@ -37,6 +37,7 @@ useTestStore("shared", async (opened) => {
     },
     routing: { policiesDiffer: () => false },
     expectedSenders: { take: () => [] },
+    nonceProofs: { usedBelow: () => 0n },
     signer: createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal }),
     account: privateKeyWaiver(WAIVER_KEY),
   } as unknown as LaneContext;

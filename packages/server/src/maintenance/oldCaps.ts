@@ -4,7 +4,7 @@ import type { Store } from "../store/store.js";
 
 const INTERVAL_MS = 3_600_000;
 
-/** Deletes the counts of daily caps (D25) of days that are over: at the start, and every hour. */
+/** Deletes the counts of daily caps (D25) of days that ended a week ago: at the start, and every hour. */
 export function startForgettingCaps({ store, log }: { readonly store: Store; readonly log: Logger }) {
   const forget = () => {
     forgetOldCaps(store).catch((error: Error) =>

@@ -26,7 +26,7 @@ export interface FollowRegistryOptions {
 }
 
 /**
- * Checks for events with every new block. Without an event it reads nothing but the head of the chain. After an event,
+ * Checks for events with every new block. Without an event it reads no policy. After an event,
  * and whenever one may have been missed (a reorg, a node that was away, another waiver), it reads all policies again.
  */
 export function followRegistry(options: FollowRegistryOptions): RegistryFollower {

@@ -33,7 +33,7 @@ export interface PolicySourceDependencies {
   readonly log: Logger;
   /** @returns the waivers whose lanes may take work, on this replica and others: 20 bytes each. */
   waivers(): readonly Uint8Array[];
-  /** Called when the policies have changed. */
+  /** Called when the policies were read again, and so may have changed. */
   onChange(): void;
 }
 

@@ -71,7 +71,7 @@ async function lookUp(
   const outcome = outcomes[place];
   const error = errorIn(outcome);
   const answer =
-    outcome && "error" in outcome ? outcome.error.message : `null, although block has it: ${hash}`;
+    outcome && "error" in outcome ? outcome.error.message : `null, although a block has it: ${hash}`;
   const isUnsupported = error?.code === METHOD_NOT_FOUND;
   return { problem: `${methods[place]} answers ${answer}`, isUnsupported };
 }
@@ -94,7 +94,7 @@ function notFound({ block, problem }: Missing, isConclusive: boolean): Finding {
   if (!isConclusive) {
     return notProven("lookups", {
       found,
-      means: `the index is late, or off: all transactions that were found are younger than ${LATE_SECONDS} s`,
+      means: `the index is late, or off: no transaction that was looked up is older than ${LATE_SECONDS} s`,
       remedy: "check the node again in a minute",
       mayPass: true,
     });

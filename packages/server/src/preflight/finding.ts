@@ -4,7 +4,8 @@
  * - `ok`: it is as the service needs it.
  * - `not proven`: nothing could be seen either way, such as a lookup on a chain without transactions.
  * - `warning`: the service works, slower or with less than it could have.
- * - `refuses`: it would break what the service guarantees, so the service does not start.
+ * - `refuses`: it would break what the service guarantees, so the service does not start. Only for a node that does not
+ *   answer it starts all the same.
  */
 export type NodeVerdict = "ok" | "not proven" | "warning" | "refuses";
 

@@ -139,7 +139,7 @@ const CASES: readonly (readonly [
     ["history: warning"],
   ],
   [
-    "that keeps two blocks, with reorgs 5 deep",
+    "that keeps its first and last blocks alone, with reorgs 5 deep",
     (node) =>
       (node.answers.eth_getBlockByNumber = ([block], answer) =>
         /^0x/.test(String(block)) && Number(block) > 1 && Number(block) < 99 ? null : answer()),
@@ -166,7 +166,7 @@ const CASES: readonly (readonly [
 
 describe("a node", () => {
   const cases = CASES.map(([kind, change, expected, options]) => ({ kind, change, expected, options }));
-  it.each(cases)("$kind is found", async ({ change, expected, options }) => {
+  it.each(cases)("$kind has these troubles: $expected", async ({ change, expected, options }) => {
     const node = await startNode();
     change(node);
     const findings = await check([node], options);

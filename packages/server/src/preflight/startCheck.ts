@@ -5,7 +5,7 @@ import { sleepUnless } from "../util/wakeableTimer.js";
 import type { NodeFinding } from "./finding.js";
 import { checkNodes } from "./preflight.js";
 
-/** A node that is silent must not hold up the start for long; it is checked again when it is used. */
+/** A silent node must not hold up the start for long. The watch of the heads looks at its chain when it answers. */
 const MAX_TIMEOUT_MS = 2_000;
 const RETRY_MS = 1_000;
 

@@ -162,8 +162,8 @@ class DriverPool implements Pool {
     const { message } = error as Error;
     // The driver has one message for a pool without a free connection and for a server that does not answer.
     const isBusy = trouble.kind === "silent" && this.use().busy >= this.#options.maxConnections;
-    const toStoreError = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
-    const known = this.#options.onTrouble?.(toStoreError, error as Error) ?? toStoreError;
+    const named = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
+    const known = this.#options.onTrouble?.(named, error as Error) ?? named;
     return new StoreUnavailableError(known, message, { cause: error });
   }
 }

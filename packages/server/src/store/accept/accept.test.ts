@@ -136,7 +136,7 @@ describe("accepting", () => {
     expect(answer).toMatchObject({ kind: "known", submission: { senderNonce: 2n ** 64n - 2n } });
   });
 
-  it("makes one submission of one InnerTx for several processes at once, in any order", async () => {
+  it("makes one submission of one InnerTx for several stores at once, in any order", async () => {
     const otherStores = await Promise.all(
       Array.from({ length: 3 }, () => openStore({ databaseUrl }, silent)),
     );

@@ -198,8 +198,8 @@ describe("many concurrent writes under caps", () => {
     const writes = Array.from({ length: 40 }, (_, i) => {
       // 20 senders, five nonces each, and each of these offered by two writers.
       const [user, nonce] = [1 + ((i * 5) % 20), Math.floor(i / 4) % 5];
-      const batch = [0, 1, 2, 3, 4].map((more) => capped(caps, user + more, nonce));
-      return (writers[i % writers.length] ?? writers[0])?.(batch) ?? [];
+      const batch = [0, 1, 2, 3, 4].map((offset) => capped(caps, user + offset, nonce));
+      return (writers[(i + Math.floor(i / 20)) % writers.length] ?? writers[0])?.(batch) ?? [];
     });
     const all = (await Promise.all(writes)).flat().map(wordOf);
     expect(all.filter((word) => word === "accepted")).toHaveLength(60);

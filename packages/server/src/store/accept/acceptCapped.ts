@@ -98,7 +98,7 @@ async function acceptOnce(
       continue;
     }
     const by = capReachedOf(row, { ...newSubmission, caps });
-    // The amount in use only grows meanwhile, so the cap that refused the competitor refuses this one too.
+    // By the amount that was in use then, the cap that refused the competitor may refuse this one too.
     if (refused.has(newSubmission.id) || by.used + by.asked > by.limit)
       decided.set(newSubmission.id, { kind: "capped", by });
   }

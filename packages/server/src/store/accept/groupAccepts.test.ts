@@ -29,7 +29,7 @@ const request = (user: number, count: number) =>
   Array.from({ length: count }, (_, i) => newSubmissionOf(user, i));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it("writes a request at once when no write runs, and writes requests that come meanwhile together", async () => {
+it("writes two requests at once, and those that come meanwhile together", async () => {
   const { writes, accept, sizes } = slowStore();
   const answers = [
     accept(request(1, 1)),

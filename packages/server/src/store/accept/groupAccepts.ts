@@ -18,8 +18,8 @@ const MAX_NEW_SUBMISSIONS = 500;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Groups requests that come during a write into the next one: a durable write costs about the same for one submission
- * as for a hundred. A request that comes while no write runs is written at once.
+ * Groups requests that wait for a write into the next one: a durable write costs about the same for one submission as for
+ * a hundred. A request that comes while fewer than `concurrency` writes run is written at once.
  * @param concurrency the number of writes that may run at the same time.
  */
 export function groupAccepts(accept: Accept, concurrency = CONCURRENT_WRITES): Accept {

@@ -5,8 +5,8 @@ import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submiss
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
- * Lets an API key read the submission that it sent after another key (D18). The key has the signed bytes, and the
- * record tells it nothing that the chain does not tell everybody.
+ * Lets an API key read the submission that it sent after another key (D18). The key has the signed bytes
+ * itself, and the record does not name the other key.
  * @param acceptances in the order of the new submissions.
  */
 export async function grantReadAccess(

@@ -49,7 +49,7 @@ interface KeyRow {
   version: string;
 }
 
-/** Never throws: a key whose terms are not understood must not hide the changes of others. */
+/** Does not throw for terms that are not understood: such a key must not hide the changes of others. */
 function keyOf(row: KeyRow): StoredKey {
   const { previous_hash: hash, previous_until: until } = row;
   return {

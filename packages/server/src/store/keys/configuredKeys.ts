@@ -37,7 +37,7 @@ export async function addConfiguredKey(db: Db, fingerprint: Buffer, keyId: strin
   return (await findConfiguredKey(db, fingerprint)) ?? keyId;
 }
 
-/** True if a submission, a request with an Idempotency-Key, or a token bucket has the key's id. */
+/** True if a submission, a right to read one, a request with an Idempotency-Key, or a token bucket has the key's id. */
 export async function isKeyIdInUse({ pool }: Db, keyId: string): Promise<boolean> {
   const { rows } = await pool.query<{ used: boolean }>(
     prepared(
