@@ -31,7 +31,7 @@ const senderOf = (user: number) => Buffer.from(userAddress(user).slice(2), "hex"
 
 describe.each(["strict", "queued"] as const)("a chain with a %s pool that halts for hours", (pool) => {
   it("has nothing told wrongly and nothing that was sent failed, and completes by itself afterwards", async () => {
-    const options = { requestTimeoutMs: 20_000, resendAfterMs: 5_000, sweepIntervalMs: 60_000 };
+    const options = { requestTimeoutMs: 20_000, resendAfterMs: 500, sweepIntervalMs: 60_000 };
     const service = await services.start(options, { automine: false, pool });
     const { node } = service;
     const inPool = [innerOf(1, 0), innerOf(1, 1), innerOf(2)];

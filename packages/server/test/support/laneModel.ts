@@ -11,6 +11,7 @@ import { type Broadcaster, createBroadcaster } from "../../src/lane/broadcaster.
 import { createConfirmations } from "../../src/lane/confirmations.js";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createExpectedSenders } from "../../src/lane/expectedSenders.js";
+import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/lostBlocks.js";
 import { sweep } from "../../src/lane/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch.js";
 import { createMetrics } from "../../src/model/metrics.js";
@@ -25,6 +26,7 @@ import { adoptChain } from "../../src/store/chains.js";
 import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
 import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
+import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
 import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
@@ -58,12 +60,22 @@ export interface Row {
   readonly finished_at: Date | null;
 }
 
+/** The kind of a run. */
+export interface ModelRun {
+  readonly pool: PoolKind;
+  /** 0, or {@link MAX_REORG}. */
+  readonly reorgDepth: number;
+  /** The chain may be restored from a backup. */
+  readonly mayBeRestored: boolean;
+}
+
 /** A process that owns the lane, or believes that it does. */
 interface Owner {
   held: HeldLane | undefined;
   context: LaneContext;
   broadcaster: Broadcaster;
   watcher: Watcher;
+  lostBlocks: LostBlocksCheck;
   /** Batches that are signed and stored, and not sent yet. */
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
@@ -86,28 +98,35 @@ export class LaneModel {
   #lags: readonly number[] = [0];
   #dies = false;
   readonly #options: ResolvedOptions;
+  /** The chain may be restored from a backup in this run. */
+  readonly #mayBeRestored: boolean;
+  /** The chain has lost final blocks. */
+  isRestored = false;
+  /** The wrappers that a node may have, by every answer that was given to them. */
+  readonly #openWrappers = new Map<Hex, Uint8Array>();
   #nowMs = 0;
   #rivals = 0n;
   /** Holds half of the users, as on the replica that accepted their transactions. */
   readonly #expected = createExpectedSenders();
 
-  private constructor(store: Store, pool: PoolKind, chainRef: number, options: ResolvedOptions) {
+  private constructor(store: Store, run: ModelRun, chainRef: number, options: ResolvedOptions) {
     this.#store = store;
     this.#options = options;
-    this.chain = new ModelChain(pool);
+    this.#mayBeRestored = run.mayBeRestored;
+    this.chain = new ModelChain(run.pool);
     this.#chainRef = chainRef;
     this.#owners = [this.#newOwner(), this.#newOwner()];
   }
 
-  static async start(store: Store, pool: PoolKind, reorgDepth: number): Promise<LaneModel> {
-    const options = OPTIONS.get(reorgDepth);
-    if (options === undefined) throw new Error(`no options for the depth ${reorgDepth}`);
+  static async start(store: Store, run: ModelRun): Promise<LaneModel> {
+    const options = OPTIONS.get(run.reorgDepth);
+    if (options === undefined) throw new Error(`no options for the depth ${run.reorgDepth}`);
     await store.pool.query(
       "truncate unfinished, finished, withdrawn, lanes, chains restart identity cascade",
     );
     const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
     await registerLane(store, { chain, waiver: hexToBytes(WAIVER) });
-    const model = new LaneModel(store, pool, chain, options);
+    const model = new LaneModel(store, run, chain, options);
     await model.happen({ kind: "takeOver", owner: 0 });
     return model;
   }
@@ -134,6 +153,10 @@ export class LaneModel {
         return this.chain.mine();
       case "reorg":
         return this.#reorg(event);
+      case "restore":
+        return this.#restore(event);
+      case "surface":
+        return this.#surface(event.which);
       case "evict":
         return this.#evict(event.which);
       case "revoke":
@@ -161,6 +184,9 @@ export class LaneModel {
     this.chain.revoked.clear();
     await this.happen({ kind: "takeOver", owner: 0 });
     for (let i = 0; i < 90; i++) {
+      // An operator has made sure that the restored chain is the right one.
+      if (this.isRestored && (await this.#isStopped()))
+        await setLaneState(this.#store, this.#chainRef, hexToBytes(WAIVER), "open");
       if (i < 60 && i % 3 === 1) await this.happen({ kind: "accept", user: 4, how: "next" });
       await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
       await this.happen({ kind: "send", owner: 0, answers: ["good"] });
@@ -238,6 +264,7 @@ export class LaneModel {
       context,
       broadcaster,
       watcher: createWatcher(context, broadcaster),
+      lostBlocks: createLostBlocksCheck(context, () => this.#nowMs),
       outbox: [],
       mustResend: true,
     };
@@ -300,11 +327,13 @@ export class LaneModel {
   }
 
   async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: HeldLane): Promise<void> {
-    const { context, broadcaster, watcher } = worker;
+    const { context, broadcaster, watcher, lostBlocks } = worker;
+    const isStopped = await this.#isStopped();
     this.#answers = "answers" in event ? event.answers : ["good"];
     this.#lags = ("lags" in event ? event.lags : undefined) ?? [0];
     this.#dies = event.kind === "sendAndDie";
     try {
+      if (event.kind === "assign" && isStopped) return;
       if (event.kind === "assign") {
         if (worker.mustResend) {
           await context.broadcastBuffer.flush();
@@ -318,8 +347,10 @@ export class LaneModel {
         const { signed } = await assign(held, { limit: 4, due: 4 }, context);
         if (signed.length > 0) worker.outbox.push(signed);
       } else if (event.kind === "store") await context.broadcastBuffer.flush();
-      else if (event.kind === "poll") await watcher.poll(held);
-      else if (event.kind === "sweep") await sweep(held, context);
+      else if (event.kind === "poll") {
+        if (!isStopped) await lostBlocks.run(held);
+        await watcher.poll(held, (await this.#isStopped()) ? "silent" : "signs");
+      } else if (event.kind === "sweep") await sweep(held, context);
       else await broadcaster.send(held, worker.outbox.shift() ?? [], { isFirst: true });
     } finally {
       this.#answers = ["good"];
@@ -340,6 +371,29 @@ export class LaneModel {
   #reorg({ depth, keepsPool }: Extract<Event, { kind: "reorg" }>): void {
     const lost = Math.min(depth, this.#options.reorgDepth, this.chain.height);
     if (lost > 0) this.chain.reorg(lost, keepsPool);
+  }
+
+  #restore({ depth, keepsPool }: Extract<Event, { kind: "restore" }>): void {
+    const lost = Math.min(this.#options.reorgDepth + depth, this.chain.height);
+    if (!this.#mayBeRestored || lost <= this.#options.reorgDepth) return;
+    this.isRestored = true;
+    this.chain.reorg(lost, keepsPool);
+  }
+
+  #surface(which: number): void {
+    const wrappers = [...this.#openWrappers.values()];
+    const raw = wrappers[which % Math.max(1, wrappers.length)];
+    if (raw === undefined) return;
+    try {
+      this.chain.replaceInPool(raw);
+    } catch (error) {
+      if (!(error instanceof RefusedByNode)) throw error;
+    }
+  }
+
+  async #isStopped(): Promise<boolean> {
+    const { rowCount } = await this.#store.pool.query("select from lanes where state = 'stopped'");
+    return rowCount === 1;
   }
 
   #evict(which: number | "all"): void {
@@ -369,7 +423,12 @@ export class LaneModel {
   #send(calls: readonly RpcCall[]): RpcOutcome[] {
     const outcomes = calls.map(({ params }, i) => {
       const answer = this.#answers[i % this.#answers.length] ?? "good";
-      return this.#answer(hexToBytes(params[0] as Hex), ANSWERS[answer]);
+      const raw = hexToBytes(params[0] as Hex);
+      const outcome = this.#answer(raw, ANSWERS[answer]);
+      // The chain's own refusals, and a request that did not arrive, leave no wrapper behind.
+      const isByRules = "error" in outcome && !("failure" in ANSWERS[answer]);
+      if (!isByRules && answer !== "notReached") this.#openWrappers.set(params[0] as Hex, raw);
+      return outcome;
     });
     if (this.#dies) throw new ProcessDiedError();
     return outcomes;

@@ -59,6 +59,16 @@ export type Event =
   | ({ readonly kind: "poll" | "sweep"; readonly owner: number } & Reads)
   /** Removes the newest blocks, at most as many as the configured depth. The pool has their wrappers again, or not. */
   | { readonly kind: "reorg"; readonly depth: number; readonly keepsPool: boolean }
+  /**
+   * The chain is restored from a backup that lacks final blocks: so many more than a reorg may remove. The pool has their
+   * wrappers again, or not. Only in runs with restored chains.
+   */
+  | { readonly kind: "restore"; readonly depth: number; readonly keepsPool: boolean }
+  /**
+   * A wrapper that was sent once comes back from another node's pool, and takes the place of one with its nonce: perhaps
+   * it was set aside long ago.
+   */
+  | { readonly kind: "surface"; readonly which: number }
   | { readonly kind: "block" }
   /** The pool forgets one wrapper, or all. */
   | { readonly kind: "evict"; readonly which: number | "all" }
@@ -111,6 +121,15 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
       keepsPool: fc.boolean(),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: kind("restore"),
+      depth: fc.integer({ min: 1, max: 4 }),
+      keepsPool: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: kind("surface"), which: fc.nat({ max: 11 }) }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: kind("evict"), which: fc.oneof(fc.nat({ max: 5 }), kind("all")) }),

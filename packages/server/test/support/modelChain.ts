@@ -172,6 +172,15 @@ export class ModelChain {
     return hashTransaction(wrapper);
   }
 
+  /** Adds a signed wrapper to the pool as `addToPool`, in the place of one with the same nonce. */
+  replaceInPool(raw: Uint8Array): void {
+    const wrapper = decodeTransaction(raw);
+    const waiver = bytesToHex(recoverSender(wrapper));
+    for (const [hash, other] of this.#pool)
+      if (other.waiver === waiver && other.nonce === wrapper.nonce) this.#pool.delete(hash);
+    this.addToPool(raw);
+  }
+
   /** Mines a block. It drops wrappers that can never run, and keeps those that cannot run yet for some blocks (D8). */
   mine(): void {
     this.#blocks.push({
