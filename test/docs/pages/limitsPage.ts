@@ -181,6 +181,12 @@ const CONNECTIONS: readonly Row[] = [
     "takes the place of the oldest without a good key; closed at once if there is none",
   ],
   [
+    "connections of one address, or of one IPv6 network of 64 bits; behind trusted proxies, WebSockets of one client",
+    count(DEFAULTS.maxAddressConnections),
+    flag("maxAddressConnections"),
+    "the same, among those of the address; a WebSocket behind a proxy gets 503 `SOCKETS_AT_CAPACITY`",
+  ],
+  [
     "a connection that has shown no good key",
     time(DEFAULTS.headTimeoutMs + KEYLESS_MS),
     flag("headTimeoutMs"),
@@ -288,7 +294,7 @@ export function limitsPage(): string {
     `## Rates and queues\n\n${table(HEAD, RATES)}`,
     `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
-    "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. A proxy in front that takes connections of strangers should have limits of its own for each address; the service has none, because backends share addresses.",
+    "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
     `## Nodes\n\n${table(HEAD, NODES)}`,
     "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then.",
     `## Times\n\n${table(HEAD, TIMES)}`,

@@ -49,7 +49,13 @@ const SUBJECTS = {
     "queueCapacity",
     "maxInFlight",
   ],
-  Connections: ["maxConnections", "maxSockets", "maxKeySockets", "maxSocketRequests"],
+  Connections: [
+    "maxConnections",
+    "maxAddressConnections",
+    "maxSockets",
+    "maxKeySockets",
+    "maxSocketRequests",
+  ],
   Times: [
     "headTimeoutMs",
     "bodyTimeoutMs",

@@ -84,6 +84,13 @@ export const REQUEST_LIMITS = {
     DEFAULTS.maxConnections,
     1,
   ),
+  maxAddressConnections: limit(
+    "max-address-connections",
+    "N",
+    "Most open connections of one address, or of one IPv6 network of 64 bits; behind --trusted-proxies, WebSockets of one client.",
+    DEFAULTS.maxAddressConnections,
+    1,
+  ),
   maxHeldBytes: limit(
     "max-held-bytes",
     "BYTES",

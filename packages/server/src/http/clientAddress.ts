@@ -48,7 +48,8 @@ export function createClientAddress({ trustedProxies, proxyHeader }: ClientAddre
   };
 }
 
-function trustedAddresses(trustedProxies: readonly string[]): (address: string) => boolean {
+/** Makes the function that recognizes the addresses of these proxies. */
+export function trustedAddresses(trustedProxies: readonly string[]): (address: string) => boolean {
   if (trustedProxies.length === 0) return () => false;
   const list = new BlockList();
   for (const text of trustedProxies) {

@@ -36,6 +36,7 @@ export const DEFAULTS = {
   maxSockets: 10_000,
   maxKeySockets: 5_000,
   maxConnections: 15_000,
+  maxAddressConnections: 5_000,
   maxHeldBytes: 268_435_456,
   headTimeoutMs: 10_000,
   bodyTimeoutMs: 60_000,

@@ -135,6 +135,7 @@ const WHOLE_NUMBERS = {
   maxSockets: 1,
   maxKeySockets: 1,
   maxConnections: 1,
+  maxAddressConnections: 1,
   laneConnections: 1,
   acceptConnections: 1,
   readConnections: 1,

@@ -127,6 +127,11 @@ export interface ServerOptions {
   readonly maxKeySockets?: number;
   /** The maximum number of open connections. It must be below the process's limit of open files (`ulimit -n`). Default: 15,000. */
   readonly maxConnections?: number;
+  /**
+   * The maximum number of open connections of one address, or of one IPv6 network of 64 bits. Behind `trustedProxies` it counts
+   * a client's WebSockets; the proxies' own connections have no such limit. Default: 5,000.
+   */
+  readonly maxAddressConnections?: number;
   /** The maximum memory for the bodies and frames of open requests, in bytes. Default: 256 MiB. */
   readonly maxHeldBytes?: number;
   /** The maximum time in which the head of a request arrives. Default: 10 s. */

@@ -10,8 +10,8 @@ import { acceptSockets, type SocketServices } from "../socket/socket.js";
 export function serveSocket(services: SocketServices, scope: FastifyInstance) {
   const sockets = acceptSockets(scope, services);
   return {
-    handler({ caller }: AuthenticatedRequest, reply: FastifyReply): never {
-      sockets.assertRoom(caller.keyId);
+    handler({ caller, raw }: AuthenticatedRequest, reply: FastifyReply): never {
+      sockets.assertRoom(caller.keyId, raw);
       // RFC 6455, 4.4: the versions that the service speaks.
       reply
         .header("upgrade", "websocket")

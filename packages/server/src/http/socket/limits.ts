@@ -2,13 +2,24 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 
-export type SocketLimitOptions = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets">;
+export type SocketLimitOptions = Pick<
+  ResolvedOptions,
+  "maxSockets" | "maxKeySockets" | "maxAddressConnections"
+>;
 
-/** Bounds the open WebSockets, in all and for each key. */
+/** The owner of a WebSocket. */
+export interface SocketOwner {
+  readonly keyId: string;
+  /** The group of addresses that its client has. */
+  readonly address: string;
+}
+
+/** Bounds the open WebSockets, in all, for each key and for each client's address. */
 export class SocketLimits {
   readonly #options: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
-  readonly #openByKey = new Map<string, number>();
+  readonly #ofKeys = new Counts();
+  readonly #ofAddresses = new Counts();
   #open = 0;
 
   constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
@@ -16,37 +27,56 @@ export class SocketLimits {
     this.#metrics = metrics;
   }
 
-  hasRoom(keyId: string): boolean {
-    return this.#open < this.#options.maxSockets && this.#openOf(keyId) < this.#options.maxKeySockets;
+  hasRoom(owner: SocketOwner): boolean {
+    return this.#fullLimit(owner) === undefined;
   }
 
   /** @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`. */
-  assertRoom(keyId: string): void {
-    const { maxSockets, maxKeySockets } = this.#options;
-    if (this.#openOf(keyId) >= maxKeySockets) throw atCapacity("this key", maxKeySockets);
-    if (this.#open >= maxSockets) throw atCapacity("the service", maxSockets);
+  assertRoom(owner: SocketOwner): void {
+    const full = this.#fullLimit(owner);
+    if (full === undefined) return;
+    const message = `${full.owner} has ${full.limit} WebSockets open, as many as it may`;
+    throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity: full.limit });
   }
 
   /** Counts a new connection. @returns a function to call when the connection is closed. */
-  enter(keyId: string): () => void {
-    this.#add(keyId, 1);
-    return () => this.#add(keyId, -1);
+  enter(owner: SocketOwner): () => void {
+    this.#add(owner, 1);
+    return () => this.#add(owner, -1);
   }
 
-  #openOf(keyId: string): number {
-    return this.#openByKey.get(keyId) ?? 0;
+  #fullLimit({
+    keyId,
+    address,
+  }: SocketOwner): { readonly owner: string; readonly limit: number } | undefined {
+    const { maxSockets, maxKeySockets, maxAddressConnections } = this.#options;
+    if (this.#ofKeys.of(keyId) >= maxKeySockets) return { owner: "this key", limit: maxKeySockets };
+    if (this.#ofAddresses.of(address) >= maxAddressConnections) {
+      return { owner: "this address", limit: maxAddressConnections };
+    }
+    if (this.#open >= maxSockets) return { owner: "the service", limit: maxSockets };
+    return undefined;
   }
 
-  #add(keyId: string, count: 1 | -1): void {
+  #add({ keyId, address }: SocketOwner, count: 1 | -1): void {
     this.#open += count;
     this.#metrics.sockets(this.#open);
-    const ofKey = this.#openOf(keyId) + count;
-    if (ofKey === 0) this.#openByKey.delete(keyId);
-    else this.#openByKey.set(keyId, ofKey);
+    this.#ofKeys.add(keyId, count);
+    this.#ofAddresses.add(address, count);
   }
 }
 
-function atCapacity(owner: string, limit: number): ProtocolError {
-  const message = `${owner} has ${limit} WebSockets open, as many as it may`;
-  return new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity: limit });
+/** Counts by name. A name without a count takes no memory. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, count: 1 | -1): void {
+    const sum = this.of(name) + count;
+    if (sum === 0) this.#counts.delete(name);
+    else this.#counts.set(name, sum);
+  }
 }

@@ -56,6 +56,7 @@ async function appWith(submit: Intake["submit"]) {
     },
     parties: new PartyTurns(),
     connections: { keep: () => {} },
+    clientAddress: () => "192.0.2.1",
     authenticator: { authenticate },
     bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
     options: {
@@ -63,6 +64,7 @@ async function appWith(submit: Intake["submit"]) {
       maxSocketRequests: 100,
       maxSockets: 10,
       maxKeySockets: 10,
+      maxAddressConnections: 10,
       socketPingMs: 60_000,
       bodyTimeoutMs: 60_000,
     },

@@ -4,22 +4,25 @@ import { CLOSE_CODES, ProtocolError, ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
+import { addressGroup } from "../../model/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { isAllowedHost } from "../../model/origins.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
+import type { ClientAddress } from "../clientAddress.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import type { OpenConnections } from "../limits/connections.js";
 import { SocketConnection, type SocketDependencies } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
-import { type SocketLimitOptions, SocketLimits } from "./limits.js";
+import { type SocketLimitOptions, SocketLimits, type SocketOwner } from "./limits.js";
 
 export interface SocketServices extends SocketDependencies {
   readonly authenticator: Authenticator;
   readonly bodyMemory: BodyMemoryBudget;
   readonly connections: OpenConnections;
+  readonly clientAddress: ClientAddress;
   readonly options: SocketDependencies["options"] &
     SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
@@ -85,24 +88,29 @@ export class SocketAcceptor {
     });
   }
 
-  /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if the key can open no WebSocket now. */
-  assertRoom(keyId: string): void {
+  /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if this request can open no WebSocket now. */
+  assertRoom(keyId: string, request: IncomingMessage): void {
     if (this.#isClosing) throw shuttingDown();
-    this.#limits.assertRoom(keyId);
+    this.#limits.assertRoom(this.#ownerOf(keyId, request));
+  }
+
+  #ownerOf(keyId: string, request: IncomingMessage): SocketOwner {
+    return { keyId, address: addressGroup(this.#services.clientAddress(request)) };
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const isServed =
       isSocketRequest(request) && isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
     const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
-    if (grant === undefined || !this.#limits.hasRoom(grant.caller.keyId)) {
+    const owner = grant && this.#ownerOf(grant.caller.keyId, request);
+    if (grant === undefined || owner === undefined || !this.#limits.hasRoom(owner)) {
       declineUpgrade(this.#app.server, request, socket, head);
       return;
     }
     this.#services.connections.keep(socket);
     this.#heads.set(request, head);
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const leave = this.#limits.enter(grant.caller.keyId);
+      const leave = this.#limits.enter(owner);
       const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
       const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
