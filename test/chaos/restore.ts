@@ -13,9 +13,9 @@ const LEAST_LOST = 4;
 const TIMEOUT_MS = 60_000;
 
 /**
- * The last act of a run: the chain is restored to a snapshot below its final blocks, while clients send. The lanes that
- * had such blocks stop, and no others. Once they are opened, everything goes on, but for the senders whose nonces the
- * chain has lost.
+ * The last act of a run, or a cell of the zoo: the chain is restored to a snapshot below its final blocks, while clients
+ * send. The lanes that had such blocks stop, and no others. Once they are opened, everything goes on, but for the senders
+ * whose nonces the chain has lost.
  */
 export async function runRestore(
   environment: Environment,

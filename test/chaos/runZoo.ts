@@ -6,6 +6,7 @@ import { SeededRandom } from "../support/seededRandom.js";
 import { type Environment, type PoolKind, startEnvironment } from "./environment.js";
 import { type Finding, VIOLATIONS, type Violation } from "./ledgers.js";
 import type { ClientLedger } from "./load.js";
+import { runRestore } from "./restore.js";
 import { logsOf, runRound } from "./runRound.js";
 import { settingsFor, ZOO_FAULTS, zooFault } from "./zooFaults.js";
 
@@ -117,10 +118,11 @@ async function runFault(
 ): Promise<CellReport> {
   const ledger: ClientLedger = { txs: new Map(), keyedRequests: [], answers: {}, checkedRecords: [] };
   environment.node.fault = standingFault(personality, random);
-  const fault = zooFault(cell.fault, environment, personality, random);
-  const { findings, transactions, recoveryMs } = await runRound(environment, random, [fault], {
-    ...{ seed: cell.seed, ledger },
-  });
+  const load = { seed: cell.seed, ledger };
+  const { findings, transactions, recoveryMs } =
+    cell.fault === "restore"
+      ? await runRestore(environment, random, load)
+      : await runRound(environment, random, [zooFault(cell.fault, environment, personality, random)], load);
   const crashes = environment.replicas.flatMap((replica) => replica.crashes);
   for (const text of crashes) findings.push({ violation: "unresolved", text });
   const executed = environment.chain.executions.length;

@@ -15,13 +15,14 @@ const SPARE_FAULTS: Readonly<Record<string, { readonly first: string; readonly s
   spareTakesOver: { first: "hangAfter", second: "none" },
 };
 
-/** The names of all faults of the zoo. `none` is a node without one, and `mixed` has several at once. */
+/** The names of all faults of the zoo. `none` is a node without one, `mixed` has several at once, `restore` is a scenario. */
 export const ZOO_FAULTS: readonly string[] = [
   "none",
   ...NODE_FAULTS,
   ...Object.keys(SPARE_FAULTS),
   ...Object.keys(CHAIN_FAULTS_BY_NAME),
   "mixed",
+  "restore",
 ];
 
 /** The shortest and the longest duration of the faults that do not last 4 to 7 s, in ms. */
@@ -40,7 +41,7 @@ export function settingsFor(fault: string): Pick<EnvironmentOptions, "flags" | "
   return {
     flags: fault === "halt" ? [...flags, "--max-queue-time", "6000"] : flags,
     hasSpare: fault in SPARE_FAULTS,
-    reorgDepth: fault.startsWith("reorg") || fault === "mixed" ? 3 : 0,
+    reorgDepth: fault.startsWith("reorg") || fault === "mixed" || fault === "restore" ? 3 : 0,
   };
 }
 
