@@ -127,7 +127,7 @@ function rangeOf(assigned: readonly AssignedNonce[]): LaneFindings["assigned"] {
   return { lowest, highest, count: assigned.length };
 }
 
-/** Long enough to repair a lane, and no longer than the longest lease that a service accepts of another owner. */
+/** Long enough to repair a lane, and no longer than `LONGEST_LEASE_MS`, beyond which a service would take the lane over. */
 const LEASE_MS = 4_000;
 
 /** Takes the lease of a lane that nobody owns, and reconciles twice: some outcomes must be confirmed after a while. */

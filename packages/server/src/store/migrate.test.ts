@@ -49,7 +49,7 @@ describe("the schema", () => {
       expect((await pool.query("select from chains")).rowCount).toBe(1);
     }));
 
-  it("is made once by several processes that start at the same time", () =>
+  it("is made once, also when migrate runs five times at the same time", () =>
     onNewDatabase(async (pool) => {
       await Promise.all(Array.from({ length: 5 }, () => migrate(pool)));
       const all = await numbers(pool);

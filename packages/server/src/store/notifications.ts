@@ -4,7 +4,7 @@ import type { Store } from "./store.js";
 
 const RECONNECT_MS = 1_000;
 
-/** Sends each payload (at most 8,000 bytes) to everybody who listens to the channel. */
+/** Sends each payload (fewer than 8,000 bytes) to everybody who listens to the channel. */
 export async function notify(
   { pool }: Pick<Store, "pool">,
   channel: string,

@@ -1,7 +1,7 @@
 import type { Queryable, Store } from "./store.js";
 
 /**
- * A statement waits 3 s for a lock. The database ends a transaction that is idle for 3 s, because its process may be
+ * A statement waits at most 3 s for a lock. The database ends a transaction that is idle for 3 s, because its process may be
  * frozen while others wait for its locks.
  */
 const BEGIN = `
@@ -55,7 +55,7 @@ export async function inLockedTransaction<T>(
 /** deadlock_detected, lock_not_available, idle_in_transaction_session_timeout */
 const CONFLICT_CODES: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
 
-/** True if the transaction failed because of another one, so that it may succeed when it runs again. */
+/** True if a lock of another transaction or a silence made this one fail, so that it may succeed when it runs again. */
 export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && "code" in error && CONFLICT_CODES.has(error.code);
 }

@@ -30,7 +30,7 @@ const CHANGES: Record<string, (by: HeldLane) => Promise<unknown>> = {
 const laneRow = async () => (await store.pool.query("select * from lanes")).rows;
 
 describe.each(Object.entries(CHANGES))("a change of the lane itself: the %s", (name, change) => {
-  it("is written by the owner, and rejects by one that was replaced", async () => {
+  it("is written for the owner, and refused to one that was replaced", async () => {
     if (name === "retirement") await setLaneState(store, lane.chain, lane.waiver, "draining");
     await store.pool.query("update lanes set lease_until = '-infinity'");
     const next = await takeLease(store, { ...lane, owner: randomUUID() }, 60_000);

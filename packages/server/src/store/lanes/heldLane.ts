@@ -2,7 +2,10 @@ import { prepared } from "../statements.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 
-/** A lane whose lease a replica holds. Every write of the lane names it, and changes nothing once the epoch is over. */
+/**
+ * A lane whose lease a replica holds. Every write that moves the lane's submissions or the lane itself names it, and changes
+ * nothing once the epoch is over.
+ */
 export interface HeldLane {
   readonly chain: number;
   /** 20 bytes. */

@@ -71,7 +71,7 @@ export type InFlightInner = Pick<InFlightSubmission, "id" | "state" | "waiverNon
   readonly innerRaw: Uint8Array;
 };
 
-/** Finds what the lane has signed or broadcast under these waiver nonces or above, with the InnerTxs; the lowest first. */
+/** Finds what the lane has signed or broadcast under this waiver nonce or above, with the InnerTxs; the lowest first. */
 export async function findInFlightInners(
   { pool }: Store,
   lane: HeldLane,
@@ -94,7 +94,7 @@ export async function findInFlightInners(
 }
 
 /** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
-export type SettlementCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw">;
+export type ReconcileCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw">;
 
 /** Finds what the lane has signed or broadcast under waiver nonces below this one, the lowest first. */
 export async function findCandidatesBelow(
@@ -102,7 +102,7 @@ export async function findCandidatesBelow(
   lane: HeldLane,
   waiverNonce: bigint,
   limit: number,
-): Promise<SettlementCandidate[]> {
+): Promise<ReconcileCandidate[]> {
   const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw">>(
     prepared(
       `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce from unfinished

@@ -122,7 +122,7 @@ describe("the embedded PostgreSQL", () => {
     await restarted.stop();
   });
 
-  it("ends when the process that started it is killed; the next one starts at once and has all written rows", async () => {
+  it("ends when the process that started it is killed; the next one starts and has all written rows", async () => {
     const data = await newFolder();
     const program = await runProgram(KEEP_RUNNING, { folder: data });
     const connection = JSON.parse(program.line) as EmbeddedPostgres["connection"];

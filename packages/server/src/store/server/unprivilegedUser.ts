@@ -65,7 +65,7 @@ async function runningUids(): Promise<ReadonlySet<number>> {
   return new Set(owners.flatMap((owner) => owner?.uid ?? []));
 }
 
-/** `postgres`, `nobody`, or any user that nothing runs as now: such a user's processes could reach the new cluster. */
+/** `postgres`, `nobody` or another user, if possible one without processes, because these could reach the new cluster. */
 async function initialUser(accounts: readonly Account[], running: ReadonlySet<number>): Promise<User> {
   const preferred = ["postgres", "nobody"].flatMap((name) => accounts.filter((one) => one.name === name));
   const users = [...preferred, ...accounts.filter(({ uid }) => uid > 0)];

@@ -131,8 +131,9 @@ describe("a list of submissions", () => {
   it("finds the submissions of a busy sender among those of the key, in several parts", async () => {
     const keyId = "busy";
     await insertFinished(8_000, { keyId });
-    const sender = (await store.pool.query<{ it: Buffer }>("select substr(sha256('busy'), 1, 20) as it"))
-      .rows[0]?.it;
+    const sender = (
+      await store.pool.query<{ sender: Buffer }>("select substr(sha256('busy'), 1, 20) as sender")
+    ).rows[0]?.sender;
     const all = await store.pool.query<{ id: string }>(
       "select id from finished where key_id = 'busy' and sender = $1 order by id desc",
       [sender],

@@ -36,6 +36,7 @@ describe("a submission that is queued for longer than maxQueueMs", () => {
     const expired = await expireQueued(store, [queued, signed], 60_000);
     expect(expired).toMatchObject([{ id: queued, origin: lane.owner }]);
     const found = await findSubmissions(store, [queued, signed]);
+    expect(found.find(({ id }) => id === queued)).toMatchObject({ reason: "NOT_BROADCAST" });
     expect(new Map(found.map(({ id, state }) => [id, state]))).toEqual(
       new Map([
         [queued, "failed"],

@@ -53,7 +53,7 @@ it("the lowest nonce of a sender has its turn again when it is unparked, and the
   expect(await unparkNext(store, lane, [sender])).toEqual([]);
 });
 
-it("submissions whose parking time is over are parked again, and leave their key's turns to other senders", async () => {
+it("submissions whose parking time is over are parked again", async () => {
   const sender = await queue([3, 4, 5]);
   await parkQueued(store, lane, [{ sender, nonce: 3n }]);
   await store.pool.query("update unfinished set look_at = now() - interval '1 second' where is_waiting");
