@@ -41,7 +41,7 @@ export interface WaiverHealth {
   readonly usable: number;
   /** Number of lanes that take no work, and may take some at any moment without an operator. */
   readonly recovering: number;
-  /** One sentence, for a person, for each waiver that the policies keep from working. */
+  /** The reasons for which waivers do not work, such as their policies or stopped lanes: sentences for a person. */
   readonly unusable: readonly string[];
 }
 

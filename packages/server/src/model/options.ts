@@ -172,7 +172,7 @@ export interface ServerOptions {
   readonly maxQueueMs?: number;
   /** The interval at which the service compares the unfinished submissions with the chain. Default: 60 s. */
   readonly sweepIntervalMs?: number;
-  /** The maximum time that `close` waits for result lines and for signed wrappers. Default: 3 s. */
+  /** The maximum time that `close` waits for nodes and custodies, before it ends the open result lines. Default: 3 s. */
   readonly shutdownMs?: number;
   /** The time after which a broadcast wrapper that is in no block is sent again. Default: 5 s. */
   readonly resendAfterMs?: number;

@@ -26,7 +26,7 @@ export const NO_KEYS = {
   },
 };
 
-/** Failed authentications that nobody has counted yet, by a clock of the test. */
+/** A count of failed authentications that begins at none, by a clock of the test. */
 export function noFailures(now?: () => number): FailedAuthentications {
   const metrics = createMetrics(() => []);
   return new FailedAuthentications({ log: createLog("silent"), metrics, ...(now && { now }) });

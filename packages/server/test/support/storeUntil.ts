@@ -16,7 +16,7 @@ const FUNCTION = `create or replace function notify_tests() returns trigger lang
  */
 const PREPARE = ["select pg_advisory_lock(4711)", FUNCTION, ...TRIGGERS, "select pg_advisory_unlock(4711)"];
 
-/** Resolves with the rows of the query as soon as it has any. It runs at once, and after every write of the service. */
+/** Resolves with the rows of the query as soon as it has any. It runs at once, and after every write to lanes or submissions. */
 export async function storeUntil<T>(
   databaseUrl: string,
   sql: string,

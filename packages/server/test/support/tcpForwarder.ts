@@ -58,11 +58,11 @@ export class TcpForwarder {
       socket.destroy();
       return;
     }
-    const inside = typeof target === "number" ? connect(target, "127.0.0.1") : connect(target);
-    this.#keep(inside);
-    socket.on("close", () => inside.destroy());
-    inside.on("close", () => socket.destroy());
-    socket.pipe(inside).pipe(socket);
+    const upstream = typeof target === "number" ? connect(target, "127.0.0.1") : connect(target);
+    this.#keep(upstream);
+    socket.on("close", () => upstream.destroy());
+    upstream.on("close", () => socket.destroy());
+    socket.pipe(upstream).pipe(socket);
   }
 
   #keep(socket: Socket): void {

@@ -155,8 +155,8 @@ export class TestPostgres {
   }
 
   async #promote(next: PostgresNode): Promise<void> {
-    // The copied settings still make commits wait for a standby.
     await next.query("select pg_promote()");
+    // The copied settings still make commits wait for a standby.
     await next.query("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");
     this.#primary = next;
     this.#standby = undefined;

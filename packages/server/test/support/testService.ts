@@ -178,7 +178,7 @@ export class TestService {
     return rows;
   }
 
-  /** Resolves with the rows of the query as soon as it has any. It runs after every write of a service. */
+  /** Resolves with the rows of the query as soon as it has any. It runs at once, and after every write to lanes or submissions. */
   until<T = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
     return storeUntil<T>(this.databaseUrl, sql, parameters);
   }

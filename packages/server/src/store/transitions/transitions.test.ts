@@ -49,7 +49,8 @@ describe("a transition of a submission", () => {
         user++;
         const id = await createSubmission(from, store, lane, newSubmissionOf(user), BigInt(user));
         const before = await rowOf(id);
-        // A node that takes a wrapper again is the one step that keeps the state.
+        // A node that takes a wrapper again is the one step that keeps the state. Included ones return to `queued` only if
+        // another wrapper carried them, which the tests of reorgs show.
         const allowed =
           ((TRANSITIONS[from] as readonly string[]).includes(to) &&
             !(from === "included" && to === "queued")) ||
