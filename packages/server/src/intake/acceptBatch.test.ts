@@ -62,7 +62,7 @@ function startAccepting(transactions: readonly string[]) {
     isStopping: () => isStopping,
     log: silent,
   });
-  const accepted = acceptor.accept(transactions, { caller, rules, lines });
+  const accepted = acceptor.accept(transactions, { caller, rules, lines, onDecided() {} });
   /** Resolves to the write with this number when the acceptor has begun it. */
   const write = async (number: number) => {
     while (writes[number] === undefined) {

@@ -16,7 +16,8 @@ import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
-import { createEventLoopYield } from "./eventLoopYield.js";
+import { chunk } from "../util/chunk.js";
+import { createEventLoopYield, type RequestPart } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
 import { lineSourceOf, maybeAccepted, notAccepted, type ValidatedTransaction } from "./lineSources.js";
 import { type Slice, slicesOf } from "./slices.js";
@@ -44,6 +45,8 @@ export interface AdmittedRequest {
   readonly lines: ResultLines;
   /** The request's idempotency key with its hashes (D18), if the client sent one. */
   readonly keyed?: IdempotentRequest | undefined;
+  /** Called when so many of the transactions have been accepted or refused. */
+  onDecided(transactions: number): void;
 }
 
 export interface BatchAcceptor {
@@ -74,6 +77,9 @@ interface ValidatedSlice {
   readonly validations: readonly Validation[];
 }
 
+/** Transactions that are validated without a turn of the event loop in between: half a millisecond. */
+const TRANSACTIONS_AT_ONCE = 5;
+
 class SliceAcceptor implements BatchAcceptor {
   readonly #dependencies: BatchAcceptorDependencies;
   readonly #eventLoop = createEventLoopYield();
@@ -86,25 +92,24 @@ class SliceAcceptor implements BatchAcceptor {
     const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
     const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
-      await this.#eventLoop.acquire(first.texts.length);
-      if (this.#dependencies.isStopping()) throw shuttingDown();
-      await this.#acceptSlice(validate(first, batch), batch);
+      const validated = await this.#validate(first, batch, "first");
+      if (validated === undefined) throw shuttingDown();
+      await this.#acceptSlice(validated, batch);
     }
     return { completed: this.#acceptLater(laterSlices, batch) };
   }
 
   /** Accepts the slices after the first one. The response has begun by then, so every failure becomes a result line. */
   async #acceptLater(slices: readonly Slice[], batch: Batch): Promise<void> {
-    const { isStopping, log } = this.#dependencies;
+    const { log } = this.#dependencies;
     let refusal: ProtocolError | undefined;
     for (const slice of slices) {
-      await this.#eventLoop.acquire(slice.texts.length);
-      if (isStopping()) refusal ??= shuttingDown();
-      if (refusal) {
+      const validated = refusal ? undefined : await this.#validate(slice, batch, "later");
+      if (validated === undefined) {
+        refusal ??= shuttingDown();
         batch.lines.add(refuseSlice(slice, batch, refusal));
         continue;
       }
-      const validated = validate(slice, batch);
       try {
         await this.#acceptSlice(validated, batch);
       } catch (error) {
@@ -118,9 +123,27 @@ class SliceAcceptor implements BatchAcceptor {
     batch.lines.complete();
   }
 
+  /**
+   * Validates a slice, a few transactions at a time.
+   * @returns undefined if the service shuts down.
+   */
+  async #validate(
+    { from, texts }: Slice,
+    { rules, caller: { keyId } }: Batch,
+    part: RequestPart,
+  ): Promise<ValidatedSlice | undefined> {
+    const validations: Validation[] = [];
+    for (const few of chunk(texts, TRANSACTIONS_AT_ONCE)) {
+      await this.#eventLoop.acquire(few.length, keyId, part);
+      if (this.#dependencies.isStopping()) return undefined;
+      validations.push(...few.map((text) => validateTransaction(text, rules)));
+    }
+    return { from, validations };
+  }
+
   async #acceptSlice(slice: ValidatedSlice, batch: Batch): Promise<void> {
     const { acceptAll, idempotency, onAccepted } = this.#dependencies;
-    const { keyed, lines, ids } = batch;
+    const { keyed, lines, ids, onDecided } = batch;
     const { from, validations } = slice;
     const outcome = await mapStoreErrors(async () =>
       keyed
@@ -132,6 +155,7 @@ class SliceAcceptor implements BatchAcceptor {
         : { ids, ...(await this.#write(acceptAll, transactionsOf(slice, ids, from), batch)) },
     );
     batch.ids = outcome.ids;
+    onDecided(validations.length);
     if (outcome.accepted.length > 0) onAccepted(outcome.accepted);
     lines.add(outcome.lineSources);
   }
@@ -160,10 +184,6 @@ class SliceAcceptor implements BatchAcceptor {
       accepted,
     };
   }
-}
-
-function validate({ from, texts }: Slice, { rules }: Batch): ValidatedSlice {
-  return { from, validations: texts.map((text) => validateTransaction(text, rules)) };
 }
 
 /** @param start the first index in the request: the transactions before it were decided by an earlier attempt. */

@@ -1,13 +1,19 @@
 // Refused requests of one API key take no room in the queue from other keys.
+import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { callerOf, LIMITS } from "../../test/support/callers.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import { accept } from "../store/accept/accept.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { createAdmission } from "./admission.js";
 
 let store: Store;
-useTestStore("shared", (opened) => {
+let lane: HeldLane;
+useTestStore("shared", async (opened) => {
   store = opened;
+  lane = await createHeldLane(store);
 });
 
 it("a key that floods the queue beyond its share takes no other key's room, and is admitted when it fits", async () => {
@@ -18,10 +24,26 @@ it("a key that floods the queue beyond its share takes no other key's room, and 
   const single = admission.admit(callerOf("single", { limits }), 50);
   const flood = Array.from({ length: 20 }, () => admission.admit(flooding, 50));
   const outcomes = await Promise.allSettled(flood);
-  (await single)();
+  (await single).leaveAll();
   const admitted = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   expect(admitted).toHaveLength(1);
-  admitted[0]?.();
+  admitted[0]?.leaveAll();
   // Transactions that were done count until the store is counted again, which finds an empty queue.
-  (await admission.admit(flooding, 50))();
+  (await admission.admit(flooding, 50)).leaveAll();
+});
+
+it("counts each transaction once while its request is being accepted", async () => {
+  const admission = createAdmission({ store, options: { queueCapacity: 100 }, chainRef: lane.chain });
+  const limits = { ...LIMITS, queueShare: 0.5 };
+  const large = await admission.admit(callerOf("key", { limits }), 40);
+  const slice = Array.from({ length: 20 }, (_, i) => newSubmissionOf(i + 1));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, slice);
+  large.leave(slice.length);
+  // 20 are in the store and 20 are on their way, of a share of 50.
+  const small = await admission.admit(callerOf("key", { limits }), 10);
+  await expect(admission.admit(callerOf("key", { limits }), 1)).rejects.toMatchObject({
+    reason: "KEY_SHARE_EXHAUSTED",
+  });
+  large.leaveAll();
+  small.leaveAll();
 });

@@ -8,10 +8,17 @@ import type { Store } from "../store/store.js";
 export interface Admission {
   /**
    * Reserves room in the queue.
-   * @returns a function to call when the transactions are in the store or refused.
    * @throws {@link ProtocolError} of code `QUEUE_FULL`.
    */
-  admit(caller: Caller, transactions: number): Promise<() => void>;
+  admit(caller: Caller, transactions: number): Promise<AdmittedTransactions>;
+}
+
+/** The room of one request. */
+export interface AdmittedTransactions {
+  /** Call when this many more of the transactions are in the store or refused: the store's count has them from then on. */
+  leave(transactions: number): void;
+  /** Call when the request is over. */
+  leaveAll(): void;
 }
 
 export interface AdmissionDependencies {
@@ -43,18 +50,18 @@ class Tally {
 }
 
 /**
- * Between two counts of the store, every transaction of a request that was done since the last count began counts as
- * queued, a refused one too. The sum may be too high, and never too low, so the store is counted again before a request is
+ * Between two counts of the store, every transaction that was accepted or refused since the last count began counts as
+ * queued. The sum may be too high, and never too low, so the store is counted again before a request is
  * refused.
  */
 class QueueAdmission implements Admission {
   readonly #dependencies: AdmissionDependencies;
-  /** Transactions of requests that are still being accepted. Some of them may be in the store already. */
+  /** Admitted transactions that are not accepted yet. Those of a write that is running may be in the store already. */
   readonly #entering = new Tally();
   #counted = new Tally();
-  /** Transactions of requests that were done, accepted or refused, after the last count began. */
+  /** Transactions that were accepted or refused after the last count began. */
   #doneSince = new Tally();
-  /** Transactions of requests that were done after the running count began. */
+  /** Transactions that were accepted or refused after the running count began. */
   #doneSinceNext = this.#doneSince;
   #countedAt = Number.NEGATIVE_INFINITY;
   #counting: Promise<void> | undefined;
@@ -63,7 +70,7 @@ class QueueAdmission implements Admission {
     this.#dependencies = dependencies;
   }
 
-  async admit(caller: Caller, transactions: number): Promise<() => void> {
+  async admit(caller: Caller, transactions: number): Promise<AdmittedTransactions> {
     const isFresh = performance.now() - this.#countedAt < COUNT_MAX_AGE_MS;
     if (!isFresh) await this.#recount();
     try {
@@ -75,7 +82,13 @@ class QueueAdmission implements Admission {
     }
     // After the check: a request that will be refused must take no room from other keys.
     this.#entering.add(caller.keyId, transactions);
-    return () => this.#leave(caller.keyId, transactions);
+    let entering = transactions;
+    const leave = (some: number) => {
+      const leaving = Math.min(some, entering);
+      entering -= leaving;
+      this.#leave(caller.keyId, leaving);
+    };
+    return { leave, leaveAll: () => leave(entering) };
   }
 
   #leave(keyId: string, transactions: number): void {

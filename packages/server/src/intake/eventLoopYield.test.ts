@@ -50,4 +50,28 @@ describe("turns of validation", () => {
       await setImmediate();
     }
   });
+
+  it("give the keys turns, and the first parts of a key's requests turns with its later ones", async () => {
+    const eventLoop = createEventLoopYield(1);
+    const started: string[] = [];
+    const acquire = (key: string, part: "first" | "later") =>
+      eventLoop.acquire(1, key, part).then(() => started.push(`${key} ${part}`));
+    const flood = ["later", "later", "later", "first"] as const;
+    await Promise.all([...flood.map((part) => acquire("flood", part)), acquire("single", "first")]);
+    expect(started).toEqual(["flood later", "flood later", "single first", "flood first", "flood later"]);
+  });
+
+  it("start for a key that must wait for the others when it no longer has to", async () => {
+    let mustWait = true;
+    const pacer = { charge() {}, mustWait: (key: string) => mustWait && key === "flood", retryMs: 1 };
+    const eventLoop = createEventLoopYield(10, pacer);
+    const started: string[] = [];
+    const acquire = (key: string) => eventLoop.acquire(5, key).then(() => started.push(key));
+    const all = [acquire("flood"), acquire("flood"), acquire("single")];
+    await all[2];
+    expect(started).toEqual(["single"]);
+    mustWait = false;
+    await Promise.all(all);
+    expect(started).toEqual(["single", "flood", "flood"]);
+  });
 });

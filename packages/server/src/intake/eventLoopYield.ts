@@ -1,43 +1,70 @@
+import { createLoopPacer, type LoopPacer } from "../util/loopPacer.js";
+import { PartyQueue } from "../util/partyQueue.js";
+
 /** Spreads the validation of transactions over turns of the event loop. */
 export interface EventLoopYield {
-  /** Resolves when the caller may validate this many transactions. */
-  acquire(transactions: number): Promise<void>;
+  /**
+   * Resolves when the caller may validate this many transactions.
+   * @param keyId the API key whose transactions they are. The keys take turns.
+   * @param part the part of a request. The first parts of a key's requests take turns with the later ones.
+   */
+  acquire(transactions: number, keyId?: string, part?: RequestPart): Promise<void>;
 }
+
+/** The first slice of a request, or one behind it. A response begins when its first slice is accepted. */
+export type RequestPart = "first" | "later";
 
 /** Transactions for each turn of the event loop, which take about a millisecond. One call of `acquire` is not divided. */
 const TRANSACTIONS_PER_TURN = 10;
+/** The time of the event loop that one transaction takes until it is in a block. Validation is about a third of it. */
+const MS_PER_TRANSACTION = 0.3;
 
 /**
  * Requests that come together are validated one after the other, and the event loop turns between two of them. To
  * validate a transaction takes the processor for as long as a query takes, and a lane waits for one query after the
- * other. Without the turns, a lane would wait behind all requests each time.
+ * other. Without the turns, a lane would wait behind all requests each time. A key that floods the service leaves room
+ * on the loop for the others.
  */
-export function createEventLoopYield(transactionsPerTurn = TRANSACTIONS_PER_TURN): EventLoopYield {
-  const waiting: { readonly transactions: number; readonly start: () => void }[] = [];
+export function createEventLoopYield(
+  transactionsPerTurn = TRANSACTIONS_PER_TURN,
+  pacer: LoopPacer = createLoopPacer(),
+): EventLoopYield {
+  const waiting = new PartyQueue<() => void>();
   let capacity = transactionsPerTurn;
   let isTurning = false;
+  const mayStart = (keyId: string) => !pacer.mustWait(keyId);
+  const use = (keyId: string, transactions: number) => {
+    capacity -= transactions;
+    pacer.charge(keyId, transactions * MS_PER_TRANSACTION);
+  };
   const turn = () => {
     capacity = transactionsPerTurn;
     while (capacity > 0) {
-      const next = waiting.shift();
+      const next = waiting.take(mayStart);
       if (next === undefined) break;
-      capacity -= next.transactions;
-      next.start();
+      next();
     }
-    isTurning = capacity < transactionsPerTurn;
-    if (isTurning) setImmediate(turn);
+    isTurning = capacity < transactionsPerTurn || !waiting.isEmpty;
+    if (capacity < transactionsPerTurn) setImmediate(turn);
+    else if (isTurning) setTimeout(turn, pacer.retryMs);
   };
   return {
-    acquire(transactions) {
+    acquire(transactions, keyId = "", part = "first") {
       if (!isTurning) {
         isTurning = true;
         setImmediate(turn);
       }
-      if (capacity > 0 && waiting.length === 0) {
-        capacity -= transactions;
+      if (capacity > 0 && waiting.isEmpty && mayStart(keyId)) {
+        use(keyId, transactions);
         return Promise.resolve();
       }
-      return new Promise((start) => waiting.push({ transactions, start }));
+      return new Promise((resolve) => {
+        const start = () => {
+          use(keyId, transactions);
+          resolve();
+        };
+        waiting.add(keyId, part, start);
+      });
     },
   };
 }

@@ -133,15 +133,16 @@ class SubmissionIntake implements Intake {
       throw error;
     });
     if ("earlier" in entered) return linesOf(this.#linesOptions(wait), entered.earlier);
-    const { leaveQueue } = entered;
+    const { admitted } = entered;
     const lines = awaitLines(this.#linesOptions(wait));
     try {
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
-      const { completed } = await this.#acceptor.accept(transactions, { caller, rules, lines, keyed });
-      void completed.finally(leaveQueue);
+      const request = { caller, rules, lines, keyed, onDecided: admitted.leave };
+      const { completed } = await this.#acceptor.accept(transactions, request);
+      void completed.finally(admitted.leaveAll);
     } catch (error) {
       lines.cancel();
-      leaveQueue();
+      admitted.leaveAll();
       throw error;
     }
     return lines.stream();
@@ -154,7 +155,7 @@ class SubmissionIntake implements Intake {
       this.#dependencies.assertStoreWritable();
       const earlier = keyed && (await this.#idempotency.replay(keyed));
       if (earlier) return { earlier };
-      return { leaveQueue: await this.#admission.admit(caller, transactions) };
+      return { admitted: await this.#admission.admit(caller, transactions) };
     });
   }
 

@@ -12,6 +12,7 @@ import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./context.js";
+import { createLaneParties } from "./laneParties.js";
 
 const OPTIONS = {
   verificationGas: 50_000n,
@@ -66,5 +67,25 @@ describe("an assignment", () => {
     const steps = [];
     for (let i = 0; i < 3; i++) steps.push((await assign(lane, { limit: 2, due: 2 }, context)).stepAgain);
     expect(steps).toEqual([true, false, false]);
+  });
+
+  it("gives each key a share of the step while several keys use the lane, and each sender while several senders do", async () => {
+    const ofKey = (keyId: string, user: number, count: number) =>
+      Array.from({ length: count }, (_, nonce) => ({ ...newSubmissionOf(user, nonce), keyId }));
+    const all = [...ofKey("flood", 10, 40), ...ofKey("single", 11, 1)];
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, all);
+    const parties = createLaneParties();
+    const steps = [];
+    for (let i = 0; i < 4; i++) {
+      const { signed, stepAgain } = await assign(lane, { limit: 100, due: 0, parties }, context);
+      steps.push([signed.length, stepAgain]);
+    }
+    // The first step finds out that there are two senders. The second one has nobody but the flood, but remembers.
+    expect(steps).toEqual([
+      [17, true],
+      [16, true],
+      [8, false],
+      [0, false],
+    ]);
   });
 });

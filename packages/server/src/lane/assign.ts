@@ -13,6 +13,7 @@ import {
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import type { LaneContext } from "./context.js";
+import { createLaneParties, type LaneParties } from "./laneParties.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { type Placed, placeAbove, placeInGaps } from "./placement.js";
@@ -42,6 +43,8 @@ export interface AssignOptions {
    * advance.
    */
   readonly backlog?: boolean;
+  /** The parties that use the lane at present. */
+  readonly parties?: LaneParties;
 }
 
 /**
@@ -55,13 +58,13 @@ export async function assign(
 ): Promise<Assigned> {
   const evidence = await gatherEvidence(held, options, context);
   if (evidence === undefined) return NOTHING;
-  const { snapshot, senders, room } = evidence;
+  const { snapshot, senders } = evidence;
   // A node that is a moment behind may not have a block in which something else has used the waiver's nonce.
   const used = context.nonceProofs.usedBelow(held.waiver);
   const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, hidden } = await handleNotReady(held, senders, plans, context);
-  const ready = nextReady(plans, room);
+  const ready = nextReady(plans, evidence);
   const placed =
     placeAbove(snapshot, waiverNonce, ready) ?? (await placeInGaps(held, waiverNonce, ready, context));
   if (placed === undefined) return { ...NOTHING, stepAgain: true };
@@ -71,7 +74,7 @@ export async function assign(
   const hasProgress = leftQueue.length + hidden > 0;
   return {
     signed,
-    stepAgain: hasProgress && snapshot.ready >= options.limit,
+    stepAgain: hasProgress && (snapshot.hasMoreReady || ready.length < countReady(plans)),
     moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
   };
 }
@@ -86,25 +89,34 @@ interface Evidence {
   readonly waiverNonce: bigint;
   /** The number of wrappers that may be signed now. */
   readonly room: number;
+  /** The number of these that one sender may have. */
+  readonly roomOfSender: number;
 }
 
 /** Returns undefined if there is nothing to do. */
 async function gatherEvidence(
   held: HeldLane,
-  { limit, due, backlog = false }: AssignOptions,
+  { limit, due, backlog = false, parties = createLaneParties() }: AssignOptions,
   context: LaneContext,
 ): Promise<Evidence | undefined> {
   const { store, chain, options } = context;
   const expected = context.expectedSenders.take(held.waiver);
   // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, early] = await Promise.all([
-    readLaneSnapshot(store, held, { ready: limit, due }),
+    readLaneSnapshot(store, held, { ready: limit, readyOfKey: parties.shareOfKey(limit), due }),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
+  parties.note(snapshot);
   const senders = await reroute(held, snapshot.senders, context);
   const room = Math.min(limit, options.maxInFlight - snapshot.assigned.count);
   if (room <= 0 || (senders.length === 0 && snapshot.assigned.count === 0)) return undefined;
-  const evidence = { snapshot, senders, room };
+  const chosen = parties.shareOfKey(limit) < limit ? snapshot.ready + snapshot.due : limit;
+  const evidence = {
+    snapshot,
+    senders,
+    room: Math.min(room, chosen),
+    roomOfSender: parties.shareOfSender(limit),
+  };
   const earlyPlans = early && planAllReady(senders, early, options.nonceGapTimeoutMs);
   if (earlyPlans) return { ...evidence, plans: earlyPlans, waiverNonce: early.waiver };
   // Fetched after the snapshot: what a block takes in between counts as in flight and as used, never as neither.
@@ -148,13 +160,20 @@ function planAllReady(
  * The ready submissions that come first in the turns of the API keys. Senders with a submission that was signed before
  * come last: if a node refuses it again, no other wrapper of the step has a nonce above it.
  */
-function nextReady(plans: readonly SenderPlan[], room: number): QueuedSubmission[] {
+function nextReady(
+  plans: readonly SenderPlan[],
+  { room, roomOfSender }: Pick<Evidence, "room" | "roomOfSender">,
+): QueuedSubmission[] {
   const wasSignedBefore = ({ ready }: SenderPlan) => ready.some(({ signings }) => signings > 0);
   const inTurn = (chosen: readonly SenderPlan[]) =>
-    chosen.flatMap((plan) => plan.ready).sort((a, b) => a.position - b.position);
+    chosen.flatMap((plan) => plan.ready.slice(0, roomOfSender)).sort((a, b) => a.position - b.position);
   const signedBefore = plans.filter(wasSignedBefore);
   const neverSigned = signedBefore.length === 0 ? plans : plans.filter((plan) => !wasSignedBefore(plan));
   return [...inTurn(neverSigned), ...inTurn(signedBefore)].slice(0, room);
+}
+
+function countReady(plans: readonly SenderPlan[]): number {
+  return plans.reduce((sum, { ready }) => sum + ready.length, 0);
 }
 
 /** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */

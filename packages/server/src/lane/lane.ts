@@ -6,6 +6,7 @@ import { createBroadcaster } from "./broadcaster.js";
 import { createConfirmations } from "./confirmations.js";
 import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
+import { createLaneParties } from "./laneParties.js";
 import { keepLease, type LaneLease, logFailure } from "./lease.js";
 import { createLostBlocksCheck } from "./lostBlocks.js";
 import { createLostWrapperSearch } from "./searchLost.js";
@@ -53,7 +54,8 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
   const watcher = createWatcher(context, broadcaster);
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
-  const stepContext = { ...context, breaker, broadcaster, wake: stepTimer.wake };
+  const parties = createLaneParties();
+  const stepContext = { ...context, breaker, broadcaster, parties, wake: stepTimer.wake };
   const loops = Promise.all([
     runSteps(stepContext, lease, handover, stepTimer, stopping.signal),
     runWatcher(watcher, context, lease, watchTimer, stopping.signal),

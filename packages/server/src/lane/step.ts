@@ -9,6 +9,7 @@ import { type Assigned, assign } from "./assign.js";
 import type { Broadcaster } from "./broadcaster.js";
 import type { LaneContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
+import type { LaneParties } from "./laneParties.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
@@ -84,6 +85,7 @@ export interface StepResult {
 export interface StepContext extends LaneContext {
   readonly breaker: LaneBreaker;
   readonly broadcaster: Broadcaster;
+  readonly parties: LaneParties;
   /** Ends the lane's rest. */
   readonly wake: () => void;
 }
@@ -117,7 +119,7 @@ async function assignNext(
   const limit = breaker.state === "probing" ? 1 : MAX_SUBMISSIONS_PER_STEP;
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
-    return await assign(held, { limit, due, backlog: state.backlog }, context);
+    return await assign(held, { limit, due, backlog: state.backlog, parties: context.parties }, context);
   } catch (error) {
     if (error instanceof CustodyError) await breaker.fail("counted", error.message);
     throw error;

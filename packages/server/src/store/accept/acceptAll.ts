@@ -4,6 +4,9 @@ import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
+/** For one key with caps: a second write would hold a connection while it waits for the first. */
+const ONE_WRITE = { writes: 1, writesOfKey: 1 };
+
 type Place = Parameters<typeof accept>[1];
 
 const isCapped = (newSubmission: NewSubmission): newSubmission is CappedSubmission =>
@@ -28,8 +31,7 @@ export function createAcceptAll(store: Store, place: Place): Accept {
   const shared = groupAccepts((newSubmissions) => accept(store, place, newSubmissions));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
-    // One write at a time: a second one would hold a connection while it waits for the first.
-    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), 1);
+    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), ONE_WRITE);
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };

@@ -47,15 +47,38 @@ it("writes two requests at once, and those that come meanwhile together", async 
 
 it("keeps each request in one write, and each write within its maximum", async () => {
   const { writes, accept, sizes } = slowStore();
-  const answers = [1, 1, 400, 100, 1].map((count, user) => accept(request(user + 1, count)));
+  const answers = [1, 1, 80, 20, 1].map((count, user) => accept(request(user + 1, count)));
   writes[0]?.end();
   await turn();
-  expect(sizes()).toEqual([1, 1, 500]);
+  expect(sizes()).toEqual([1, 1, 100]);
   writes[1]?.end();
   await turn();
-  expect(sizes()).toEqual([1, 1, 500, 1]);
+  expect(sizes()).toEqual([1, 1, 100, 1]);
   for (const write of writes) write.end();
   await Promise.all(answers);
+});
+
+it("writes another key's request beside two writes of one key, and mixes the keys in turns", async () => {
+  const { writes, accept, sizes } = slowStore();
+  const of = (keyId: string, user: number, count: number) =>
+    accept(request(user, count).map((newSubmission) => ({ ...newSubmission, keyId })));
+  const flood = Array.from({ length: 12 }, (_, i) => of("flood", i + 1, 25));
+  expect(sizes()).toEqual([25, 25]);
+  const single = of("single", 20, 1);
+  expect(sizes()).toEqual([25, 25, 1]);
+  const second = of("second", 21, 1);
+  writes[0]?.end();
+  await turn();
+  // The flood's third request came first, but the second key has its turn in the same write.
+  expect(writes[3]?.newSubmissions.map(({ keyId }) => keyId).filter((key) => key === "second")).toHaveLength(
+    1,
+  );
+  expect(sizes()[3]).toBe(76);
+  for (let i = 0; i < writes.length; i++) {
+    writes[i]?.end();
+    await turn();
+  }
+  await Promise.all([...flood, single, second]);
 });
 
 it("fails every request when the store cannot be reached, and otherwise only the request at fault", async () => {

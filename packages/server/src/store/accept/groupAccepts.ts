@@ -1,3 +1,5 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { PartyQueue } from "../../util/partyQueue.js";
 import { isStoreUnavailable } from "../storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -12,45 +14,80 @@ interface WaitingRequest {
 }
 
 /** A second concurrent write uses the time in which the first waits for the disk. */
-const CONCURRENT_WRITES = 2;
-/** A write of several requests has at most this many new submissions. */
-const MAX_NEW_SUBMISSIONS = 500;
+const CONCURRENT_WRITES_OF_KEY = 2;
+/** The keys that do not flood the service find a further write free. */
+const CONCURRENT_WRITES = 3;
+/** A write of several requests has at most this many new submissions. A larger one would save little time for each. */
+const MAX_NEW_SUBMISSIONS = 100;
 const MAX_ATTEMPTS = 3;
+
+/** The writes that may run at the same time: in all, and with submissions of one API key. */
+interface Concurrency {
+  readonly writes: number;
+  readonly writesOfKey: number;
+}
 
 /**
  * Groups requests that wait for a write into the next one: a durable write costs about the same for one submission as for
- * a hundred. A request that comes while fewer than `concurrency` writes run is written at once.
- * @param concurrency the number of writes that may run at the same time.
+ * a hundred. A request that comes while fewer writes run than may is written at once. The API keys take turns, and so do
+ * the senders of a key.
  */
-export function groupAccepts(accept: Accept, concurrency = CONCURRENT_WRITES): Accept {
-  const waiting: WaitingRequest[] = [];
-  let writes = 0;
+export function groupAccepts(
+  accept: Accept,
+  { writes, writesOfKey }: Concurrency = { writes: CONCURRENT_WRITES, writesOfKey: CONCURRENT_WRITES_OF_KEY },
+): Accept {
+  const waiting = new PartyQueue<WaitingRequest>();
+  const running = new Map<string, number>();
+  let runningWrites = 0;
+  const addRunning = (keys: ReadonlySet<string>, change: 1 | -1) => {
+    runningWrites += change;
+    for (const key of keys) {
+      const ofKey = (running.get(key) ?? 0) + change;
+      if (ofKey === 0) running.delete(key);
+      else running.set(key, ofKey);
+    }
+  };
+  const mayWrite = (key: string) => (running.get(key) ?? 0) < writesOfKey;
   const proceed = () => {
-    while (writes < concurrency && waiting.length > 0) {
-      writes++;
-      write(nextGroup(waiting), accept).finally(() => {
-        writes--;
+    while (runningWrites < writes) {
+      const group = nextGroup(waiting, mayWrite);
+      if (group.length === 0) return;
+      const keys = new Set(group.map(keyOf));
+      addRunning(keys, 1);
+      write(group, accept).finally(() => {
+        addRunning(keys, -1);
         proceed();
       });
     }
   };
   return (newSubmissions) => {
-    if (newSubmissions.length === 0) return Promise.resolve([]);
+    const [first] = newSubmissions;
+    if (first === undefined) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      waiting.push({ newSubmissions, resolve, reject });
+      waiting.add(first.keyId, bytesToHex(first.sender), { newSubmissions, resolve, reject });
       proceed();
     });
   };
 }
 
+function keyOf({ newSubmissions }: WaitingRequest): string {
+  return newSubmissions[0]?.keyId ?? "";
+}
+
 /** Takes the requests of the next write: at least one, and no more new submissions than one write may have. */
-function nextGroup(waiting: WaitingRequest[]): WaitingRequest[] {
+function nextGroup(
+  waiting: PartyQueue<WaitingRequest>,
+  mayWrite: (key: string) => boolean,
+): WaitingRequest[] {
+  const group: WaitingRequest[] = [];
   let size = 0;
-  const end = waiting.findIndex(({ newSubmissions }, i) => {
-    size += newSubmissions.length;
-    return i > 0 && size > MAX_NEW_SUBMISSIONS;
-  });
-  return waiting.splice(0, end < 0 ? waiting.length : end);
+  const fits = (key: string, { newSubmissions }: WaitingRequest) =>
+    mayWrite(key) && (size === 0 || size + newSubmissions.length <= MAX_NEW_SUBMISSIONS);
+  for (let next = waiting.take(fits); next !== undefined; next = waiting.take(fits)) {
+    group.push(next);
+    size += next.newSubmissions.length;
+  }
+  return group;
 }
 
 /** Writes a group, and settles the promise of each of its requests. Never throws. */

@@ -34,8 +34,12 @@ export interface QueuedSender {
 
 /** Everything that a step of the lane must know, read at one moment. */
 export interface LaneSnapshot {
-  /** The number of chosen submissions that do not wait. If it equals the limit, there may be more. */
+  /** The number of chosen submissions that do not wait. */
   readonly ready: number;
+  /** The limits may have left out further submissions that do not wait. */
+  readonly hasMoreReady: boolean;
+  /** API keys with submissions in the queue: all of them, if they are fewer than three. */
+  readonly keyIds: readonly string[];
   /** The number of chosen submissions whose pause is over. If it equals the limit, there may be more. */
   readonly due: number;
   /** The senders whose submissions come next. */
@@ -68,7 +72,7 @@ const inTurns = (ranges: string, limit: string) => `
     select t.id, t.sender, row_number() over (partition by k.key_id order by t.look_at, t.id) as turn
     from keys k cross join lateral (${ranges}) t order by turn, t.look_at, t.id limit ${limit}`;
 
-const READY = inTurns(rangeOfKey("not s.is_waiting", "$3"), "$3");
+const READY = inTurns(rangeOfKey("not s.is_waiting", "least($3::bigint, $5::bigint)"), "$3");
 // No pause lasts a minute: a later end means that the database's clock was set back.
 const DUE = inTurns(
   `${rangeOfKey("s.is_waiting and s.look_at <= now()", "$4")} union all
@@ -119,6 +123,8 @@ const SNAPSHOT = `with recursive keys as (
     from held_nonces
   )
   select assigned.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
+         (select max(turn) from ready)::int as turns,
+         (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
          next.age_ms, next.is_waiting, in_flight.nonces as in_flight,
          next.signings > 0 and next.is_waiting and next.look_at > now()
@@ -133,6 +139,10 @@ interface SnapshotRow {
   after_included: string | null;
   ready: number;
   due: number;
+  /** The most submissions of one key among the ready ones. */
+  turns: number | null;
+  first_key: string | null;
+  last_key: string | null;
   /** Null, as all columns below, where nothing is queued. */
   id: string | null;
   inner_raw: Buffer;
@@ -149,6 +159,8 @@ interface SnapshotRow {
 export interface SnapshotLimits {
   /** The number of submissions that the turns choose; with those of the same senders, at most twice as many. */
   readonly ready: number;
+  /** The number of these that one API key may have. Default: all. */
+  readonly readyOfKey?: number;
   /** The number of further submissions that are chosen among those whose pause is over. */
   readonly due: number;
 }
@@ -162,10 +174,10 @@ export interface SnapshotLimits {
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  { ready, due }: SnapshotLimits,
+  { ready, readyOfKey = ready, due }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
-    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due]),
+    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due, readyOfKey]),
   );
   const senders = new Map<string, MutableSender>();
   rows.forEach((row, position) => {
@@ -179,6 +191,8 @@ export async function readLaneSnapshot(
   const [first] = rows;
   return {
     ready: first?.ready ?? 0,
+    hasMoreReady: (first?.ready ?? 0) >= ready || (first?.turns ?? 0) >= readyOfKey,
+    keyIds: [first?.first_key, first?.last_key].filter((key) => typeof key === "string"),
     due: first?.due ?? 0,
     senders: [...senders.values()],
     assigned: {
