@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
+import { findChainDifference } from "./chain/compareChain.js";
 import { EndpointHeads } from "./chain/endpointHeads.js";
 import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
 import { nodeStatuses } from "./chain/nodeStatus.js";
@@ -165,7 +166,9 @@ async function build(foundations: Foundations): Promise<Server> {
       options.waivers.map(({ address }) => address),
     );
   }
-  const watch = watchEndpoints({ ...options, identity: served.identity, heads, log, signal });
+  const isServedBy = async (client: NodeClient) =>
+    (await findChainDifference(client, served, store)) === undefined;
+  const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
   const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
   const readiness = observeReadiness({ ...foundations, relay, heads });
   const failures = new FailedAuthentications({ log, metrics: relay.metrics });

@@ -2,9 +2,10 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { adoptChain, type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
+import { adoptChain, type ChainIdentity, lastChain } from "../store/chains.js";
 import type { Store } from "../store/store.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
+import { type ChainDifference, findChainDifference } from "./compareChain.js";
 import type { NodeClient } from "./nodeClient.js";
 import { RpcUnavailableError } from "./rpc.js";
 
@@ -32,8 +33,10 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   const { chain, store, options } = dependencies;
   const last = await lastChain(store);
   let identity: ChainIdentity;
+  let difference: ChainDifference | undefined;
   try {
-    identity = await chain.identity();
+    difference = last && (await findChainDifference(chain, last, store));
+    identity = difference?.identity ?? last?.identity ?? (await chain.identity());
   } catch (error) {
     const message = `the chain's node at ${originOf(options.rpcUrls)} cannot be used: ${(error as Error).message}`;
     if (last === undefined || !(error instanceof RpcUnavailableError))
@@ -43,8 +46,9 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   }
   assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
   if (last === undefined) return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
-  if (isSameChain(last.identity, identity)) return { ...last, confirmed: true };
-  if (options.newChain === "refuse") throw new StartError(otherChainMessage(last.identity, identity));
+  if (difference === undefined) return { ...last, confirmed: true };
+  if (options.newChain === "refuse" || difference.block !== undefined)
+    throw new StartError(otherChainMessage(last.identity, difference));
   return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
 }
 
@@ -58,12 +62,11 @@ export async function confirmServedChain(
 ): Promise<boolean> {
   while (!signal.aborted) {
     try {
-      const [identity, last] = [await chain.identity(), await lastChain(store)];
-      if (last && isSameChain(last.identity, identity)) return true;
-      log.fatal(
-        { err: last && otherChainMessage(last.identity, identity) },
-        "no lane starts: the node is on another chain",
-      );
+      const last = await lastChain(store);
+      const difference = last && (await findChainDifference(chain, last, store));
+      if (last && difference === undefined) return true;
+      const err = last && difference && otherChainMessage(last.identity, difference);
+      log.fatal({ err }, "no lane starts: the node is on another chain");
       return false;
     } catch (error) {
       log.warn({ err: (error as Error).message }, "the chain cannot be confirmed yet");
@@ -73,7 +76,9 @@ export async function confirmServedChain(
   return false;
 }
 
-function otherChainMessage(known: ChainIdentity, found: ChainIdentity): string {
+function otherChainMessage(known: ChainIdentity, { identity: found, block }: ChainDifference): string {
+  if (block !== undefined)
+    return `the node's chain has another block ${block} than the one that the store knows as final, so it is not the one that the store belongs to`;
   const shown = ({ chainId, genesisHash }: ChainIdentity) =>
     `id ${chainId}, genesis ${bytesToHex(genesisHash)}`;
   return `the node's chain (${shown(found)}) is not the one that the store belongs to (${shown(known)})`;

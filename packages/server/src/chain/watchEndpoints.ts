@@ -1,5 +1,4 @@
 import type { Logger } from "../model/log.js";
-import { type ChainIdentity, isSameChain } from "../store/chains.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import type { ChainHead, EndpointHeads, EndpointState } from "./endpointHeads.js";
 import { createNodeClient, type NodeClient } from "./nodeClient.js";
@@ -11,8 +10,8 @@ const POLL_MS = 1_000;
 export interface EndpointWatchOptions {
   readonly rpcUrls: readonly string[];
   readonly rpcTimeoutMs: number;
-  /** The chain that the service serves. */
-  readonly identity: ChainIdentity;
+  /** Whether a node is on the chain that the service serves. Rejects if it gives no answer. */
+  readonly isServedBy: (client: NodeClient) => Promise<boolean>;
   readonly heads: EndpointHeads;
   readonly log: Logger;
   readonly pollMs?: number;
@@ -33,7 +32,7 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
   let before: EndpointState = "unknown";
   while (!signal.aborted) {
     try {
-      isConfirmed ||= isSameChain(await client.identity(), options.identity);
+      isConfirmed ||= await options.isServedBy(client);
       if (isConfirmed) heads.observe(place, await readHead(client), performance.now());
       else heads.refuse(place);
     } catch {

@@ -51,7 +51,8 @@ export function checkChain({ identity }: NodeState, chainId: number | undefined)
   if (!bytesEqual(identity.genesisHash, UNKNOWN_GENESIS)) return ok("chain", found);
   return warning("chain", {
     found: `${found}; the first block is pruned`,
-    means: "the chain is known by its id alone, so another one with this id would not be noticed",
+    means:
+      "another chain with this id is noticed only by final blocks that the store knows, once it has some",
     remedy: "use a node that keeps the first block, if there are other chains with this id",
   });
 }

@@ -62,6 +62,27 @@ export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
   return isUnknown || bytesEqual(a.genesisHash, b.genesisHash);
 }
 
+/** A final block that a lane's wrapper is in. */
+export interface FinalBlock {
+  readonly number: bigint;
+  /** 32 bytes. */
+  readonly hash: Uint8Array;
+}
+
+/** Finds a few final blocks of a chain, of each lane the newest and some that are up to a thousand wrappers older. */
+export async function findFinalBlocks({ pool }: Store, chain: number): Promise<FinalBlock[]> {
+  const { rows } = await pool.query<{ block_number: string; block_hash: Buffer }>(
+    `select distinct block_number, block_hash from lanes l cross join unnest(array[0, 1, 3, 10, 30, 100, 300, 1000]) as wrappers_before
+     cross join lateral (
+       select block_number, block_hash from finished f
+       where f.chain = $1 and f.waiver = l.waiver and f.waiver_nonce is not null
+       order by f.waiver_nonce desc limit 1 offset wrappers_before) final
+     where l.chain = $1 order by block_number desc limit 50`,
+    [chain],
+  );
+  return rows.map((row) => ({ number: BigInt(row.block_number), hash: row.block_hash }));
+}
+
 /** Counts the submissions of all chains. */
 export async function countSubmissions({ pool }: Store): Promise<number> {
   const { rows } = await pool.query<{ count: string }>("select count(*) from submissions");

@@ -121,6 +121,29 @@ describe("a second node that is some blocks behind", () => {
   });
 });
 
+describe("a node that has pruned its first blocks", () => {
+  const prune = (node: ScriptedNode) => {
+    node.answers.eth_getBlockByNumber = ([block], answer) => (Number(block) < 2 ? null : answer());
+  };
+
+  it("is known by final blocks of the store: one of another chain with the same id is refused", async () => {
+    const service = await services.start({}, { prepare: prune });
+    const { node } = service;
+    for (const user of [1, 2]) await service.submit([innerOf(user)], INCLUDED);
+    for (let i = 0; i < 70; i++) node.mine();
+    await service.server.close();
+    const next = services.closeAfterTest(await service.startReplica());
+    await next.submit([innerOf(3)], INCLUDED);
+    await next.server.close();
+    // The blocks of the other chain have other hashes from the first on.
+    node.chain.reorg(node.chain.height);
+    for (let i = 0; i < 80; i++) node.mine();
+    await expect(service.startReplica()).rejects.toThrow(
+      /another block \d+ than the one that the store knows as final/,
+    );
+  });
+});
+
 describe("a node that changes to another chain while the service runs", () => {
   it("is not used any more", async () => {
     const node = await ScriptedNode.start();
