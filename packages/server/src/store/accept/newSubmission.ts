@@ -1,18 +1,13 @@
 import type { KeyCaps } from "../../model/caller.js";
 import type { CapReached } from "../../model/capExceeded.js";
 import type { Submission } from "../../model/submission.js";
+import { innerTxColumns, type StoredInnerTx } from "../innerTxColumns.js";
 import { byteaArray } from "../statements.js";
 
 /** A valid InnerTx that the service is asked to accept. */
-export interface NewSubmission {
+export interface NewSubmission extends StoredInnerTx {
   readonly id: string;
   readonly keyId: string;
-  readonly innerHash: Uint8Array;
-  readonly innerRaw: Uint8Array;
-  readonly sender: Uint8Array;
-  readonly senderNonce: bigint;
-  readonly target: Uint8Array;
-  readonly selector: Uint8Array | undefined;
   /** 20 bytes: the lane it goes to, unless its sender has unfinished submissions in another lane. */
   readonly waiver: Uint8Array;
   /** The InnerTx's limit, in gas. A daily cap counts it until the InnerTx is in a block and its gas is known. */
@@ -37,12 +32,7 @@ export function columnsOf(newSubmissions: readonly NewSubmission[]) {
   return {
     ids: newSubmissions.map((a) => a.id),
     key_ids: newSubmissions.map((a) => a.keyId),
-    inner_hashes: byteaArray(newSubmissions.map((a) => a.innerHash)),
-    inner_raws: byteaArray(newSubmissions.map((a) => a.innerRaw)),
-    senders: byteaArray(newSubmissions.map((a) => a.sender)),
-    nonces: newSubmissions.map((a) => a.senderNonce.toString()),
-    targets: byteaArray(newSubmissions.map((a) => a.target)),
-    selectors: byteaArray(newSubmissions.map((a) => a.selector)),
+    ...innerTxColumns(newSubmissions),
     waivers: byteaArray(newSubmissions.map((a) => a.waiver)),
   };
 }

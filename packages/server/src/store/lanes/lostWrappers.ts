@@ -1,21 +1,16 @@
+import { innerTxColumns, type StoredInnerTx } from "../innerTxColumns.js";
 import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, LEASE_IS_HELD, writeAsOwner } from "./heldLane.js";
 
 /** A wrapper of this lane that the store has lost, as the chain has it. */
-export interface LostWrapper {
+export interface LostWrapper extends StoredInnerTx {
   readonly waiverNonce: bigint;
   /** 32 bytes. */
   readonly wrapperHash: Uint8Array;
   /** The id that its submission gets if the store has none for the InnerTx. */
   readonly id: string;
-  readonly innerHash: Uint8Array;
-  readonly innerRaw: Uint8Array;
-  readonly sender: Uint8Array;
-  readonly senderNonce: bigint;
-  readonly target: Uint8Array;
-  readonly selector: Uint8Array | undefined;
 }
 
 /** A search covers this many nonces below the chain's next nonce. */
@@ -62,12 +57,7 @@ export async function adoptWrappers(
     [
       lost.map(({ waiverNonce }) => waiverNonce.toString()),
       byteaArray(lost.map(({ wrapperHash }) => wrapperHash)),
-      byteaArray(lost.map(({ innerHash }) => innerHash)),
-      byteaArray(lost.map(({ innerRaw }) => innerRaw)),
-      byteaArray(lost.map(({ sender }) => sender)),
-      lost.map(({ senderNonce }) => senderNonce.toString()),
-      byteaArray(lost.map(({ target }) => target)),
-      byteaArray(lost.map(({ selector }) => selector)),
+      ...Object.values(innerTxColumns(lost)),
     ],
   );
   return adopted.map(({ id }) => id);
