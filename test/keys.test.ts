@@ -76,6 +76,7 @@ describe("gas-waiver keys, beside two replicas", () => {
       `${id}  active, test: a shop`,
       expect.stringMatching(/^ {2}created \S+Z$/),
       "  limits: maxBatchSize 5",
+      "  caps in a day: senderGas 50000000, senderTransactions 500",
     ]);
     for (const [user, url] of urls.entries()) {
       await untilStatus(url, key, 200);

@@ -193,7 +193,9 @@ async function startReplicas(options: ReplicasOptions, closers: Closers): Promis
 /** Creates an API key with daily caps, and waits until all replicas know it. */
 async function createCappedKey(databaseUrl: string, replicas: readonly Replica[]) {
   const keys = await openKeyAdmin({ databaseUrl });
-  const issued = await keys.create("chaos", { label: "with caps", caps: CAPS }).finally(() => keys.close());
+  const issued = await keys
+    .create("chaos", { label: "with caps", caps: { senderGas: null, ...CAPS } })
+    .finally(() => keys.close());
   const headers = { authorization: `Bearer ${issued.key}` };
   for (const { url } of replicas) while ((await fetch(`${url}/v1/ready`, { headers })).status === 401);
   return issued;

@@ -15,7 +15,7 @@ export type { AuditRecord } from "./model/auditRecord.js";
 export { DEFAULTS } from "./model/defaults.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";
-export type { KeyTermsJson } from "./model/keyTerms.js";
+export { DEFAULT_SENDER_CAPS, type KeyTermsJson } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
 export type { ProxyHeader, ServerOptions } from "./model/options.js";
 export { isOrigin } from "./model/origins.js";

@@ -26,6 +26,7 @@ import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/conne
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
 import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
+import { DEFAULT_SENDER_CAPS } from "../../../packages/server/src/model/keyTerms.js";
 import { code, page, table } from "./markdown.js";
 
 type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];
@@ -44,6 +45,13 @@ function bytes(value: number): string {
 function time(ms: number): string {
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000} h`;
   return ms >= 120_000 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1_000} s`;
+}
+
+type CapName = "transactions" | "gas" | "senderTransactions" | "senderGas";
+
+/** The flags of a key's caps. */
+function capsOf(...names: readonly CapName[]): string {
+  return `a key's caps: ${names.map((name) => code(`--${TERM_SETTINGS[name].flag}`)).join(", ")}`;
 }
 
 /** The flag of the service's setting. */
@@ -157,12 +165,11 @@ const RATES: readonly Row[] = [
     "",
     "503 `QUEUE_AT_CAPACITY`",
   ],
+  ["transactions and gas a day, of a key", "none", capsOf("transactions", "gas"), "line `CAP_EXCEEDED`"],
   [
-    "transactions and gas a day, of a key and of a sender",
-    "none",
-    `a key's caps: ${(["transactions", "gas", "senderTransactions", "senderGas"] as const)
-      .map((name) => code(`--${TERM_SETTINGS[name].flag}`))
-      .join(", ")}`,
+    "transactions and gas a day, of a sender under a new key",
+    `${count(DEFAULT_SENDER_CAPS.senderTransactions)}, and ${count(Number(DEFAULT_SENDER_CAPS.senderGas))}`,
+    capsOf("senderTransactions", "senderGas"),
     "line `CAP_EXCEEDED`",
   ],
   [

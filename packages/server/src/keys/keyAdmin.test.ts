@@ -62,8 +62,9 @@ describe("a key that is created", () => {
       label: "first",
       state: "active",
       createdAt: expect.any(String),
+      caps: { senderTransactions: 500, senderGas: "50000000" },
     });
-    expect(await admin.show(record.id)).toEqual(record);
+    expect(await admin.show(record.id)).toMatchObject(record);
     expect(outcome(await directory(), key)).toBe("accepted");
   });
 
@@ -80,10 +81,10 @@ describe("a key that is created", () => {
   it("has its terms, with a batch size that fits into its burst and its share of the queue", async () => {
     const terms = {
       limits: { rateBurst: 30, maxGasLimit: "50000000", maxDataLength: 10 },
-      caps: { gas: "5" },
+      caps: { gas: "5", senderTransactions: null, senderGas: null },
     };
     const { key, record } = await admin.create("tests", { label: "narrow", ...terms });
-    expect(record).toMatchObject(terms);
+    expect(record).toMatchObject({ ...terms, caps: { gas: "5" } });
     const keys = await directory();
     const { caller } = keys.authenticate(key, hashOfKey(key));
     expect(caller).toMatchObject({ keyId: record.id, allowedTargets: undefined, caps: { gas: 5n } });
@@ -98,6 +99,20 @@ describe("a key that is created", () => {
     await admin.update("tests", record.id, { limits: { queueShare: 0.002 } });
     await keys.refresh();
     expect(keys.authenticate(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
+  });
+
+  it("caps each sender by default, unless its input says otherwise; keys without caps stay as they are", async () => {
+    const senderCaps = { senderTransactions: 500, senderGas: "50000000" };
+    const capsOf = async (caps?: object | null) =>
+      (await admin.create("tests", { label: "k", ...(caps !== undefined && { caps }) })).record.caps;
+    expect(await capsOf()).toEqual(senderCaps);
+    expect(await capsOf({ gas: 7, senderGas: 8 })).toEqual({ ...senderCaps, gas: "7", senderGas: "8" });
+    expect(await capsOf({ senderTransactions: null })).toEqual({ senderGas: "50000000" });
+    expect(await capsOf(null)).toBeUndefined();
+    const { record } = await admin.create("tests", { label: "earlier" });
+    await store.pool.query("update api_keys set terms = '{}' where id = $1", [record.id]);
+    expect((await admin.update("tests", record.id, { label: "renamed" })).caps).toBeUndefined();
+    expect((await admin.rotate("tests", record.id, 0)).record.caps).toBeUndefined();
   });
 
   it.each([

@@ -6,7 +6,13 @@ import {
   auditRecordOf,
   type KeyAction,
 } from "../model/auditRecord.js";
-import { changeTerms, invalidTerms, type KeyTerms, termsToJson } from "../model/keyTerms.js";
+import {
+  changeTerms,
+  DEFAULT_SENDER_CAPS,
+  invalidTerms,
+  type KeyTerms,
+  termsToJson,
+} from "../model/keyTerms.js";
 import { type AuditQuery, auditEntries, recordEvent } from "../store/audit/audit.js";
 import { lastChain } from "../store/chains.js";
 import { databaseNow } from "../store/databaseNow.js";
@@ -31,7 +37,10 @@ import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyR
  * a change of a revoked key, or `QUEUE_AT_CAPACITY`.
  */
 export interface KeyAdmin {
-  /** @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. */
+  /**
+   * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Without them, the
+   * senders under the key have {@link DEFAULT_SENDER_CAPS}; `null` unsets one.
+   */
   create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
   /** Lists keys in the order of their creation, beginning after the key `after`. */
   list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
@@ -52,7 +61,8 @@ export interface KeyAdmin {
 /** The default time for which the secret before a rotation stays valid. */
 export const DEFAULT_OVERLAP_MS = 86_400_000;
 
-const NO_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: {} };
+/** The terms of a new key, unless its input names others. */
+const NEW_KEY_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: DEFAULT_SENDER_CAPS };
 
 /** Changes that may wait in one process. They run one at a time, because each holds a connection while it waits for a lock. */
 const MAX_WAITING = 100;
@@ -113,7 +123,7 @@ async function createKey(store: Store, actor: Actor | string, input: unknown): P
   const id = newKeyId();
   const key = newKey(env, id);
   return inKeyTransaction(store, async (db, now) => {
-    const { label, expiresAt, terms } = readInput({ label: null, ...members }, now, NO_TERMS);
+    const { label, expiresAt, terms } = readInput({ label: null, ...members }, now, NEW_KEY_TERMS);
     const columns = {
       hash: hashOfKey(key),
       previous: undefined,

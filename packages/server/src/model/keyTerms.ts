@@ -20,6 +20,15 @@ export interface KeyTerms {
 /** The terms of a key whose stored terms this version does not understand. */
 export const PERMITS_NOTHING: KeyTerms = { limits: {}, allowedTargets: [], caps: {} };
 
+/**
+ * The daily caps of each sender under a new key that names none. 500 transactions are one every three minutes around the
+ * clock, and 50,000,000 gas are 500 calls of 100,000, or five of the largest transactions that the service takes by default.
+ */
+export const DEFAULT_SENDER_CAPS = {
+  senderTransactions: 500,
+  senderGas: 50_000_000n,
+} as const satisfies KeyCaps;
+
 /** Key terms as JSON, in the store, the admin API and on the command line. Gas is decimal text. */
 export interface KeyTermsJson {
   readonly limits?: { readonly [K in keyof KeyLimits]?: number | string };

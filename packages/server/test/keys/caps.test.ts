@@ -22,7 +22,10 @@ async function startTwoServices(caps: object, node = {}) {
   const second = services.closeAfterTest(await first.startReplica());
   const admin = await openKeyAdmin({ databaseUrl: first.databaseUrl });
   admins.push(admin);
-  const { key, record } = await admin.create("tests", { label: "capped", caps });
+  const { key, record } = await admin.create("tests", {
+    label: "capped",
+    caps: { senderTransactions: null, senderGas: null, ...caps },
+  });
   for (const service of [first, second]) await untilKnown(service, key);
   return { first, second, admin, key, id: record.id };
 }

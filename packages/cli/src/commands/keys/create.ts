@@ -1,3 +1,4 @@
+import { DEFAULT_SENDER_CAPS } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
 import { keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
@@ -22,6 +23,11 @@ export const create = defineCommand({
       parse: text,
     },
     ...TERM_SETTINGS,
+    senderTransactions: {
+      ...TERM_SETTINGS.senderTransactions,
+      defaultText: String(DEFAULT_SENDER_CAPS.senderTransactions),
+    },
+    senderGas: { ...TERM_SETTINGS.senderGas, defaultText: String(DEFAULT_SENDER_CAPS.senderGas) },
     ...STORE_SETTINGS,
   },
   rules: { alternatives: STORE_ALTERNATIVES },

@@ -81,7 +81,7 @@ describe("the audit with an owner of its own, as the hardening guide sets it up"
     const superuser = createConnection({ connectionString: url });
     await superuser.connect();
     // The guide's role of the service has the name of this server's superuser.
-    const role = "gas_waiver_service";
+    const role = "gas_waiver_of_the_guide";
     await superuser.query(`create role ${role} login; grant usage, create on schema public to ${role}`);
     const asService = url.replace("gas_waiver@", `${role}@`);
     const first = await openStore({ databaseUrl: asService }, silent);
