@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import {
   ConnectionFailedError,
   createWaiverClient,
+  detailsOf,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,
@@ -169,12 +170,17 @@ describe("errors", () => {
     const retryAfter = ["7", "x", new Date(Date.now() + 60_000).toUTCString()];
     const url = await serviceWith((_, response) => {
       response.writeHead(429, { "retry-after": retryAfter.shift() });
-      response.end(JSON.stringify(requestErrorBody(new ProtocolError("RATE_EXCEEDED", "too many"))));
+      response.end(
+        JSON.stringify(requestErrorBody(new ProtocolError("RATE_EXCEEDED", "too many", { burst: 2 }))),
+      );
     });
     const error = await errorOf(collect(clientOf(url).submit(["0x01"])));
     expect(error).toBeInstanceOf(RequestRefusedError);
     const refusal = { status: 429, code: "RATE_LIMITED", reason: "RATE_EXCEEDED", message: "too many" };
     expect(error).toMatchObject({ ...refusal, retryAfterMs: 7000 });
+    const { details } = error as RequestRefusedError;
+    expect(details).toEqual({ retry: "later", burst: 2 });
+    expect(detailsOf(error as RequestRefusedError, "RATE_EXCEEDED")?.burst).toBe(2);
     expect(await errorOf(collect(clientOf(url).submit(["0x01"])))).toMatchObject({ retryAfterMs: undefined });
     const dated = await errorOf(collect(clientOf(url).submit(["0x01"])));
     expect((dated as RequestRefusedError).retryAfterMs).toBeGreaterThan(50_000);

@@ -15,7 +15,7 @@ const ID = "01890000-0000-7000-8000-000000000000";
 const success: ResultLine = { index: 0, id: ID, success: true, txHash: TX_HASH };
 const failure = (reason: Reason): ResultLine => ({
   ...{ index: 0, id: ID, success: false },
-  error: { code: codeOf(reason), message: reason, reason } as never,
+  error: { code: codeOf(reason), message: reason, reason, details: { retry: "corrected" } } as never,
 });
 
 /** The service's answers to each nonce, in turn. Success when none is left. */
@@ -75,7 +75,8 @@ describe("a gasless call", () => {
 
   it("throws the error of its line", async () => {
     answers.set(0, [failure("TARGET_NOT_ALLOWED")]);
-    const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED", id: ID };
+    const details = { retry: "corrected" };
+    const refusal = { name: "SubmissionFailedError", reason: "TARGET_NOT_ALLOWED", id: ID, details };
     await expect(send()).rejects.toMatchObject(refusal);
   });
 });

@@ -1,11 +1,12 @@
-import { type ErrorBody, isReason, statusOf } from "@gas-waiver/protocol/wire";
+import { detailsOf, type ErrorBody, isReason, statusOf } from "@gas-waiver/protocol/wire";
 import { RequestRefusedError } from "../errors.js";
 
-/** The error of a request whose frame was refused: the same as over HTTP. */
+/** The error of a request whose frame was refused: the same as over HTTP. A frame has the pause in its details. */
 export function toRequestRefusedError(error: ErrorBody): RequestRefusedError {
   const { reason } = error;
   const status = reason !== undefined && isReason(reason) ? statusOf(reason) : STATUS_OF_UNKNOWN_REASON;
-  return new RequestRefusedError(status, error, undefined);
+  const seconds = detailsOf(error, "RATE_EXCEEDED")?.retryAfterSeconds;
+  return new RequestRefusedError(status, error, seconds === undefined ? undefined : seconds * 1_000);
 }
 
 /** The status for a reason of a newer service, which this version does not know. */

@@ -163,7 +163,7 @@ export default /* @__PURE__ */ define(
       RATE_EXCEEDED: {
         where: ["http", "frame"],
         cause: "The key sends more transactions a second, or reads more, than it may.",
-        remedy: "Wait as long as `Retry-After` says; over a WebSocket, a second or more.",
+        remedy: "Wait as long as `Retry-After` says; over a WebSocket, as `details.retryAfterSeconds` says.",
       },
       QUEUE_AT_CAPACITY: {
         where: ["http", "frame"],

@@ -1,5 +1,5 @@
 import { define } from "../define.js";
-import type { Reason } from "./index.js";
+import { codeOf, type ErrorCode, type Reason } from "./index.js";
 
 /**
  * Whether it helps to send the very same thing again. It never does harm (D18).
@@ -9,30 +9,24 @@ import type { Reason } from "./index.js";
  */
 export type Retry = "corrected" | "later" | "now";
 
-/** The reasons after which the same may pass after a while. */
-const LATER: readonly Reason[] = [
-  "NONCE_GAP",
-  "CAP_EXCEEDED",
-  "WAIVER_NOT_REGISTERED",
-  "WRAPPER_NONCE_TOO_LOW",
-  "WRAPPER_NONCE_GAP",
-  "NODE_REFUSED",
-  "KEY_DISABLED",
-  "TOO_MANY_UNKNOWN_KEYS",
-  "RATE_EXCEEDED",
-  "QUEUE_AT_CAPACITY",
-  "KEY_SHARE_EXHAUSTED",
-  "CONNECTION_FULL",
-  "SOCKETS_AT_CAPACITY",
-  "BODIES_AT_CAPACITY",
-  "STORE_UNAVAILABLE",
-  "CHAIN_UNAVAILABLE",
-  "SHUTTING_DOWN",
-  "INTERNAL_ERROR",
-];
+/** The retry of all reasons of a code. After all other codes, only something corrected passes. */
+const BY_CODE: Readonly<Partial<Record<ErrorCode, Retry>>> = {
+  RATE_LIMITED: "later",
+  QUEUE_FULL: "later",
+  UNAVAILABLE: "later",
+  TIMEOUT: "now",
+};
 
-/** The reasons after which the same may pass at once. */
-const NOW: readonly Reason[] = ["NOT_BROADCAST", "NOT_INCLUDED", "OUTCOME_UNKNOWN", "REQUEST_TOO_SLOW"];
+/** The retry of the reasons that differ from their code. */
+const BY_REASON: Readonly<Partial<Record<Reason, Retry>>> = {
+  NONCE_GAP: "later",
+  WAIVER_NOT_REGISTERED: "later",
+  WRAPPER_NONCE_TOO_LOW: "later",
+  WRAPPER_NONCE_GAP: "later",
+  NODE_REFUSED: "later",
+  KEY_DISABLED: "later",
+  REQUEST_TOO_SLOW: "now",
+};
 
 /**
  * Tells whether it helps to send the same transaction or request again.
@@ -42,8 +36,7 @@ const NOW: readonly Reason[] = ["NOT_BROADCAST", "NOT_INCLUDED", "OUTCOME_UNKNOW
  * ```
  */
 export function retryOf(reason: Reason): Retry {
-  if (NOW.includes(reason)) return "now";
-  return LATER.includes(reason) ? "later" : "corrected";
+  return BY_REASON[reason] ?? BY_CODE[codeOf(reason)] ?? "corrected";
 }
 
 export const RETRY_LABELS: Readonly<Record<Retry, string>> = /* @__PURE__ */ define(() => ({

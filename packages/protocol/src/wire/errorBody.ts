@@ -67,7 +67,10 @@ export function orderedErrorBody<Code extends string>(error: ErrorBody<Code>): o
  * ```
  */
 export function detailsOf<R extends Reason>(
-  { reason, details = {} }: Pick<ErrorBody<string>, "reason" | "details">,
+  {
+    reason,
+    details = {},
+  }: { readonly reason?: string | undefined; readonly details?: ErrorDetails | undefined },
   expected: R,
 ): DetailsOf<R> | undefined {
   if (reason !== expected) return undefined;

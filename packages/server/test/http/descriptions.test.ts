@@ -257,6 +257,12 @@ describe("a working service", () => {
     await expectEach({ [name]: { [status]: sendRequest } }, shared());
   });
 
+  it("leads from its address to the page, without a key", async () => {
+    const response = await shared().open("GET", "/");
+    expect([response.statusCode, response.headers.location]).toEqual([302, "/docs"]);
+    response.destroy();
+  });
+
   it.each(Object.keys(ROUTES) as RouteName[])(
     "%s: every described status has a request in this test",
     (name) => {

@@ -31,6 +31,8 @@ const HANDLERS: { readonly [Name in RouteName]: CreateRouteHandler<Name> } = {
 export function registerRoutes(app: FastifyInstance, services: RouteServices): void {
   const names = Object.keys(HANDLERS) as RouteName[];
   for (const name of names) if (!ROUTES[name].authenticated) registerRoute(app, name, services);
+  // A browser that opens the service's address shows the reference.
+  app.get("/", (_request, reply) => reply.redirect(ROUTES.docs.path));
   app.register(async (scope) => {
     requireApiKey(scope, services.authenticator);
     for (const name of names) if (ROUTES[name].authenticated) registerRoute(scope, name, services);
