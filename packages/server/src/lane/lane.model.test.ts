@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hashOfRow, LaneModel } from "../../test/support/laneModel.js";
-import { EVENT, type Event, EXAMPLES, MAX_REORG } from "../../test/support/laneModelEvents.js";
+import { EVENT, type Event, EXAMPLES, MAX_REORG, RESTORED } from "../../test/support/laneModelEvents.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
 
@@ -73,6 +73,15 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
     },
     TIMEOUT_MS,
   );
+
+  it("stops where the chain has lost final blocks, and ends everything once it is opened", async () => {
+    const model = await LaneModel.start(store, { pool, reorgDepth: 0, mayBeRestored: true });
+    for (const event of RESTORED) await model.happen(event);
+    expect(await model.heal()).toBe(true);
+    expect(model.openings).toBe(1);
+    const blameless = { state: "open", reason: null, foreign_uses: 0 };
+    expect(await model.lane()).toEqual(blameless);
+  });
 });
 
 /** Set MODEL_RUNS=2000 MODEL_SEED=7 for a longer search with another seed. */

@@ -102,6 +102,8 @@ export class LaneModel {
   readonly #mayBeRestored: boolean;
   /** The chain has lost final blocks. */
   isRestored = false;
+  /** The number of times that the lane has stopped, and an operator has opened it. */
+  openings = 0;
   /** The wrappers that a node may have, by every answer that was given to them. */
   readonly #openWrappers = new Map<Hex, Uint8Array>();
   #nowMs = 0;
@@ -185,8 +187,10 @@ export class LaneModel {
     await this.happen({ kind: "takeOver", owner: 0 });
     for (let i = 0; i < 90; i++) {
       // An operator has made sure that the restored chain is the right one.
-      if (this.isRestored && (await this.#isStopped()))
+      if (this.isRestored && (await this.#isStopped())) {
+        this.openings++;
         await setLaneState(this.#store, this.#chainRef, hexToBytes(WAIVER), "open");
+      }
       if (i < 60 && i % 3 === 1) await this.happen({ kind: "accept", user: 4, how: "next" });
       await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
       await this.happen({ kind: "send", owner: 0, answers: ["good"] });

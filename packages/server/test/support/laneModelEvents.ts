@@ -173,3 +173,17 @@ export const EXAMPLES: [Event[]][] = [
     ],
   ],
 ];
+
+/** A chain that loses a final block with two transactions, while a third one is in flight. */
+export const RESTORED: readonly Event[] = [
+  { kind: "accept", user: 1, how: "next" },
+  { kind: "accept", user: 2, how: "next" },
+  { kind: "assign", owner: 0, answers: ["good"] },
+  { kind: "send", owner: 0, answers: ["good"] },
+  { kind: "block" },
+  { kind: "poll", owner: 0 },
+  { kind: "accept", user: 3, how: "next" },
+  { kind: "assign", owner: 0, answers: ["good"] },
+  { kind: "send", owner: 0, answers: ["good"] },
+  { kind: "restore", depth: 1, keepsPool: false },
+];
