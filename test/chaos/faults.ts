@@ -12,6 +12,7 @@ import { PERSONALITIES } from "../nodeZoo/personalities.js";
 import type { SeededRandom } from "../support/seededRandom.js";
 import { CHAIN_FAULTS } from "./chainFaults.js";
 import type { Environment } from "./environment.js";
+import { FAULT_REASON, retry } from "./laneStates.js";
 import { CUTS } from "./tcpProxy.js";
 
 /** A fault of a round: it begins after a time, lasts for a time, and is then undone. */
@@ -55,7 +56,7 @@ function setLane(
   return {
     target: `lane ${bytesToHex(waiver)}`,
     lastsMs: random.between(500, 4_000),
-    begin: () => retry(() => lanes.set(waiver, state, "a fault of the run")),
+    begin: () => retry(() => lanes.set(waiver, state, FAULT_REASON)),
     end: () => retry(() => lanes.set(waiver, "open")),
   };
 }
@@ -251,14 +252,6 @@ export async function injectFaults(faults: readonly Fault[]): Promise<void> {
   );
 }
 
-/** Opens the lanes of which a failover has forgotten that they were opened again. */
-export async function reopenLanes({ lanes, storeLoss }: Environment): Promise<void> {
-  if (storeLoss.size === 0) return;
-  await retry(async () => {
-    for (const { waiver, state } of await lanes.list()) if (state !== "open") await lanes.set(waiver, "open");
-  });
-}
-
 const FAULT_SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
 
 function badAnswerSettings(random: SeededRandom): FaultSettings {
@@ -293,21 +286,6 @@ async function changeRegistry(
       const { faults } = await chain.call<{ faults: { registry: RegistryChange[] } }>("devnet_status");
       const latest = faults.registry.findLast((change) => change.waiver === waiver);
       pending = latest?.action === action && (latest.state === "sent" || latest.state === "scheduled");
-    }
-  }
-}
-
-const MAX_ATTEMPTS = 50;
-
-/** Repeats an action that needs the database, which another fault may have stopped. */
-async function retry(run: () => Promise<unknown>): Promise<void> {
-  for (let i = 1; ; i++) {
-    try {
-      await run();
-      return;
-    } catch (error) {
-      if (i === MAX_ATTEMPTS) throw error;
-      await sleep(200);
     }
   }
 }

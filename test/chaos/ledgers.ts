@@ -41,7 +41,8 @@ export interface Ledgers {
  *   that it did.
  * - `needlessFailure`: a submission failed although nothing was wrong with it for good: the trouble was a node's, or passed
  *   (`needlessFailure.ts`).
- * - `falseStop`: a lane stopped although the chain had lost none of its final blocks, or did not stop although it had.
+ * - `falseStop`: a lane stopped by itself although the chain had lost none of its final blocks, or did not stop although it
+ *   had.
  *
  * Where a restored chain has lost final blocks, the submissions in them stay included and their senders' later ones cannot
  * run: these, and no others, are neither unresolved nor failed needlessly nor a false success.

@@ -3,7 +3,8 @@ import type { SeededRandom } from "../support/seededRandom.js";
 import { compareCaps } from "./caps.js";
 import { fetchRecords, type Tx } from "./client.js";
 import type { Environment } from "./environment.js";
-import { type Fault, injectFaults, reopenLanes } from "./faults.js";
+import { type Fault, injectFaults } from "./faults.js";
+import { findFalseStops, reopenLanes } from "./laneStates.js";
 import { compare, type Finding } from "./ledgers.js";
 import { type ClientLedger, startLoad } from "./load.js";
 import { ROWS, type Row } from "./storeRows.js";
@@ -40,6 +41,7 @@ export async function runRound(
   await untilAllFinished(environment, healedAt + RECOVERY_TIMEOUT_MS);
   const recoveryMs = Math.round(performance.now() - healedAt);
   const { findings, store } = await compareLedgers(environment, ledger, unanswered);
+  findings.push(...(await findFalseStops(environment)));
   return { findings, store, recoveryMs, transactions: load.transactions };
 }
 
