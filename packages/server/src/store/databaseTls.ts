@@ -22,7 +22,8 @@ export function isLocalDatabase({ host }: Pick<DatabaseRoute, "host">): boolean 
 export function namesTlsMode(connectionString: string): boolean {
   if (!URL.canParse(connectionString)) return false;
   const { searchParams } = new URL(connectionString);
-  return searchParams.has("sslmode") || searchParams.has("ssl");
+  // The driver reads an empty sslmode as none, and an empty ssl as false.
+  return searchParams.getAll("sslmode").at(-1) ? true : searchParams.has("ssl");
 }
 
 /** @returns a sentence if somebody between here and the database could read or change what is sent. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { link, readFile, rename, rm } from "node:fs/promises";
+import { chmod, link, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
 import { writeDurably } from "./durableFile.js";
@@ -25,9 +25,12 @@ export async function readPassword(dataDir: string): Promise<string | undefined>
  * of them counts.
  */
 export async function ensurePassword(dataDir: string): Promise<string> {
-  const known = await readPassword(dataDir);
-  if (known !== undefined) return known;
   const file = passwordFile(dataDir);
+  const known = await readPassword(dataDir);
+  if (known !== undefined) {
+    await chmod(file, 0o600);
+    return known;
+  }
   const draft = `${file}.new-${process.pid}`;
   await writeDurably(draft, `${randomBytes(24).toString("base64url")}\n`);
   try {

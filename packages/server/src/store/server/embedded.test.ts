@@ -117,7 +117,9 @@ describe("the embedded PostgreSQL", () => {
   it("keeps its data when it stops and starts", async () => {
     await query(first.connection, "create table t as select 42 as answer");
     await first.stop();
+    await chmod(join(folder, "postgres-password"), 0o644);
     const restarted = await start(folder);
+    expect((await stat(join(folder, "postgres-password"))).mode & 0o777).toBe(0o600);
     expect(await query(restarted.connection, "select answer from t")).toEqual([{ answer: 42 }]);
     await restarted.stop();
   });
