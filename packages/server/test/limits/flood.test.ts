@@ -15,11 +15,18 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
+const get = (path: string) => ({ line: `GET ${path}`, rest: "\r\n" });
+const post = (path: string, body: unknown) => {
+  const text = JSON.stringify(body);
+  const fields = `Content-Type: application/json\r\nContent-Length: ${text.length}`;
+  return { line: `POST ${path}`, rest: `${fields}\r\n\r\n${text}` };
+};
+
 /** Sends a request on each of many connections, and another one when it is answered, until the connections are closed. */
-async function flood(service: TestService, key: string, path: string) {
+async function flood(service: TestService, key: string, { line, rest }: ReturnType<typeof get>) {
   const { port, hostname } = new URL(service.url);
   const statuses = new Map<string, number>();
-  const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const request = `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${rest}`;
   const open = () =>
     new Promise<void>((resolve) => {
       const socket = connect(Number(port), hostname);
@@ -39,9 +46,14 @@ async function flood(service: TestService, key: string, path: string) {
 }
 
 describe("a key that reads as fast as it can on many connections", () => {
-  it.each(["/v1/submissions?limit=100", "/v1/policy", "/v1/openapi.json"])(
-    "from %s is slowed down; another key submits, no lane changes its owner, and a revocation applies within a second",
-    async (path) => {
+  it.each([
+    get("/v1/submissions?limit=100"),
+    get("/v1/policy"),
+    get("/v1/openapi.json"),
+    post("/v1/check", { transactions: [innerOf(1_000)] }),
+  ])(
+    "by $line is slowed down; another key submits, no lane changes its owner, and a revocation applies within a second",
+    async (request) => {
       const service = await services.start({ readRatePerSecond: 50, readBurst: 100, leaseMs: 3_000 });
       const admin = await openKeyAdmin({ databaseUrl: service.databaseUrl });
       const { key, record } = await admin.create("tests", { label: "flood" });
@@ -50,7 +62,7 @@ describe("a key that reads as fast as it can on many connections", () => {
       while ((await status()) === 401);
       const epochs = () => service.query("select waiver, epoch from lanes order by waiver");
       const before = await epochs();
-      const statuses = await flood(service, key, path);
+      const statuses = await flood(service, key, request);
       for (let user = 1; user <= SUBMITS; user++) {
         expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
       }
