@@ -6,6 +6,7 @@ import { MAX_RESPONSE_BYTES } from "../../../packages/server/src/chain/httpPoste
 import { MAX_BATCH_CALLS } from "../../../packages/server/src/chain/rpcOutcome.js";
 import {
   MAX_CONCURRENT,
+  MAX_CONCURRENT_PER_KEY,
   MAX_WAITING,
   MAX_WAITING_PER_KEY,
 } from "../../../packages/server/src/check/check.js";
@@ -158,7 +159,12 @@ const RATES: readonly Row[] = [
     ofKey("queueShare"),
     "503 `KEY_SHARE_EXHAUSTED`",
   ],
-  ["requests for a dry run at work", count(MAX_CONCURRENT), "", "they wait"],
+  [
+    "requests for a dry run at work, and of one key",
+    `${MAX_CONCURRENT}, and ${MAX_CONCURRENT_PER_KEY}`,
+    "",
+    "they wait",
+  ],
   [
     "requests for a dry run that wait, and of one key",
     `${MAX_WAITING}, and ${MAX_WAITING_PER_KEY}`,

@@ -36,6 +36,8 @@ export interface CheckDependencies extends FitDependencies {
 
 /** The maximum number of requests that query the node at the same time. Checks must not delay the lanes. */
 export const MAX_CONCURRENT = 4;
+/** The number of these that one key may have: so that another key's check finds room, and its reads a connection. */
+export const MAX_CONCURRENT_PER_KEY = 2;
 /** The maximum number of waiting requests, of all keys and of one key. Checks of one key must not delay those of others. */
 export const MAX_WAITING = 64;
 export const MAX_WAITING_PER_KEY = 8;
@@ -44,20 +46,26 @@ const SLICE_TRANSACTIONS = 25;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, isShuttingDown } = dependencies;
-  const semaphore = createFairSemaphore(MAX_CONCURRENT, MAX_WAITING, MAX_WAITING_PER_KEY);
+  const semaphore = createFairSemaphore(
+    MAX_CONCURRENT,
+    MAX_WAITING,
+    MAX_WAITING_PER_KEY,
+    MAX_CONCURRENT_PER_KEY,
+  );
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
-      const validated = await validateAll(transactions, rules);
-      const checkRest = async () => {
+      // Validation is part of the turn: to refuse a request for which there is no room must cost nothing.
+      const checkAll = async () => {
+        const validated = await validateAll(transactions, rules);
         const checked = await checkFit(validated, caller, dependencies);
         if (!simulated) return linesOf(checked, undefined);
         const valid = checked.flatMap((one) => ("valid" in one ? [one.valid] : []));
         return linesOf(checked, await simulate(chain, valid));
       };
       try {
-        return await semaphore.run(checkRest, caller.keyId);
+        return await semaphore.run(checkAll, caller.keyId);
       } catch (error) {
         throw checkRefusal(error);
       }

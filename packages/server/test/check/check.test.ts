@@ -131,7 +131,7 @@ describe("a check beside other requests", () => {
     let refused = 0;
     const full = new Promise<void>((resolve) => {
       for (let i = 0; i < 60; i++) {
-        post(service, [innerOf(1)]).then(({ status }) => status === 503 && ++refused === 48 && resolve());
+        post(service, [innerOf(1)]).then(({ status }) => status === 503 && ++refused === 50 && resolve());
       }
     });
     await full;
