@@ -48,7 +48,7 @@ describe("a snapshot", () => {
     expect(requests).toEqual([RECEIPTS]);
   });
 
-  it("looks transactions up where a missing receipt gets no answer, as of cosmos/evm, and for ten minutes does so first", async () => {
+  it("looks transactions up where a missing receipt gets no answer, as with cosmos/evm, and for ten minutes does so first", async () => {
     const { receipts, requests, pass } = readerOver((calls) => {
       const isHeldBack = calls.some(
         (call) => call.method === RECEIPTS && call.params[0] !== bytesToHex(included),

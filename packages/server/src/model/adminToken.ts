@@ -1,6 +1,6 @@
 /** The roles of admin tokens; each may do what the ones before it may. */
 export const ADMIN_ROLES = ["viewer", "operator", "admin"] as const;
-/** `viewer` reads; `operator` stops and enables keys; `admin` also makes, changes and rotates them. */
+/** `viewer` reads; `operator` also disables, enables and revokes keys; `admin` also makes, changes and rotates them. */
 export type AdminRole = (typeof ADMIN_ROLES)[number];
 
 /** The secret of one operator, with the name that the audit records. */

@@ -55,7 +55,7 @@ async function compareChains(first: ReadNode, other: ReadNode, reorgDepth: numbe
   return anotherChain(`its block ${height} is another`, first);
 }
 
-/** Says by what chains were compared of which no later block can be. */
+/** Names what showed the same chain, where no later block can be compared. */
 function sameBeginning(...nodes: readonly ReadNode[]): Finding {
   const isPruned = nodes.some(({ state }) => bytesEqual(state.identity.genesisHash, UNKNOWN_GENESIS));
   return ok("one chain", isPruned ? "same chain id" : "same first block");

@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from "vitest";
 import type { PoolKind } from "../support/modelChain.js";
 import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
-import { hashOf, innerOf, userAddress, usersByAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
+import { hashOf, innerOf, userAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
 
 const services = testServices();
 const POOLS: PoolKind[] = ["strict", "queued"];
@@ -91,7 +91,7 @@ describe.each(POOLS)("with a %s pool, a refusal in the middle of a batch", (pool
 
   it("leaves no nonce gap if all transactions after it are of one user", async () => {
     const service = await services.start({ resendAfterMs: 50 }, { pool });
-    const [first = 0, second = 0] = usersByAddress(2);
+    const [first, second] = [1, 2];
     service.node.chain.refused.set(hashOf(innerOf(first)), "TARGET_NOT_ALLOWED");
     const later = [0, 1, 2, 3].map((nonce) => innerOf(second, nonce));
     const lines = await service.submit([innerOf(first), ...later], { query: "?wait=included" });

@@ -77,9 +77,3 @@ export function typedInnerOf(user: number, nonce: number | bigint = 0): Uint8Arr
 export function hashOf(raw: Hex): Hex {
   return bytesToHex(crypto.keccak256(hexToBytes(raw)));
 }
-
-/** The users 1 to `count`, sorted by their addresses: a lane takes senders in this order. */
-export function usersByAddress(count: number): number[] {
-  const users = Array.from({ length: count }, (_, i) => i + 1);
-  return users.sort((a, b) => (userAddress(a) < userAddress(b) ? -1 : 1));
-}

@@ -227,7 +227,7 @@ describe("a data folder of an earlier version, whose service was the superuser w
     return folder;
   }
 
-  it("is carried over with its data, also where a start was killed half-way, or has lost the password", async () => {
+  it("is carried over with its data, also where a start was killed half-way, or the password was lost", async () => {
     const folder = await makeEarlierFolder();
     const program = await runProgram(`console.log("starting");${KEEP_RUNNING}`, { folder });
     await expect.poll(() => readdir(folder), { timeout: 20_000 }).toContain("postgres-password");
