@@ -45,7 +45,7 @@ export interface AdmittedRequest {
   readonly lines: ResultLines;
   /** The request's idempotency key with its hashes (D18), if the client sent one. */
   readonly keyed?: IdempotentRequest | undefined;
-  /** Called when so many of the transactions have been accepted or refused. */
+  /** Called when this many more of the transactions have been accepted or refused. */
   onDecided(transactions: number): void;
 }
 

@@ -15,7 +15,7 @@ export interface Admission {
 
 /** The room of one request. */
 export interface AdmittedTransactions {
-  /** Call when this many more of the transactions are in the store or refused: the store's count has them from then on. */
+  /** Call when this many more of the transactions are in the store, whose counts have them from then on, or refused. */
   leave(transactions: number): void;
   /** Call when the request is over. */
   leaveAll(): void;
@@ -56,7 +56,7 @@ class Tally {
  */
 class QueueAdmission implements Admission {
   readonly #dependencies: AdmissionDependencies;
-  /** Admitted transactions that are not accepted yet. Those of a write that is running may be in the store already. */
+  /** Admitted transactions that are not decided yet. Those of a write that is running may be in the store already. */
   readonly #entering = new Tally();
   #counted = new Tally();
   /** Transactions that were accepted or refused after the last count began. */

@@ -20,7 +20,7 @@ const TRANSACTIONS_PER_TURN = 10;
 const MS_PER_TRANSACTION = 0.3;
 
 /**
- * Requests that come together are validated one after the other, and the event loop turns between two of them. To
+ * Requests that come together are validated a few transactions at a time, and the event loop turns in between. To
  * validate a transaction takes the processor for as long as a query takes, and a lane waits for one query after the
  * other. Without the turns, a lane would wait behind all requests each time. A key that floods the service leaves room
  * on the loop for the others.

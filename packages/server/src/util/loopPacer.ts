@@ -9,7 +9,7 @@ export interface LoopPacer {
   charge(party: string, ms: number): void;
   /**
    * Whether the party has to wait: it has used much of the loop, a party that uses little of it is active, and the loop was
-   * busy for a third of the last while. Now and then it need not wait, so that it is never held up for good.
+   * busy for more than 30 % of the last while. Now and then it need not wait, so that it is never held up for good.
    */
   mustWait(party: string): boolean;
   /** The time in ms after which to ask again about a party that has to wait. */
@@ -62,7 +62,7 @@ export function createLoopPacer({
     retryMs: RETRY_MS,
     charge(party, ms) {
       const at = now();
-      // A flood may come from any number of addresses.
+      // There may be any number of parties.
       if (debts.size >= MAX_PARTIES && !debts.has(party)) debts.clear();
       debts.set(party, { ms: debtOf(party) + ms, at });
       if (isHeavy(party)) lastHeavyAt = at;

@@ -2,7 +2,7 @@
 export interface RecentParties {
   /** Records that a party uses it now. */
   note(party: string): void;
-  /** True if two parties or more have used it within the last second. */
+  /** True for a second after a party has used it within a second of another one. */
   readonly isShared: boolean;
 }
 

@@ -15,7 +15,7 @@ interface WaitingRequest {
 
 /** A second concurrent write uses the time in which the first waits for the disk. */
 const CONCURRENT_WRITES_OF_KEY = 2;
-/** The keys that do not flood the service find a further write free. */
+/** While one key floods the service, the others find a further write free. */
 const CONCURRENT_WRITES = 3;
 /** A write of several requests has at most this many new submissions. A larger one would save little time for each. */
 const MAX_NEW_SUBMISSIONS = 100;
@@ -29,8 +29,8 @@ interface Concurrency {
 
 /**
  * Groups requests that wait for a write into the next one: a durable write costs about the same for one submission as for
- * a hundred. A request that comes while fewer writes run than may is written at once. The API keys take turns, and so do
- * the senders of a key.
+ * a hundred. A request that comes while fewer writes run than may, in all and of its key, is written at once. The API keys
+ * take turns, and so do the senders of a key.
  */
 export function groupAccepts(
   accept: Accept,
