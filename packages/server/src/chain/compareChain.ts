@@ -25,7 +25,7 @@ type Client = Pick<NodeClient, "identity" | "blockNumber" | "blockHashes">;
  * Compares a node's chain with the one that the store knows, by the id and the first block. Where a first block is pruned,
  * another chain with the same id would pass, so final blocks of the store are compared as well.
  * @returns undefined if nothing shows a difference.
- * @throws the error of {@link NodeClient.identity}.
+ * @throws the errors of the node client and of the store.
  */
 export async function findChainDifference(
   client: Client,

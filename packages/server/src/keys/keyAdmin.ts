@@ -38,8 +38,8 @@ import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyR
  */
 export interface KeyAdmin {
   /**
-   * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Without them, the
-   * senders under the key have {@link DEFAULT_SENDER_CAPS}; `null` unsets one.
+   * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. The caps of a sender
+   * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps.
    */
   create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
   /** Lists keys in the order of their creation, beginning after the key `after`. */

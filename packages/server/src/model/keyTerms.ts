@@ -21,8 +21,9 @@ export interface KeyTerms {
 export const PERMITS_NOTHING: KeyTerms = { limits: {}, allowedTargets: [], caps: {} };
 
 /**
- * The daily caps of each sender under a new key that names none. 500 transactions are one every three minutes around the
- * clock, and 50,000,000 gas are 500 calls of 100,000, or five of the largest transactions that the service takes by default.
+ * The daily caps of each sender under a new key, where its input names no others. 500 transactions are one every three
+ * minutes around the clock, and 50,000,000 gas are 500 calls of 100,000, or five of the largest transactions that the service
+ * takes by default.
  */
 export const DEFAULT_SENDER_CAPS = {
   senderTransactions: 500,

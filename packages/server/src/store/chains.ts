@@ -69,7 +69,7 @@ export interface FinalBlock {
   readonly hash: Uint8Array;
 }
 
-/** Finds a few final blocks of a chain, of each lane the newest and some that are up to a thousand wrappers older. */
+/** Finds each lane's newest final block of a chain, and some up to a thousand wrappers older; of them all, the highest 50. */
 export async function findFinalBlocks({ pool }: Store, chain: number): Promise<FinalBlock[]> {
   const { rows } = await pool.query<{ block_number: string; block_hash: Buffer }>(
     `select distinct block_number, block_hash from lanes l cross join unnest(array[0, 1, 3, 10, 30, 100, 300, 1000]) as wrappers_before
