@@ -13,6 +13,9 @@ export function metricsPage(): string {
   const metrics = createMetrics(() => []);
   addNodeGauges(metrics, () => []);
   metrics.countConnections(async () => 0);
+  metrics.countWaitingRequests(() => 0);
+  metrics.countWaitingReads(() => 0);
+  metrics.countSlowedAddresses(() => 0);
   addStoreGauges(metrics.registry, () => ({ connections: [], works: true, weaknesses: 0 }));
   const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));

@@ -131,7 +131,9 @@ describe("the admin API", () => {
         "UNAUTHORIZED",
       ]);
     }
-    expect((await fetch(`${url}/admin/v1/keys`)).status).toBe(401);
+    for (const method of ["GET", "HEAD"]) {
+      expect((await fetch(`${url}/admin/v1/keys`, { method })).status).toBe(401);
+    }
     const { key } = (await call("POST", "keys", { label: "k" })).body;
     expect((await call("GET", "keys", undefined, key)).status).toBe(401);
     const ready = await service.call("GET", "/v1/ready", undefined, { authorization: `Bearer ${TOKEN}` });

@@ -49,7 +49,8 @@ export interface AppDependencies
  *      │        missingHost           refuses HTTP/1.1 without Host, and hosts that are not allowed
  *      │        cors                  answers preflights; adds the fields that browsers look for
  *      │        notFound              404 for an unknown path, 405 for a method that the path does not take
- *      │        authenticator         finds the API key: one hook for all routes that need one (401)
+ *      │        authenticator         finds the API key: one hook for all routes that need one (401; 429 if
+ *      │                              the address has shown too many unknown keys)
  *      │        routes/<route>        refuses by other header fields, before any of the body is read
  *      ▼
  *  body         body/jsonBody         reads and parses JSON, counted against limits/bodyMemoryBudget
