@@ -221,6 +221,8 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
       resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: changed });
       waivers = changed;
       await started;
+      // The store is closed after the end, and nothing reads the waivers any more.
+      if (signal.aborted) return;
       await recordSecretsRead(store, { waivers: changed });
       await relay.lanes.setWaivers(changed);
       relay.policies.refresh();
