@@ -76,6 +76,9 @@ export class Description {
   problemsOfCall(method: string, url: string, reply: Reply): string[] {
     if (method === "HEAD" || reply.headers["content-encoding"] !== undefined || reply.status === 204)
       return [];
+    // The service's address leads to the page; some spellings of a path mean the address, such as `*`.
+    if (reply.status === 302)
+      return reply.headers.location === ROUTES.docs.path ? [] : [`it leads to ${reply.headers.location}`];
     const [path = ""] = url.split("?");
     const names = Object.keys(ROUTES) as RouteName[];
     const isRequested = (name: RouteName) =>
