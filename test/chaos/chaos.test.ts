@@ -27,9 +27,10 @@ describe.concurrent("a service under faults of its processes, its database, its 
     async (pool) => {
       const options = { rounds: 2, seed: 6717, reorgDepth: 0, faults: FAULT_NAMES };
       const outcome = await runWithoutViolation({ ...options, pools: [pool] });
-      const { accepted, executed, failedFinal, kills, faults, maxRecoveryMs } = outcome;
+      const { accepted, executed, failedFinal, forgotten, kills, faults, maxRecoveryMs } = outcome;
       expect(accepted).toBe(executed + failedFinal);
       expect(executed).toBeGreaterThan(20);
+      expect(forgotten).toBeGreaterThan(0);
       expect(kills).toBeGreaterThan(0);
       expect(faults).toBeGreaterThan(kills);
       expect(maxRecoveryMs).toBeGreaterThan(0);

@@ -26,6 +26,8 @@ export interface Fault {
   readonly kills: boolean;
   readonly afterMs: number;
   readonly lastsMs: number;
+  /** Called before the round's load. */
+  prepare?(): Promise<void>;
   begin(): unknown;
   end(): unknown;
 }
@@ -96,8 +98,9 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     const behindMs = random.between(300, 3_000);
     return {
       ...{ target: "postgres", kills: true, lastsMs: 0 },
+      // Before the load, or all of its commits would have reached the standby.
+      prepare: () => postgres.addStandby("asynchronous"),
       async begin() {
-        await postgres.addStandby("asynchronous");
         postgres.stallReplication();
         await sleep(behindMs);
         await postgres.failOver((old, next) => storeLoss.add(database, old, next));

@@ -27,6 +27,7 @@ export async function runRound(
   faults: readonly Fault[],
   { seed, ledger }: { readonly seed: number; readonly ledger: ClientLedger },
 ): Promise<RoundResult> {
+  for (const fault of faults) await fault.prepare?.();
   const load = await startLoad(environment, random, seed, ledger);
   const ending = new AbortController();
   const finished = load.finish(ending.signal);
