@@ -123,7 +123,12 @@ describe("the comparison of the ledgers", () => {
 
   /** A loss of one kind: the store has forgotten the id `a`. */
   const lossOf = (kind: keyof Ledgers["loss"]): Ledgers["loss"] => {
-    const none = { hasSubmission: () => false, hasFailure: () => false, hasDecision: () => false };
+    const none = {
+      hasSubmission: () => false,
+      hasFailure: () => false,
+      hasDecision: () => false,
+      hasWrapperOf: () => false,
+    };
     return { ...none, [kind]: (id: string) => id === "a" };
   };
 

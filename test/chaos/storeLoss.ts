@@ -1,3 +1,4 @@
+import type { Hex } from "@gas-waiver/protocol";
 import type { PostgresNode } from "../../packages/server/test/support/postgresNode.js";
 
 /**
@@ -8,6 +9,7 @@ export class StoreLoss {
   readonly #submissions = new Set<string>();
   readonly #failures = new Set<string>();
   readonly #decisions = new Set<string>();
+  readonly #wrapped = new Set<Hex>();
 
   /** True if the store has forgotten this submission; it may have stored the InnerTx again under another id. */
   hasSubmission(id: string): boolean {
@@ -24,6 +26,11 @@ export class StoreLoss {
     return this.#decisions.has(id) || this.hasSubmission(id) || this.hasFailure(id);
   }
 
+  /** True if the store has forgotten a wrapper of this InnerTx. */
+  hasWrapperOf(innerHash: Hex): boolean {
+    return this.#wrapped.has(innerHash);
+  }
+
   /** The number of forgotten submissions. */
   get size(): number {
     return this.#submissions.size;
@@ -32,9 +39,11 @@ export class StoreLoss {
   /** Compares two servers' databases of this name. */
   async add(database: string, old: PostgresNode, next: PostgresNode): Promise<void> {
     const [before, after] = [await read(old, database), await read(next, database)];
-    for (const [id, state] of before.states) {
-      if (!after.states.has(id)) this.#submissions.add(id);
-      if (state === "failed" && after.states.get(id) !== "failed") this.#failures.add(id);
+    for (const [id, { state, inner_hash, wrapper }] of before.submissions) {
+      const kept = after.submissions.get(id);
+      if (kept === undefined) this.#submissions.add(id);
+      if (state === "failed" && kept?.state !== "failed") this.#failures.add(id);
+      if (wrapper !== null && kept?.wrapper !== wrapper) this.#wrapped.add(inner_hash);
     }
     for (const [name, ids] of before.decisions) {
       const kept = after.decisions.get(name) ?? [];
@@ -43,15 +52,24 @@ export class StoreLoss {
   }
 }
 
-const STATES = "select id, state from submissions";
+interface StoredSubmission {
+  readonly id: string;
+  readonly state: string;
+  readonly inner_hash: Hex;
+  /** null if it has none. */
+  readonly wrapper: string | null;
+}
+
+const SUBMISSIONS = `select id, state, '0x' || encode(inner_hash, 'hex') as inner_hash,
+  encode(wrapper_hash, 'hex') as wrapper from submissions`;
 const DECISIONS =
   "select key_id || encode(name_hash, 'hex') as name, ids[1:decided] as ids from keyed_requests";
 
 async function read(server: PostgresNode, database: string) {
-  const states = await server.queryIn<{ id: string; state: string }>(database, STATES);
+  const submissions = await server.queryIn<StoredSubmission>(database, SUBMISSIONS);
   const decisions = await server.queryIn<{ name: string; ids: string[] }>(database, DECISIONS);
   return {
-    states: new Map(states.map(({ id, state }) => [id, state])),
+    submissions: new Map(submissions.map((one) => [one.id, one])),
     decisions: new Map(decisions.map(({ name, ids }) => [name, ids])),
   };
 }
