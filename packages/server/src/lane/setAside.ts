@@ -17,13 +17,13 @@ export interface SetAsideProbe {
   onSetAside(id: string): void;
   /**
    * Remembers submissions whose pauses have begun, if no answer of their exchange showed a node at work: perhaps the node
-   * was unwell, and not they.
+   * was unwell, and not they. Otherwise it forgets them.
    */
   suspectNode(ids: readonly string[], verdicts: readonly SendVerdictKind[]): void;
   /**
    * A node has taken a wrapper.
-   * @returns the remembered submissions, which may come again at once: each at most once in {@link MAX_PAUSE_MS}, so that what
-   * no node takes costs little.
+   * @returns the remembered submissions that may come again at once. The times between two wakings of a submission double
+   * from {@link MIN_WAKE_MS}, so that what no node takes costs little; until then it stays remembered.
    */
   onAccepted(): string[];
 }
@@ -51,7 +51,11 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
   let last: { readonly id: string; readonly at: number } | undefined;
   let silentSince: number | undefined;
   const suspects = new Set<string>();
-  const wokenAt = new Map<string, number>();
+  const wakings = new Map<string, { readonly at: number; readonly count: number }>();
+  const mayWake = (id: string) => {
+    const { at, count } = wakings.get(id) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
+    return now() - at >= Math.min(MAX_PAUSE_MS, MIN_WAKE_MS * 2 ** (count - 1));
+  };
   return {
     isNodeWell({ id, signings }, verdicts) {
       if (verdicts.some((kind) => CLEAR.has(kind))) {
@@ -70,20 +74,25 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
       last = { id, at: now() };
     },
     suspectNode(ids, verdicts) {
-      if (!verdicts.some((kind) => CLEAR.has(kind))) for (const id of ids) suspects.add(id);
+      const isNodeAtWork = verdicts.some((kind) => CLEAR.has(kind));
+      for (const id of ids) isNodeAtWork ? suspects.delete(id) : suspects.add(id);
     },
     onAccepted() {
       last = undefined;
       silentSince = undefined;
-      for (const [id, at] of wokenAt) if (now() - at >= MAX_PAUSE_MS) wokenAt.delete(id);
-      const woken = [...suspects].filter((id) => !wokenAt.has(id));
-      suspects.clear();
-      for (const id of woken) wokenAt.set(id, now());
+      for (const [id, { at }] of wakings) if (now() - at >= 2 * MAX_PAUSE_MS) wakings.delete(id);
+      const woken = [...suspects].filter(mayWake);
+      for (const id of woken) {
+        suspects.delete(id);
+        wakings.set(id, { at: now(), count: (wakings.get(id)?.count ?? 0) + 1 });
+      }
       return woken;
     },
   };
 }
 
+/** A submission that was woken for nothing is woken again after this time, then after twice as long. */
+const MIN_WAKE_MS = 2_000;
 const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 
