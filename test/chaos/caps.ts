@@ -25,8 +25,8 @@ const USED = `
 type Count = Record<"sender" | "transactions" | "gas", string>;
 
 /**
- * Compares the key's counted usage with the chain's executions and the reservations of what is unfinished. Call it when no
- * submission is about to finish.
+ * Compares the key's counted usage with its included submissions in the store and the reservations of what is unfinished.
+ * Call it when no submission is about to finish.
  */
 export async function compareCaps(environment: Environment): Promise<Finding[]> {
   const counted = await environment.query<Count>(COUNTED, [environment.cappedKeyId]);

@@ -62,7 +62,7 @@ function repeated(run: () => Promise<unknown>, pause: () => number): ChainFault 
 
 /** Faults of the chain, by name. */
 export const CHAIN_FAULTS = {
-  /** No block for longer than every time-out of the service. */
+  /** No block for longer than the service's time-outs of requests, nonce gaps and the queue. */
   halt: ({ chain }) => ({
     begin: () => chain.call("devnet_stopMining"),
     end: () => chain.call("devnet_resumeMining"),

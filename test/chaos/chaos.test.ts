@@ -20,7 +20,7 @@ async function runWithoutViolation(options: Omit<ChaosOptions, "replicas">): Pro
   return outcome;
 }
 
-// At once, because the processes mostly wait.
+// The tests run concurrently, because the processes mostly wait.
 describe.concurrent("a service under faults of its processes, its database, its node and its chain", () => {
   it.each(["strict", "queued"] as const)(
     "keeps its answers, its store and the chain consistent, on a node with a %s pool",
@@ -43,7 +43,7 @@ describe.concurrent("a service under faults of its processes, its database, its 
     const { accepted, executed, faults } = await runWithoutViolation({ ...options, pools: ["queued"] });
     expect(faults).toBe(1);
     expect(executed).toBeGreaterThan(20);
-    // The chain has lost some for good.
+    // The chain has lost some executions for good.
     expect(executed).toBeLessThan(accepted);
   }, 300_000);
 });

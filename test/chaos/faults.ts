@@ -22,7 +22,7 @@ export interface Fault {
   readonly detail?: string | undefined;
   /** The part of the environment that it affects. A round has at most one fault of each part. */
   readonly target: string;
-  /** True if it kills a process. */
+  /** True if it kills or restarts a process, or replaces the primary. */
   readonly kills: boolean;
   readonly afterMs: number;
   readonly lastsMs: number;
@@ -108,7 +108,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
       end() {},
     };
   },
-  /** A planned failover to a synchronous standby: the old primary becomes read-only before it goes. */
+  /** A planned failover to a synchronous standby: the old primary runs on, read-only. */
   switchover: ({ postgres }) => ({
     ...{ target: "postgres", kills: true, lastsMs: 0 },
     async begin() {
@@ -213,8 +213,8 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 };
 
 /**
- * Faults that may take wrappers out of the pool. Without the store's last commits nobody could send those again, so that no
- * told success could be held to its word: a round with `lossyFailover` has none of these.
+ * Faults that may take wrappers out of the pool. If the store has lost their commits as well, nobody can send these wrappers
+ * again, and a success that was reported may never run: a round with `lossyFailover` has none of these faults.
  */
 const POOL_FAULTS: ReadonlySet<string> = new Set(["evict", "badAnswers", "node", "reorg", "revoke"]);
 

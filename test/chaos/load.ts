@@ -94,7 +94,8 @@ function startUser(wave: Wave, user: User, first: number, sharedBatches: readonl
   const txs = slots.flatMap(({ candidates }) => candidates);
   const habit = random.next();
   if (habit < 0.1) {
-    // This client disconnects in the middle and never returns. The service must still carry what it has accepted.
+    // This client disconnects in the middle. Only a request with an Idempotency-Key is repeated at the end of the round. The
+    // service must still carry what it has accepted.
     schedule(wave, txs, true);
     return;
   }
@@ -212,10 +213,10 @@ function usersOf(seed: number): User[] {
 
 let signedCount = 0n;
 
-/** transfer, approve and transferFrom, with the share of each among the transactions. */
 const SELECTORS = { transfer: [0xa9, 0x05, 0x9c, 0xbb], approve: [0x09, 0x5e, 0xa7, 0xb3] } as const;
+/** The share of approvals among the transactions; the others are transfers. */
 const APPROVALS = 0.15;
-/** Some transactions have bytes after their arguments, so that batches differ in size. */
+/** The share of transactions with bytes after their arguments, so that batches differ in size. */
 const LONG = 0.06;
 const MAX_MORE_BYTES = 40_000;
 

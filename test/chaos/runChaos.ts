@@ -43,11 +43,11 @@ export interface ChaosOutcome extends Record<Violation, number> {
   readonly failedFinal: number;
   /** Submissions that the store forgot in failovers to a standby that was behind. */
   readonly forgotten: number;
-  /** Processes killed: replicas and databases. */
+  /** Faults that killed or restarted a replica or a database, or replaced the primary. */
   readonly kills: number;
   /** Injected faults, the kills among them. */
   readonly faults: number;
-  /** The longest time from the end of a round's last fault until no submission was unfinished. */
+  /** The longest time from when a round's faults were undone and all replicas ready until no submission was unfinished. */
   readonly maxRecoveryMs: number;
 }
 
@@ -63,7 +63,7 @@ export interface ChaosResult {
   readonly log: string;
 }
 
-/** Runs the rounds. It stops after the first round in which a check fails. */
+/** Runs the rounds. It stops after the first round in which a check fails or a replica ends by itself. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const total: Total = {
     ...{

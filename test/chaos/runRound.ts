@@ -15,7 +15,7 @@ const RECOVERY_TIMEOUT_MS = 90_000;
 export interface RoundResult {
   readonly findings: Finding[];
   readonly store: readonly Row[];
-  /** The time from the end of the last fault until nothing was unfinished. */
+  /** The time from when all faults were undone and all replicas ready until nothing was unfinished. */
   readonly recoveryMs: number;
   readonly transactions: number;
 }

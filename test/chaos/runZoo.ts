@@ -39,7 +39,7 @@ export interface ZooOptions {
 export interface CellReport extends Cell {
   readonly transactions: number;
   readonly executed: number;
-  /** The time from the end of the fault until nothing was unfinished. */
+  /** The time from when the fault was undone and the replica ready until nothing was unfinished. */
   readonly recoveryMs: number;
   /** How often the node's faults and limits struck, by kind. */
   readonly struck: Readonly<Record<string, number>>;

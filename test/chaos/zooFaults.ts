@@ -7,7 +7,7 @@ import type { Fault } from "./faults.js";
 
 const CHAIN_FAULTS_BY_NAME: Readonly<Record<string, MakeChainFault>> = CHAIN_FAULTS;
 
-/** The faults of the first of two nodes, by the faults of the second one meanwhile. */
+/** Faults of two nodes at once: of the first one, and of the second one, which the service turns to when the first one fails. */
 const SPARE_FAULTS: Readonly<Record<string, { readonly first: string; readonly second: string }>> = {
   /** The first node is away, and the second one is hours behind. */
   spareBehind: { first: "dropBefore", second: "staleHead" },

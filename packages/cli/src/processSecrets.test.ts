@@ -13,7 +13,7 @@ describe("the environment", () => {
     const settings = commands.flatMap((command) => Object.values(command.settings));
     const names = new Set(settings.flatMap(({ env }) => env ?? []));
     expect(names).toContain("GAS_WAIVER_KEYS");
-    const own = Object.fromEntries([...names].map((name) => [name, "geheim"]));
+    const own = Object.fromEntries([...names].map((name) => [name, "secret"]));
     const env = { PATH: "/bin", ...own };
     expect(takeEnvironment(env)).toEqual({ PATH: "/bin", ...own });
     expect(env).toEqual({ PATH: "/bin" });

@@ -16,7 +16,10 @@ export abstract class WaiverClientError extends Error {
     | "WrongSenderError";
 }
 
-/** Thrown when the service refused the request whole: nothing of it was accepted. */
+/**
+ * Thrown when the service refused the request whole. Nothing of it was accepted, unless the reason is `INTERNAL_ERROR` or
+ * `STORE_UNAVAILABLE`: then it is not known.
+ */
 export class RequestRefusedError extends WaiverClientError {
   override readonly name = "RequestRefusedError";
   /** The HTTP status. */

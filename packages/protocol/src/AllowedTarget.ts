@@ -90,7 +90,7 @@ export function selectorOf(data: Uint8Array): Uint8Array | undefined {
 /** The answer of a policy to a call. */
 export type Verdict = "allowed" | "target not allowed" | "selector not allowed";
 
-/** A compiled policy. It answers in constant time, however many entries it has. */
+/** A compiled policy. `check` takes constant time, however many entries the policy has. */
 export interface Policy {
   /**
    * Tells whether a call is permitted.

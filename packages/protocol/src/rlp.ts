@@ -71,7 +71,8 @@ interface Item {
 /**
  * Reads canonical RLP one item after the other (D2). It does not recurse, so depth costs nothing, and does not
  * copy: what it returns are views of the bytes it was given. Offsets in errors count from the start of `bytes`.
- * @throws {@link ProtocolError} `MALFORMED_RLP` or `NON_CANONICAL_RLP`, and nothing else.
+ * @throws {@link ProtocolError} `MALFORMED_RLP` or `NON_CANONICAL_RLP`, or `MALFORMED_TRANSACTION` for an integer of too many
+ * bytes, and nothing else.
  * @example
  * ```ts
  * const fields = new RlpReader(hexToBytes("0xc40182f333")).list("the pair");

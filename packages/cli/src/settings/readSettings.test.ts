@@ -171,7 +171,7 @@ describe("parsers", () => {
     },
   );
 
-  it("read API keys between commas or line ends, and refuse keys that a header cannot hold", () => {
+  it("read API keys between commas or line ends, and refuse a weak key and an empty list", () => {
     expect(apiKeys(`${GOOD_KEY}, ${GOOD_KEY}x\n\n${GOOD_KEY}y\n`)).toHaveLength(3);
     expect(() => apiKeys(`${GOOD_KEY},gw_dev_local`)).toThrow(
       "a weak API key at position 2, which has 12 characters",

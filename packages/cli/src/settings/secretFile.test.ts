@@ -68,7 +68,10 @@ describe("a file of secrets", () => {
 });
 
 describe("gas-waiver serve", () => {
-  it.each(["waiverKeyFile", "apiKeysFile", "adminTokensFile"] as const)("holds %s to it", (name) => {
-    expect(() => SERVE_SETTINGS[name].parse(fileOf(0o644))).toThrow("chmod 600");
-  });
+  it.each(["waiverKeyFile", "apiKeysFile", "adminTokensFile"] as const)(
+    "refuses a %s that other users can read",
+    (name) => {
+      expect(() => SERVE_SETTINGS[name].parse(fileOf(0o644))).toThrow("chmod 600");
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// A node that is behind the other one: it is not asked for nonces, and gets no wrappers.
+// A node that is behind the other one, has pruned its first blocks, or changes to another chain.
 import "../support/fastConfirmations.js";
 import { parseReadiness } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";

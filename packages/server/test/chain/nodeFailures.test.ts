@@ -92,7 +92,7 @@ describe("a node that answers an unknown error", () => {
   /** The node answers the error to the wrappers of user 1 alone. */
   const onlyToUser1 = (raw: string) => (raw.includes(innerOf(1).slice(2)) ? unknownError : undefined);
 
-  it("fails nothing (D28): the same bytes go out again, and run once the node works", async () => {
+  it("fails nothing (D28): the InnerTxs go out again, and run once the node works", async () => {
     const service = await services.start({ requestTimeoutMs: 400 });
     service.node.onSends({ kind: "error", of: () => unknownError });
     const lines = await service.submit([innerOf(1), innerOf(2)]);

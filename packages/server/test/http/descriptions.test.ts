@@ -76,10 +76,10 @@ const tooManyReads =
     }
   };
 
-/** Sends two different requests under one idempotency key. */
-/** A key in the form of the store's. It is no guess, so that it does not slow down its address. */
+/** A key in the form of the store's. It does not count as a guess, so its address is not slowed down. */
 const UNKNOWN_KEY = `Bearer gw_test_${"0".repeat(16)}_${"0".repeat(48)}`;
 
+/** Sends guesses of a key until its address is slowed down. */
 const tooManyUnknownKeys =
   (path: string): SendRequest =>
   async (service) => {
@@ -89,6 +89,7 @@ const tooManyUnknownKeys =
     }
   };
 
+/** Sends two different requests under one idempotency key. */
 const reuseIdempotencyKey: SendRequest = async (service) => {
   await post(batch(1), { "idempotency-key": "a" })(service);
   return await post(batch(2), { "idempotency-key": "a" })(service);
@@ -333,7 +334,7 @@ describe("a service that shuts down", () => {
 
 describe("a request that does not arrive in time", () => {
   it("is answered as described", async () => {
-    // The service waits for a minute. A server with a shorter time-out uses the same handler here.
+    // The service waits for seconds. A server with a shorter time-out uses the same handler here.
     const times = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
     const server = createServer(times).on("clientError", answerMalformedRequest).listen(0, "127.0.0.1");
     await once(server, "listening");

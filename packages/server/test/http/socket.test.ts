@@ -75,7 +75,7 @@ describe("requests over one WebSocket", () => {
     ["an empty batch without an id", { transactions: [] }, null, "EMPTY_BATCH"],
     ["an id that is null", { id: null, transactions: ["0x"] }, null, "MALFORMED_BODY"],
     ["an id that is neither text nor number", { id: {}, transactions: ["0x"] }, null, "MALFORMED_BODY"],
-    ["an endless id", { id: "x".repeat(257), transactions: ["0x"] }, null, "MALFORMED_BODY"],
+    ["an id of 257 characters", { id: "x".repeat(257), transactions: ["0x"] }, null, "MALFORMED_BODY"],
     ["an infinite id", '{"id":1e999,"transactions":["0x"]}', null, "MALFORMED_BODY"],
     ["nothing to do", { id: 7 }, 7, "MALFORMED_BODY"],
     ["both transactions and watch", { id: 7, transactions: ["0x"], watch: [] }, 7, "MALFORMED_BODY"],
@@ -332,7 +332,7 @@ describe("the shutdown of the service", () => {
     client.socket.pause();
     await service.server.close();
     client.socket.resume();
-    // The close frame was sent, and arrives late.
+    // The close frame arrives late, or not at all.
     expect([CLOSE_CODES.serviceRestart, 1006]).toContain(await client.closed);
   });
 });

@@ -180,7 +180,7 @@ describe("an address that other machines reach", () => {
 describe("a certificate", () => {
   it("is PEM with the key that belongs to it", () => {
     expect(certificateProblems(CERTIFICATE)).toEqual([]);
-    expect(certificateProblems({ cert: "x", key: "geheim" })).toEqual([
+    expect(certificateProblems({ cert: "x", key: "secret" })).toEqual([
       "tls.cert is no certificate as PEM",
       "tls.key is no private key as PEM without a passphrase",
     ]);

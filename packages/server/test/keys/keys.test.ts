@@ -47,7 +47,7 @@ async function withKey(input: object, node = {}) {
 }
 
 describe("a key of the store", () => {
-  it("has its own scope, gas and calldata limits, and errors that name the key as the reason", async () => {
+  it("has its own scope, gas, calldata and batch limits, and an error that names the scope of the key", async () => {
     const allowedTargets = [{ address: "*", selectors: ["0xa9059cbb"] }];
     const limits = { maxGasLimit: 90_000, maxDataLength: 4, maxBatchSize: 5 };
     const { service, key } = await withKey({ allowedTargets, limits });
@@ -164,7 +164,7 @@ describe("two replicas", () => {
 });
 
 describe("a key that is revoked", () => {
-  it("is refused after the notification, without polling", async () => {
+  it("has its WebSockets closed after the notification, without polling", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { service: first, admin, key, id } = await withKey({});
     const second = services.closeAfterTest(await first.startReplica());
@@ -198,7 +198,6 @@ describe("a key that is revoked", () => {
     await admin.revoke("tests", id);
     expect(await Promise.all(sockets.map(({ closed }) => closed))).toEqual([1008, 1008]);
     const ended = await Promise.all(texts);
-    // With a margin for a busy machine.
     expect(performance.now() - revokedAt).toBeLessThan(5_000);
     for (const text of ended) {
       expect(text).toMatch(/^[^\n]*\n$/);

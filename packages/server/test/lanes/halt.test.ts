@@ -30,7 +30,7 @@ async function passHours(service: TestService): Promise<void> {
 const senderOf = (user: number) => Buffer.from(userAddress(user).slice(2), "hex");
 
 describe.each(["strict", "queued"] as const)("a chain with a %s pool that halts for hours", (pool) => {
-  it("has nothing told wrongly and nothing that was sent failed, and completes by itself afterwards", async () => {
+  it("gives no wrong answer and fails nothing that was sent, and everything completes by itself afterwards", async () => {
     const options = { requestTimeoutMs: 20_000, resendAfterMs: 500, sweepIntervalMs: 60_000 };
     const service = await services.start(options, { automine: false, pool });
     const { node } = service;
@@ -53,7 +53,7 @@ describe.each(["strict", "queued"] as const)("a chain with a %s pool that halts 
     await node.until(({ sent }) => sent.some((raw) => raw.includes(unclear.slice(2))));
     node.onSends({ kind: "answer", status: 503, body: "no consensus" });
 
-    // One that nobody has sent ends by time meanwhile, so that the time-outs have passed for the others too.
+    // A submission that nobody has sent ends by time meanwhile, so the time-outs have passed for the others too.
     const neverSent = service.submit([innerOf(5, 7)]);
     await service.until("select from submissions where sender = $1", [senderOf(5)]);
     await service.query("update unfinished set waiver = '\\x01' where sender = $1", [senderOf(5)]);

@@ -91,7 +91,7 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     }
   }, 60_000);
 
-  it("stays set aside, and a later transaction of its sender waits", async () => {
+  it("lets others run meanwhile, and runs with its sender's later transaction once the node takes it", async () => {
     const service = await services.start(OPTIONS, { pool });
     service.node.onSends({ kind: "error", of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined) });
     submitQuietly(service, [POISON, innerOf(1, 1)]);

@@ -29,17 +29,20 @@ async function startTwoReplicas(changes = {}): Promise<[TestService, TestService
 }
 
 describe("a submission that one replica accepts and another executes", () => {
-  it.each(["", "?wait=included"])("gets its result by a notification, without polling%s", async (query) => {
-    const first = await services.start(LONG_LEASE);
-    await first.submit([innerOf(1)], INCLUDED);
-    // The second replica does not poll.
-    vi.useFakeTimers({ toFake: ["setInterval"] });
-    const second = services.closeAfterTest(await first.startReplica());
-    const before = await leaseOf(first);
-    const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
-    expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
-    expect(await leaseOf(first)).toEqual(before);
-  });
+  it.each(["", "?wait=included"])(
+    "gets its result by a notification, without polling (query %j)",
+    async (query) => {
+      const first = await services.start(LONG_LEASE);
+      await first.submit([innerOf(1)], INCLUDED);
+      // The second replica does not poll.
+      vi.useFakeTimers({ toFake: ["setInterval"] });
+      const second = services.closeAfterTest(await first.startReplica());
+      const before = await leaseOf(first);
+      const batch = Array.from({ length: 100 }, (_, i) => innerOf(2 + i));
+      expect((await second.submit(batch, { query })).map(outcomeOf)).toEqual(Array(100).fill("success"));
+      expect(await leaseOf(first)).toEqual(before);
+    },
+  );
 
   it("gets its failure by a notification too", async () => {
     const [first, second] = await startTwoReplicas();

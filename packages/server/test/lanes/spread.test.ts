@@ -71,7 +71,7 @@ it(
 );
 
 it(
-  "4 replicas have 5 of 20 lanes each, and share those of one that is killed and one that stops, while nothing waits 3 s longer than a lease",
+  "4 replicas have 5 of 20 lanes each, and share those of one that is killed and one that stops, while nothing waits more than 3 s longer than a lease",
   async () => {
     const leaseMs = 3_000;
     const keys = Array.from({ length: 20 }, (_, i) => new Uint8Array(32).fill(0x21 + i));

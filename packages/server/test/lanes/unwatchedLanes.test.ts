@@ -53,7 +53,7 @@ describe.each(Object.entries(SIGNER_LOSSES))("a lane that %s", (_, loseSigner) =
 
   it("gives submissions that blocks leave out to another lane, which runs them once", async () => {
     const service = await startWithWork({ resendAfterMs: 100 });
-    // The first nonce is lost for good, so everything above it waits for ever.
+    // The pool loses the wrappers of the lane, and the node takes none of them again.
     const [lost] = service.node.chain.pending;
     service.node.onSends({
       kind: "error",

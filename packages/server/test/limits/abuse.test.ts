@@ -231,7 +231,7 @@ describe("JSON that expands in memory", () => {
     ["objects", "{},", "{}"],
     ["arrays", "[],", "[]"],
     ["numbers", "0,", "0"],
-    ["depth", "[", `${"]".repeat(300_000)}0`],
+    ["levels of depth", "[", `${"]".repeat(300_000)}0`],
   ])("of very many %s: 400 over HTTP, and an error frame over WebSocket", async (_, element, last) => {
     const service = shared();
     const many = `[${element.repeat(300_000)}${last}]`;
@@ -254,9 +254,9 @@ describe("JSON that expands in memory", () => {
   });
 
   it.each([
-    ["beyond all numbers", "1e400"],
+    ["too large for a double", "1e400"],
     ["of 100,000 digits", "9".repeat(100_000)],
-    ["below all numbers", "-1e-400"],
+    ["too small for a double", "-1e-400"],
   ])("a number %s in place of a transaction: 400", async (_, number) => {
     const reply = await shared().post(`{"transactions":[${number}]}`);
     expect([reply.status, reasonOf(reply.text)]).toEqual([400, "MALFORMED_BODY"]);

@@ -59,7 +59,7 @@ describe("a service that follows the registry", () => {
     });
   });
 
-  it("stops the lane of a revoked waiver with the reason, and goes on with its queue when the waiver is back", async () => {
+  it("opens the breaker of a revoked waiver's lane with the reason, and goes on with its queue when the waiver is back", async () => {
     const service = await services.start(
       { ...REGISTRY, requestTimeoutMs: 20_000 },
       { prepare: withRegistry() },
@@ -79,7 +79,7 @@ describe("a service that follows the registry", () => {
     await service.until("select from lanes where reason is null and broken_until < now()");
   });
 
-  it("reads nothing but the head of the chain while no event comes", async () => {
+  it("reads no policies with new blocks while no event comes", async () => {
     const service = await services.start(REGISTRY, { prepare: withRegistry() });
     const { node } = service;
     const calledMethods: string[] = [];

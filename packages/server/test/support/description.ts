@@ -155,7 +155,7 @@ export function problemsOfDetails(error: ErrorBody): string[] {
   const isListed = JSON.stringify({ retry, ...values }) === JSON.stringify(details);
   return isListed && retry === retryOf(reason)
     ? []
-    : [`${reason} has not these details: ${JSON.stringify(details)}`];
+    : [`${reason} does not have these details: ${JSON.stringify(details)}`];
 }
 
 function patternOf(path: string): RegExp {

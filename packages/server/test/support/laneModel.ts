@@ -179,8 +179,8 @@ export class LaneModel {
   }
 
   /**
-   * Ends all faults and lets time pass. Resolves to true if every submission reaches a final state. Until then, another
-   * user goes on submitting: a submission that no node takes ends when other transactions use the nonces of its wrappers.
+   * Ends all faults and lets time pass. Resolves to true if every submission reaches a final state. Meanwhile, another
+   * user goes on submitting for a time: a submission that no node takes ends when other transactions use the nonces of its wrappers.
    */
   async heal(): Promise<boolean> {
     this.chain.revoked.clear();

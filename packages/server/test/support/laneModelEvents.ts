@@ -40,7 +40,7 @@ interface Reads {
 }
 
 export type Event =
-  /** A user submits the next nonce, one ahead of it, another transaction for a nonce in flight, or the same bytes. */
+  /** A user submits the next nonce, one ahead of it, another transaction for the nonce before it, or the same bytes. */
   | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
   /**
    * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in

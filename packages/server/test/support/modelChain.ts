@@ -52,7 +52,7 @@ interface Receipt {
 }
 
 export const CHAIN_ID = 2201;
-/** The number of further blocks that may leave a wrapper out before the pool drops it. */
+/** The pool drops a wrapper with this many blocks after the first one that left it out. */
 const MAX_SKIPPED_BLOCKS = 2;
 
 /** A model of a chain with the waiver rules, as far as a submission service sees it: nonces, blocks, receipts. */

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { createConnection } from "../../src/store/database.js";
 
-/** Notifies this channel after every statement that writes lanes or submissions. */
+/** Notify the channel `tests` after every statement that inserts or updates lanes or submissions. */
 const TRIGGERS = ["lanes", "unfinished", "finished"].map(
   (table) => `create or replace trigger notify_tests after insert or update on ${table}
     for each statement execute function notify_tests()`,
