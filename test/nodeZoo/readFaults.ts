@@ -23,7 +23,7 @@ export const READ_FAULTS = {
     const delayMs = random.pick([1_000, 2_000, 4_000, 8_000, 15_000, 30_000]);
     return { viewFor: (moment) => ({ indexed: blockBefore(moment, delayMs) }) };
   },
-  /** Nothing can be found by its hash; geth says so, CometBFT has no answer. */
+  /** Nothing can be found by its hash. The node answers null or, unless it is on CometBFT, an error that says so. */
   indexOff: ({ random, personality }) => {
     const refuses = personality.name !== "cosmos" && random.chance(0.5);
     const refusal = errorReply(-32_000, "transaction indexing is in progress");

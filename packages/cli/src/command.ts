@@ -8,7 +8,7 @@ export interface Context {
   readonly print: (line: string) => void;
   /** Aborted when the program must end. A command then returns, or throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** Calls the listener at each SIGHUP, which asks a running program to read its key file again. */
+  /** Calls the listener at each SIGHUP, which asks a running program to read its key file and its certificate again. */
   readonly onHangup?: (listener: () => void) => void;
 }
 

@@ -41,9 +41,9 @@ export interface WaiverClient {
    * @param transactions the signed bytes as 0x hex, at most 100 by default.
    * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
    * result, not an exception.
-   * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError` or
-   * `MalformedAnswerError`), TypeError for an invalid idempotency key, or the reason of an aborted
-   * signal.
+   * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError`,
+   * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an invalid idempotency key, or the
+   * reason of an aborted signal.
    * @example
    * ```ts
    * for await (const line of client.submit([signedTransaction])) {

@@ -11,7 +11,7 @@ const MAX_NONCE = 2n ** 64n - 1n;
 /**
  * Decodes the bytes of one signed transaction in strictly canonical form (D2). Byte fields are views of `raw`.
  * @throws {@link ProtocolError} with code `PARSE_ERROR` for bytes that are not a transaction, and `VALIDATION_FAILED`
- * for an unsupported type, a nonce of 2^64-1, or a signature that no key can have made.
+ * for an unsupported type, a nonce of 2^64-1, or a signature whose r, s or v is out of range, or whose s is high.
  * @example
  * ```ts
  * const tx = decodeTransaction(hexToBytes(signedHex));

@@ -17,8 +17,8 @@ function calldataTokens(data: Uint8Array): bigint {
 
 /**
  * Returns the least gas limit of a transaction, in gas. That is 21,000 with the price of its calldata (EIP-2028: 4
- * a zero byte, 16 any other) and of its access list (EIP-2930), or the floor that the calldata sets (EIP-7623),
- * whichever is higher.
+ * a zero byte, 16 any other), of its access list (EIP-2930) and of a creation (EIP-2, EIP-3860), or the floor that the
+ * calldata sets (EIP-7623), whichever is higher.
  * @example
  * ```ts
  * const gasLimit = intrinsicGas(unsigned) + 50_000n;

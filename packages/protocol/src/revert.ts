@@ -3,7 +3,7 @@ import { bytesToHex, type Hex } from "./hex.js";
 
 /** The reason of a revert, as far as its data tells. */
 export interface Revert {
-  /** `error`: a text; `panic`: a fault that the compiler checks for; `custom`: an error of the contract's own. */
+  /** `error`: a text; `panic`: a fault that the compiler checks for; `custom`: an error of the contract's own; `empty`: no data. */
   readonly kind: "error" | "panic" | "custom" | "empty";
   /** The contract's text, or a description of the data. */
   readonly message: string;

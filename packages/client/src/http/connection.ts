@@ -1,7 +1,7 @@
 import { parseRequestErrorBody, WireError, wasNeverSent } from "@gas-waiver/protocol/wire";
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
 
-/** A service and a way to send requests to it. Every function of this package takes one. */
+/** A service and a way to send requests to it. `submit`, `status` and the other functions of one request each take one. */
 export interface Connection {
   /**
    * Sends one request, once. A connection never sends again by itself.

@@ -71,7 +71,7 @@ describe("readNdjson", () => {
     ["a line that is not UTF-8", Uint8Array.of(0x22, 0xff, 0x22, 0x0a), "malformed"],
     ["a last line that breaks off", bytes('1\n{"a":'), "truncated"],
     ["a last line that breaks off inside a character", bytes('"🙂').subarray(0, 3), "truncated"],
-    ["a line that never ends", bytes("1".repeat(65)), "too_long"],
+    ["a line above the limit", bytes("1".repeat(65)), "too_long"],
   ] as const)("refuses %s", async (_, input, fault) => {
     const error = await collect(streamOf(input), 64).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(NdjsonError);

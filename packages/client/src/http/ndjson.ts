@@ -7,7 +7,7 @@ export const DEFAULT_MAX_LINE_BYTES = 1024 * 1024;
  * Reads the values of a stream of newline-delimited JSON, each as soon as its line is complete.
  * Lines are split in the bytes before they are decoded, so a chunk may end anywhere, also inside a character.
  * The last line may lack its newline; blank lines are skipped. Leaving early cancels the stream.
- * @throws {@link NdjsonError} for a line that is not JSON; errors of the stream itself pass through.
+ * @throws {@link NdjsonError} for a line that is not JSON or too long; errors of the stream itself pass through.
  */
 export async function* readNdjson(
   stream: ReadableStream<Uint8Array>,

@@ -32,7 +32,7 @@ export function asyncApiOf({ version }: { readonly version: string }): Record<st
       service: {
         host: "{host}",
         protocol: "ws",
-        description: "`wss` if TLS ends in front of the service.",
+        description: "`wss` with TLS, of the service itself or of a proxy in front of it.",
         variables: { host: { default: "127.0.0.1:8080", description: "The address of the service." } },
         security: [{ $ref: "#/components/securitySchemes/apiKey" }],
       },

@@ -10,7 +10,8 @@ import { addresses, switchedOn } from "../../settings/parsers.js";
 export const check = defineCommand({
   description:
     "The command checks what the service needs of each node, and compares the nodes. It only reads: nothing is sent.\n" +
-    "It takes the settings and variables of serve, and ends with status 1 where serve would refuse to start.",
+    "It takes those settings and variables of serve that concern nodes, and ends with status 1 where serve would\n" +
+    "refuse to start.",
   settings: {
     rpcUrl: CHAIN_SETTINGS.rpcUrl,
     chainId: { ...CHAIN_SETTINGS.chainId, required: false },
