@@ -213,10 +213,14 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 };
 
 /**
- * Faults that may take wrappers out of the pool. If the store has lost their commits as well, nobody can send these wrappers
- * again, and a success that was reported may never run: a round with `lossyFailover` has none of these faults.
+ * Faults that may take wrappers out of the pool, or keep them in it for longer than the nonce gap lasts. Without the store's
+ * last commits nobody could send the former again, and the service fails by time what it does not know as sent: a round with
+ * `lossyFailover` has none of these.
  */
-const POOL_FAULTS: ReadonlySet<string> = new Set(["evict", "badAnswers", "node", "reorg", "revoke"]);
+const POOL_FAULTS: ReadonlySet<string> = new Set([
+  ...["evict", "badAnswers", "node", "reorg", "revoke"],
+  ...["halt", "stopMining"],
+]);
 
 export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
 

@@ -166,9 +166,7 @@ function compareRow(row: Row, { rowsByHash, ranByHash, loss, chainLoss, find }: 
   } else if (row.state === "failed") {
     if (run === undefined) return;
     const carried = rowsByHash.get(hash)?.some(({ state, signings }) => state === "included" && signings > 0);
-    // A wrapper that the store has forgotten may land after its submission, which seemed never sent, has failed.
-    if (!carried && !loss.hasWrapperOf(hash))
-      find("falseFailure", `failed by the store and executed: ${evidence()}`);
+    if (!carried) find("falseFailure", `failed by the store and executed: ${evidence()}`);
   } else if (run !== undefined || !isHopeless) find("unresolved", `still ${row.state}: ${evidence()}`);
 }
 
