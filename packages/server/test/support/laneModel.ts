@@ -179,7 +179,7 @@ export class LaneModel {
   }
 
   /**
-   * Ends all faults and lets time pass. Resolves to true if every submission reaches a final state. Meanwhile, another
+   * Ends all faults and lets time pass. Resolves to true if every submission is finished. Meanwhile, another
    * user goes on submitting for a time: a submission that no node takes ends when other transactions use the nonces of its wrappers.
    */
   async heal(): Promise<boolean> {
@@ -198,7 +198,8 @@ export class LaneModel {
       await this.happen({ kind: "block" });
       await this.happen({ kind: i % 3 === 0 ? "sweep" : "poll", owner: 0 });
       await this.happen({ kind: "wait", ms: 2_500 });
-      if ((await this.rows()).every(({ state }) => state === "included" || state === "failed")) return true;
+      // A row is finished when no reorg can change it any more: the lane may not have noticed the last one yet.
+      if ((await this.rows()).every((row) => row.finished_at !== null)) return true;
     }
     return false;
   }
