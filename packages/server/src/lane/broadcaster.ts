@@ -14,6 +14,8 @@ export interface SendOptions {
    * the first that any node gives about them (D28).
    */
   readonly isFirst: boolean;
+  /** Earlier wrappers have no clear answer, and these are to show whether the node is well. */
+  readonly isProbe?: boolean;
 }
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
@@ -34,13 +36,14 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
   const { store, chain, options } = context;
   const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe() };
   const exchange = createExchange(chain);
-  const send: Broadcaster["send"] = async (held, submissions, { isFirst }) => {
+  const send: Broadcaster["send"] = async (held, submissions, { isFirst, isProbe = false }) => {
     if (submissions.length === 0) return;
     const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const outcome = outcomes[i];
       return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
     });
+    if (isProbe) memory.probe.onProbed(answered.map(({ verdict }) => verdict.kind));
     await applyAnswers(held, answered, memory, breaker, context);
   };
   return {

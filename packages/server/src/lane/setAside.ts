@@ -4,6 +4,8 @@ import type { SendVerdictKind } from "@gas-waiver/protocol";
  * Tells an unwell node from a wrapper that no node takes (D28). A node that gives any other wrapper of the same exchange a
  * clear answer is well. Where all its answers are unclear, one submission is set aside, to let another try. If that one gets no
  * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
+ * A clear answer to a wrapper that was sent to find this out shows that the node is well, also for the unclear answers that
+ * came before.
  */
 export interface SetAsideProbe {
   /**
@@ -15,6 +17,11 @@ export interface SetAsideProbe {
     verdicts: readonly SendVerdictKind[],
   ): boolean;
   onSetAside(id: string): void;
+  /**
+   * Wrappers of other API keys were sent although earlier ones have no clear answer.
+   * @param verdicts of that exchange.
+   */
+  onProbed(verdicts: readonly SendVerdictKind[]): void;
   /**
    * Remembers submissions whose pauses have begun, if no answer of their exchange showed a node at work: perhaps the node
    * was unwell, and not they. Otherwise it forgets them.
@@ -50,6 +57,7 @@ const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
 export function createSetAsideProbe(now: () => number = () => performance.now()): SetAsideProbe {
   let last: { readonly id: string; readonly at: number } | undefined;
   let silentSince: number | undefined;
+  let wellAt = Number.NEGATIVE_INFINITY;
   const suspects = new Set<string>();
   const wakings = new Map<string, { readonly at: number; readonly count: number }>();
   const mayWake = (id: string) => {
@@ -62,6 +70,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
         silentSince = undefined;
         return true;
       }
+      if (now() - wellAt < PROBE_MS) return true;
       // It was set aside before: its own pause grows, and nobody else waits for it.
       if (signings > 1) return true;
       if (verdicts.every((kind) => SILENT.has(kind))) {
@@ -72,6 +81,9 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
     },
     onSetAside(id) {
       last = { id, at: now() };
+    },
+    onProbed(verdicts) {
+      if (verdicts.some((kind) => CLEAR.has(kind))) wellAt = now();
     },
     suspectNode(ids, verdicts) {
       const isNodeAtWork = verdicts.some((kind) => CLEAR.has(kind));

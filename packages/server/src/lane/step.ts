@@ -4,7 +4,8 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { retireDrained } from "../store/lanes/setLaneState.js";
 import { findUnfinalized } from "../store/lanes/unfinalized.js";
-import { hasUnfinished } from "../store/lanes/unfinished.js";
+import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
+import { NotBroadcastError } from "./applyAnswers.js";
 import { type Assigned, assign } from "./assign.js";
 import type { Broadcaster } from "./broadcaster.js";
 import type { LaneContext } from "./context.js";
@@ -30,7 +31,9 @@ export const IDLE_MS = 250;
  * - Is the lane `stopped` in the store? It touches nothing and rests.
  * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other
  *   owner may have signed), and after any failure. The same bytes of everything that is signed go out again. Until
- *   they are with a node, nothing new is signed.
+ *   they are with a node, nothing new is signed, with one exception: where the node's answers leave open whether it or those
+ *   wrappers are at fault, one submission of each API key is signed and sent, if a key has none among them. So the poison
+ *   of one key does not stop the others.
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
@@ -94,7 +97,7 @@ export interface StepContext extends LaneContext {
 export async function step(state: StepState, lease: Lease, context: StepContext): Promise<StepResult> {
   const { routing, account, breaker } = context;
   if (lease.state === "stopped") return { state, restMs: IDLE_MS };
-  if (state.mustResend) await resendSigned(lease.lane, context);
+  if (state.mustResend) await resendSigned(lease, context);
   const reason = routing.whyUnusable(account.address);
   if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: false } : state;
@@ -102,10 +105,28 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   return await assignAndBroadcast(resent, lease, context);
 }
 
-async function resendSigned(held: HeldLane, { broadcastBuffer, broadcaster }: StepContext): Promise<void> {
+async function resendSigned({ lane: held, state }: Lease, context: StepContext): Promise<void> {
+  const { broadcastBuffer, broadcaster, breaker } = context;
   // Wrappers that a node has surely taken need not be sent again.
   await broadcastBuffer.flush();
-  await broadcaster.resendSigned(held);
+  try {
+    await broadcaster.resendSigned(held);
+  } catch (error) {
+    const mayProbe = error instanceof NotBroadcastError && state === "open" && !breaker.isOpenedByPolicy;
+    if (mayProbe && (await hasReadyOfOtherKey(context.store, held))) await probeNode(held, context);
+    throw error;
+  }
+}
+
+/** The most submissions, of one API key each, that are sent to see whether the node is well. */
+const MAX_PROBES = 16;
+const ONE_OF_EACH: LaneParties = { note() {}, shareOfKey: () => 1, shareOfSender: () => 1 };
+
+/** Sends one submission of each API key. The node's clear answer to any of them shows that the other wrappers are at fault. */
+async function probeNode(held: HeldLane, context: StepContext): Promise<void> {
+  const options = { limit: MAX_PROBES, due: 0, backlog: true, parties: ONE_OF_EACH };
+  const { signed } = await assign(held, options, context);
+  await context.broadcaster.send(held, signed, { isFirst: true, isProbe: true });
 }
 
 /** A custody that does not sign counts against the lane, as a node does that does not take its wrappers. */

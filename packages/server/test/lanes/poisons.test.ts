@@ -1,7 +1,7 @@
 // One wrapper that no node takes must not hold up the others of its lane.
 import type { Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
 const services = testServices();
@@ -89,6 +89,20 @@ describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that
     for (const user of [10, 11, 12]) {
       expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
     }
+  }, 60_000);
+
+  it("together with sixty of the same key and none of another, does not hold up the other keys", async () => {
+    const service = await services.start({ ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
+    const poisons = Array.from({ length: 60 }, (_, user) => innerOf(100 + user));
+    service.node.onSends({
+      kind: "error",
+      of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
+    });
+    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+    service.post(JSON.stringify({ transactions: poisons }), { headers }).catch(() => {});
+    // One of them alone would be set aside each second.
+    await service.node.until(({ sent }) => sent.length >= 2 * poisons.length);
+    expect((await service.submit([innerOf(10)])).map(outcomeOf)).toEqual(["success"]);
   }, 60_000);
 
   it("lets others run meanwhile, and runs with its sender's later transaction once the node takes it", async () => {
