@@ -213,14 +213,10 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 };
 
 /**
- * Faults that may take wrappers out of the pool, or keep them in it for longer than the nonce gap lasts. Without the store's
- * last commits nobody could send the former again, and the service fails by time what it does not know as sent: a round with
+ * Faults that may take wrappers out of the pool. Without the store's last commits nobody could send them again: a round with
  * `lossyFailover` has none of these.
  */
-const POOL_FAULTS: ReadonlySet<string> = new Set([
-  ...["evict", "badAnswers", "node", "reorg", "revoke"],
-  ...["halt", "stopMining"],
-]);
+const POOL_FAULTS: ReadonlySet<string> = new Set(["evict", "badAnswers", "node", "reorg", "revoke"]);
 
 export const FAULT_NAMES: readonly string[] = Object.keys(KINDS);
 

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { silent } from "../../test/support/testPostgres.js";
 import { optionsFor } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { resolveOptions } from "../model/resolveOptions.js";
 import { accept } from "../store/accept/accept.js";
+import type { Queryable } from "../store/database.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { readLaneSnapshot } from "../store/lanes/laneSnapshot.js";
+import { createStoreMoves } from "../store/primary/moves.js";
 import type { Store } from "../store/store.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { planSender } from "./plan.js";
@@ -55,4 +58,35 @@ it("a failure for a missing nonce is excused if that one was accepted while the 
   const sender = newSubmissionOf(2, 0).sender;
   const index = senders.findIndex((one) => Buffer.from(one.sender).equals(Buffer.from(sender)));
   expect(excused[index]).toMatchObject({ failed: [], early: [{ senderNonce: 1n }] });
+});
+
+it("a failure for a missing nonce is excused after a failover until the chain has had two blocks", async () => {
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, [newSubmissionOf(3, 1)]);
+  const snapshot = await readLaneSnapshot(store, lane, { ready: 20, due: 20 });
+  const plans = snapshot.senders.map(({ queued, inFlightNonces }) =>
+    planSender(queued, 0n, inFlightNonces, 0),
+  );
+  const heights = [7n, 8n, 9n];
+  let height = 0n;
+  const chain: Pick<NodeClient, "nonces" | "blockNumber"> = {
+    nonces: async (addresses) => addresses.map(() => 0n),
+    blockNumber: async () => height,
+  };
+  const moved: Store = {
+    ...store,
+    moves: createStoreMoves({ query: store.pool.query.bind(store.pool) } as Queryable, silent),
+  };
+  await store.pool.query(
+    "insert into database_servers (system, timeline, first_seen) select system, 0, now() - interval '1 year' from database_servers",
+  );
+  const failed = [];
+  for (height of heights) {
+    const excused = await excuseNonceGaps(lane, snapshot.senders, plans, {
+      store: moved,
+      chain: chain as NodeClient,
+      options,
+    });
+    failed.push(excused.some((plan) => plan.failed.length > 0));
+  }
+  expect(failed).toEqual([false, false, true]);
 });

@@ -9,6 +9,8 @@ import { planSender, type SenderPlan } from "./plan.js";
  * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. The chain is asked again,
  * and then the store, because a node may take seconds to answer: meanwhile the nonce may have been accepted, or included. Another lane
  * may hold it, too: where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
+ * After a failover that may have lost commits, nothing fails for a gap until the chain has had blocks: the missing nonce may be
+ * in a wrapper that the store has lost.
  * @param senders the owners of the plans, in the same order.
  */
 export async function excuseNonceGaps(
@@ -26,6 +28,8 @@ export async function excuseNonceGaps(
   );
   const planned = excuseUsedNonces(senders, plans, nonces, context.options.nonceGapTimeoutMs);
   const missing = failingSenders(senders, planned);
+  const isStoreWhole =
+    missing.length === 0 || (await context.store.moves.isChainPastMove(() => context.chain.blockNumber()));
   // The store comes last: what the chain has used since its answer has a row that is included.
   const lowest = await findLowestNoncesElsewhere(context.store, held, {
     senders: missing.map(({ sender }) => ({ sender, next: nonces.of(sender) ?? 0n })),
@@ -33,6 +37,7 @@ export async function excuseNonceGaps(
   });
   return planned.map((plan, i) => {
     const sender = senders[i];
+    if (sender !== undefined && !isStoreWhole) return excuse(plan, sender.queued, () => true);
     const elsewhere = sender && lowest.get(Buffer.from(sender.sender).toString("hex"));
     if (sender === undefined || elsewhere === undefined) return plan;
     return excuse(plan, sender.queued, ({ senderNonce }) => elsewhere < senderNonce);

@@ -9,7 +9,16 @@ export interface StoreMoves {
    * @param maxAgeMs an answer of this age will do; by default the database is asked.
    */
   hasMoved(maxAgeMs?: number): Promise<boolean>;
+  /**
+   * True if the chain has had blocks since the last move was first seen here, or if the store has not moved lately. Before
+   * that, a pool may hold wrappers that the store has lost, and a sender's missing nonce may be in one of them.
+   * @param readHeight reads the chain's latest height. It is asked only after a move.
+   */
+  isChainPastMove(readHeight: () => Promise<bigint>): Promise<boolean>;
 }
+
+/** The blocks after a move in which a pool's wrappers had their chance. */
+const BLOCKS_AFTER_MOVE = 2n;
 
 /** For this time after a move, a wrapper on the chain that the store does not know counts as lost by the store. */
 const LOSS_ASSUMED_FOR = "1 hour";
@@ -29,10 +38,12 @@ const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000"
 export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
   const identities = [...IDENTITIES];
   let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
-  const ask = async (): Promise<boolean> => {
+  let afterMove: { readonly move: string; readonly height: bigint } | undefined;
+  /** The time of the last move; undefined if there was none lately. */
+  const findMove = async (): Promise<string | undefined> => {
     for (;;) {
       const [identity] = identities;
-      if (identity === undefined) return false;
+      if (identity === undefined) return undefined;
       try {
         return await recordAndCompare(db, identity);
       } catch (error) {
@@ -47,7 +58,7 @@ export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
     hasMoved(maxAgeMs = 0) {
       const now = performance.now();
       if (last === undefined || now - last.at >= maxAgeMs) {
-        const answer = ask();
+        const answer = findMove().then((move) => move !== undefined);
         const asked = { at: now, answer };
         last = asked;
         answer.catch(() => {
@@ -56,20 +67,28 @@ export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
       }
       return last.answer;
     },
+    async isChainPastMove(readHeight) {
+      const move = await findMove();
+      if (move === undefined) return true;
+      const height = await readHeight();
+      if (afterMove?.move !== move) afterMove = { move, height };
+      return height >= afterMove.height + BLOCKS_AFTER_MOVE;
+    },
   };
 }
 
 const NOT_SEEN =
   "this role may not see the database's timeline: after a failover that loses commits, wrappers that only the chain has count as foreign uses of a waiver's key; grant execute on pg_current_wal_lsn and pg_walfile_name";
 
-async function recordAndCompare(db: Queryable, identity: string): Promise<boolean> {
+/** @returns when the store came to the present server; undefined if that was long ago, or if it is the first. */
+async function recordAndCompare(db: Queryable, identity: string): Promise<string | undefined> {
   await db.query(`insert into database_servers (system, timeline) ${identity} on conflict do nothing`);
-  const { rows } = await db.query(
-    `select from database_servers present
+  const { rows } = await db.query<{ first_seen: string }>(
+    `select first_seen::text from database_servers present
      where (system, timeline) = (${identity}) and first_seen > now() - interval '${LOSS_ASSUMED_FOR}'
        -- A role that has lost a permission, or got it, sees the same server by another identity.
        and exists (select from database_servers earlier
                    where earlier.first_seen < present.first_seen and (earlier.system = 0) = (present.system = 0))`,
   );
-  return rows.length > 0;
+  return rows[0]?.first_seen;
 }
