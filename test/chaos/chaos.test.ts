@@ -127,7 +127,6 @@ describe("the comparison of the ledgers", () => {
       hasSubmission: () => false,
       hasFailure: () => false,
       hasDecision: () => false,
-      hasWrapperOf: () => false,
     };
     return { ...none, [kind]: (id: string) => id === "a" };
   };

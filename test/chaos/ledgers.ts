@@ -16,7 +16,7 @@ export interface Ledgers {
   readonly store: readonly Row[];
   readonly chain: readonly Execution[];
   /** The forgotten rows of failovers to a standby that was behind. */
-  readonly loss: Pick<StoreLoss, "hasSubmission" | "hasFailure" | "hasDecision" | "hasWrapperOf">;
+  readonly loss: Pick<StoreLoss, "hasSubmission" | "hasFailure" | "hasDecision">;
   /** The final blocks that the chain has lost because it was restored. */
   readonly chainLoss: ChainLoss;
 }
@@ -146,7 +146,7 @@ function compareClient(tx: Tx, { rowsById, rowsByHash, ranByHash, loss, chainLos
   }
 }
 
-function compareRow(row: Row, { rowsByHash, ranByHash, loss, chainLoss, find }: Context): void {
+function compareRow(row: Row, { rowsByHash, ranByHash, chainLoss, find }: Context): void {
   const hash = bytesToHex(row.inner_hash);
   const [run] = ranByHash.get(hash) ?? [];
   const evidence = () => `${hash}; store ${shortJson(rowsByHash.get(hash))}; chain ${shortJson(run)}`;
@@ -156,8 +156,7 @@ function compareRow(row: Row, { rowsByHash, ranByHash, loss, chainLoss, find }: 
     if (run === undefined) find("falseSuccess", `included by the store and not executed: ${evidence()}`);
     else if (row.reverted !== run.reverted)
       find("falseSuccess", `the chain has another status: ${evidence()}`);
-    // The wrapper that the store has forgotten may have carried it, and the record names a later one.
-    else if (row.waiver_nonce === null || loss.hasWrapperOf(hash)) return;
+    else if (row.waiver_nonce === null) return;
     else if (bytesToHex(row.waiver) !== run.waiver) {
       find("nonceGaps", `another waiver carried it: ${evidence()}`);
     } else if (Number(row.waiver_nonce) !== run.waiverNonce) {

@@ -1,4 +1,3 @@
-import type { Hex } from "@gas-waiver/protocol";
 import type { PostgresNode } from "../../packages/server/test/support/postgresNode.js";
 
 /**
@@ -9,7 +8,6 @@ export class StoreLoss {
   readonly #submissions = new Set<string>();
   readonly #failures = new Set<string>();
   readonly #decisions = new Set<string>();
-  readonly #wrapped = new Set<Hex>();
 
   /** True if the store has forgotten this submission; it may have stored the InnerTx again under another id. */
   hasSubmission(id: string): boolean {
@@ -26,11 +24,6 @@ export class StoreLoss {
     return this.#decisions.has(id) || this.hasSubmission(id) || this.hasFailure(id);
   }
 
-  /** True if the store has forgotten a wrapper of this InnerTx. */
-  hasWrapperOf(innerHash: Hex): boolean {
-    return this.#wrapped.has(innerHash);
-  }
-
   /** The number of forgotten submissions. */
   get size(): number {
     return this.#submissions.size;
@@ -39,11 +32,10 @@ export class StoreLoss {
   /** Compares two servers' databases of this name. */
   async add(database: string, old: PostgresNode, next: PostgresNode): Promise<void> {
     const [before, after] = [await read(old, database), await read(next, database)];
-    for (const [id, { state, inner_hash, wrapper }] of before.submissions) {
+    for (const [id, { state }] of before.submissions) {
       const kept = after.submissions.get(id);
       if (kept === undefined) this.#submissions.add(id);
       if (state === "failed" && kept?.state !== "failed") this.#failures.add(id);
-      if (wrapper !== null && kept?.wrapper !== wrapper) this.#wrapped.add(inner_hash);
     }
     for (const [name, ids] of before.decisions) {
       const kept = after.decisions.get(name) ?? [];
@@ -55,13 +47,9 @@ export class StoreLoss {
 interface StoredSubmission {
   readonly id: string;
   readonly state: string;
-  readonly inner_hash: Hex;
-  /** null if it has none. */
-  readonly wrapper: string | null;
 }
 
-const SUBMISSIONS = `select id, state, '0x' || encode(inner_hash, 'hex') as inner_hash,
-  encode(wrapper_hash, 'hex') as wrapper from submissions`;
+const SUBMISSIONS = "select id, state from submissions";
 const DECISIONS =
   "select key_id || encode(name_hash, 'hex') as name, ids[1:decided] as ids from keyed_requests";
 

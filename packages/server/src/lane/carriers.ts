@@ -23,13 +23,16 @@ export type CarriedBy = "own" | Carrier | "unknown";
  * Finds the wrappers that carried InnerTxs. Where a submission has had several, an earlier one may land, and its record must
  * not name the last. The block that ran the InnerTx decides: its wrapper stands directly before it (D8). Where nothing
  * speaks for another wrapper, no block is read, and a block that the node does not show holds up no inclusion.
+ * @param mayLackWrappers the store may have lost wrappers in a failover: any InnerTx may have been carried by another one.
  * @returns in the order of `executed`.
  */
 export async function findCarriers(
   executed: readonly Executed[],
   chain: Pick<NodeClient, "blocks">,
+  mayLackWrappers: boolean,
 ): Promise<CarriedBy[]> {
-  const isDoubtful = ({ candidate, foreign }: Executed) => foreign || candidate.signings > 1;
+  const isDoubtful = ({ candidate, foreign }: Executed) =>
+    foreign || candidate.signings > 1 || mayLackWrappers;
   const heights = [...new Set(executed.filter(isDoubtful).map(({ receipt }) => receipt.blockNumber))];
   const blocks = heights.length === 0 ? [] : await chain.blocks(heights).catch(() => []);
   const blockAt = new Map(heights.map((height, i) => [height, blocks[i]]));

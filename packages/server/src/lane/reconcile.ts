@@ -139,6 +139,9 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
   return [{ id, waiverNonce, wrapperHash, usedBy: use }];
 }
 
+/** A failover takes longer than this, so an answer of this age is not from before it. */
+const MOVE_CHECK_MS = 1_000;
+
 async function includeExecuted(
   held: HeldLane,
   candidateOutcomes: readonly CandidateOutcome[],
@@ -150,7 +153,8 @@ async function includeExecuted(
     const isIncluded = decide({ state, openWrappers: 0, hasReceipt: true }).move === "include";
     return isIncluded ? [{ candidate, ...outcome }] : [];
   });
-  const carriers = await findCarriers(executed, chain);
+  if (executed.length === 0) return;
+  const carriers = await findCarriers(executed, chain, await store.moves.hasMoved(MOVE_CHECK_MS));
   const included = executed.map(({ candidate: { id }, receipt: { succeeded, ...block } }, i) => {
     const carriedBy = carriers[i] ?? "own";
     return { id, ...block, reverted: !succeeded, carriedBy };
