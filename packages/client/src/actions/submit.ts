@@ -8,15 +8,11 @@ import {
   type Wait,
   WireError,
 } from "@gas-waiver/protocol/wire";
-import {
-  ConnectionFailedError,
-  MalformedAnswerError,
-  RequestRefusedError,
-  StreamEndedError,
-} from "../errors.js";
+import { MalformedAnswerError, StreamEndedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
+import { isSurelyNotAccepted } from "./acceptance.js";
 import { assertSender, type SenderCheck } from "./senderCheck.js";
 
 export type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
@@ -99,12 +95,6 @@ export async function* submit(
       mayBeAccepted ||= !isSurelyNotAccepted(error);
     }
   }
-}
-
-/** Tells whether the error proves that the service has accepted nothing of this attempt. */
-function isSurelyNotAccepted(error: unknown): boolean {
-  if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
-  return error instanceof RequestRefusedError;
 }
 
 /** Returns the error for all attempts together: if an earlier one may have been accepted, the error says so. */

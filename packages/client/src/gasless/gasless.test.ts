@@ -5,6 +5,7 @@ import {
   type Reason,
   type ResultLine,
   requestErrorBody,
+  statusOf,
 } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Gasless, type GaslessCall, type GaslessSender } from "./gasless.js";
@@ -17,6 +18,9 @@ const failure = (reason: Reason): ResultLine => ({
   ...{ index: 0, id: ID, success: false },
   error: { code: codeOf(reason), message: reason, reason, details: { retry: "corrected" } } as never,
 });
+
+const refusal = (reason: Reason) =>
+  Response.json(requestErrorBody(new ProtocolError(reason, "")), { status: statusOf(reason) });
 
 /** The service's answers to each nonce, in turn. Success when none is left. */
 let answers: Map<number, (ResultLine | Response | Error)[]>;
@@ -138,10 +142,8 @@ describe("the nonce after a transaction", () => {
 
   it.each<[string, ResultLine | Response | Error]>([
     ["refused by a rule", failure("TARGET_NOT_ALLOWED")],
-    [
-      "refused with its request",
-      Response.json(requestErrorBody(new ProtocolError("QUEUE_AT_CAPACITY", "")), { status: 503 }),
-    ],
+    ["refused with its request", refusal("QUEUE_AT_CAPACITY")],
+    ["refused before it was stored", refusal("CHAIN_UNAVAILABLE")],
     ["never sent", new TypeError("failed", { cause: Object.assign(new Error(), { code: "ECONNREFUSED" }) })],
   ])("that was %s is the same nonce again", async (_, answer) => {
     answers.set(0, [answer]);
@@ -153,6 +155,8 @@ describe("the nonce after a transaction", () => {
     ["still in flight", failure("OUTCOME_UNKNOWN")],
     ["run and reverted", failure("REVERTED")],
     ["perhaps accepted", new Error("reset")],
+    ["perhaps stored by a database that failed", refusal("STORE_UNAVAILABLE")],
+    ["perhaps accepted by a service that failed", refusal("INTERNAL_ERROR")],
   ])("that is %s is the following one", async (_, answer) => {
     answers.set(0, [answer]);
     await settled(send());

@@ -1,10 +1,6 @@
+import { isSurelyNotAccepted } from "../actions/acceptance.js";
 import { submit } from "../actions/submit.js";
-import {
-  ConnectionFailedError,
-  RequestRefusedError,
-  StreamEndedError,
-  SubmissionFailedError,
-} from "../errors.js";
+import { StreamEndedError, SubmissionFailedError } from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
 import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
@@ -170,7 +166,6 @@ function settleNonce(reservation: NonceReservation, error: unknown): void {
     else reservation.release();
     return;
   }
-  const neverSent = error instanceof ConnectionFailedError && error.certainty === "not_sent";
-  if (neverSent || error instanceof RequestRefusedError) reservation.release();
+  if (isSurelyNotAccepted(error)) reservation.release();
   else reservation.markUsed();
 }

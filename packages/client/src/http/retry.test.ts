@@ -126,6 +126,20 @@ describe("submit with retry", () => {
     expect(error).toMatchObject({ missing: [1, 2], cause: { certainty: "not_sent" } });
   });
 
+  it.each<[string, () => Answer, object]>([
+    ["was never sent", neverSent, { certainty: "not_sent" }],
+    ["was refused", () => refused(503), { reason: "QUEUE_AT_CAPACITY" }],
+  ])(
+    "leaves acceptance open after a failure of the store, although the last attempt %s",
+    async (_, last, cause) => {
+      const perhaps = new ProtocolError("STORE_UNAVAILABLE", "perhaps accepted");
+      const { client } = serviceOf(Response.json(requestErrorBody(perhaps), { status: 503 }), last(), last());
+      const error = await errorOf(collect(client.submit(["0x00"], { retry: AT_ONCE })));
+      expect(error).toBeInstanceOf(StreamEndedError);
+      expect(error).toMatchObject({ missing: [0], cause });
+    },
+  );
+
   it("reports that nothing was sent when no attempt reached the service", async () => {
     const { client } = serviceOf(neverSent(), refused(503), neverSent());
     const error = await errorOf(collect(client.submit(["0x00"], { retry: AT_ONCE })));
