@@ -33,11 +33,12 @@ export interface Ledgers {
  * - `falseSuccess`: a line says `success: true`, or the store says included, and the chain did not execute it; a line
  *   says included, and the transaction reverted; a line says `success: true` of a submission that failed later; or the
  *   store and the chain differ in whether an executed transaction reverted.
- * - `falseFailure`: a line or the store says that a submission failed for good, and the chain executed it, without a
- *   later submission of the same bytes that did; or a line says that a transaction reverted, and it did not. A line's
- *   TIMEOUT is not a failure: the work goes on.
+ * - `falseFailure`: the store says that a submission failed for good, and the chain executed it, without a later
+ *   submission of the same bytes that did. A wrapper that the store has forgotten is no excuse. Or a line says that a
+ *   submission failed for good, and the store says otherwise, unless it has forgotten this failure. Or a line says that a
+ *   transaction reverted, and it did not. A line's TIMEOUT is not a failure: the work goes on.
  * - `nonceGaps`: the nonces that a sender or a waiver used are not 0, 1, 2 … in the order of the blocks; or the store
- *   has another waiver or waiver nonce of an execution than the chain.
+ *   has another waiver or waiver nonce of an execution than the chain. A forgotten wrapper is no excuse here either.
  * - `notReplayed`: a repeated request with an Idempotency-Key gave another id for a transaction, or another outcome.
  * - `miscounted`: the daily caps of a key count something that the chain did not execute for it, or miss something
  *   that it did.

@@ -1,3 +1,4 @@
+import { classifySendError } from "@gas-waiver/protocol";
 import type { SeededRandom } from "../support/seededRandom.js";
 import type { Reply } from "./exchange.js";
 
@@ -12,7 +13,7 @@ const CODES = [0, 1, 3, -1, -32_000, -32_001, -32_003, -32_010, -32_015, -32_603
 
 /** An answer in words that `nodeErrors.ts` does not know, or in a form that no client expects. */
 export function randomReply(random: SeededRandom): Reply {
-  const message = Array.from({ length: random.between(1, 7) }, () => random.pick(WORDS)).join(" ");
+  const message = randomMessage(random);
   const code = random.pick(CODES);
   const unusualReplies: readonly (() => Reply)[] = [
     () => ({ error: { code, message, data: { reason: message } } }),
@@ -25,6 +26,14 @@ export function randomReply(random: SeededRandom): Reply {
     () => ({}),
   ];
   return random.chance(0.6) ? { error: { code, message } } : random.pick(unusualReplies)();
+}
+
+/** Draws words until the service does not know their wording: "known transaction" would be one that it knows. */
+function randomMessage(random: SeededRandom): string {
+  for (;;) {
+    const message = Array.from({ length: random.between(1, 7) }, () => random.pick(WORDS)).join(" ");
+    if (classifySendError({ code: 0, message }).kind === "disputed") return message;
+  }
 }
 
 const PAGE = "<html>\r\n<head><title>502</title></head>\r\n<body><center><h1>";
