@@ -256,6 +256,17 @@ describe("when the connection breaks", () => {
     expect(await collect(clientOf(service).submit(["0x0a"]))).toEqual([good(0)]);
   });
 
+  it("and the next service refuses the repeated frames for good, it stays open whether they were accepted", async () => {
+    const service = await Service.start();
+    service.onRequest = (request, socket, connection) => {
+      if (connection === 1) return socket.terminate();
+      socket.send(encodeErrorFrame(request.id, new ProtocolError("KEY_REVOKED", "the key is revoked")));
+    };
+    const error = await errorOf(collect(clientOf(service).submit(["0x0a"])));
+    expect(error).toMatchObject({ name: "ConnectionFailedError", certainty: "unknown" });
+    expect(error).toMatchObject({ cause: { name: "RequestRefusedError", reason: "KEY_REVOKED" } });
+  });
+
   it("because the service shuts down, transactions that it did not accept are sent to the next", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {

@@ -84,7 +84,8 @@ export class SocketSession {
   }
 
   #connectionError(certainty: "not_sent" | "unknown", cause: unknown): Error {
-    if (cause instanceof RequestRefusedError) return cause;
+    // What was sent before may have been accepted, whatever a later handshake was told.
+    if (cause instanceof RequestRefusedError && certainty === "not_sent") return cause;
     return new ConnectionFailedError(this.#options.base, certainty, cause);
   }
 
@@ -226,7 +227,9 @@ export class SocketSession {
         this.#sendReady();
       }, RETRY_REFUSED_FRAME_MS);
     } else {
-      request.fail(toRequestRefusedError(error));
+      const refusal = toRequestRefusedError(error);
+      // The first sending of these transactions may have been accepted.
+      request.fail(purpose === "again" ? this.#connectionError("unknown", refusal) : refusal);
     }
   }
 
