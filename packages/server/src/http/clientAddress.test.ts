@@ -62,6 +62,15 @@ describe("the address of a client", () => {
     expect(of("for=unknown")).toBe("10.1.2.3");
   });
 
+  it("is never one that the client put into what a proxy quotes", () => {
+    const of = (field: string) => addressOf("10.1.2.3", field, { proxyHeader: "forwarded" });
+    for (const host of ["a,for=6.6.6.6;b", "a;for=6.6.6.6;b", "for=6.6.6.6", 'a\\",for=6.6.6.6;b', ","]) {
+      expect(of(`proto=http;host="${host}";by=10.0.0.1;for=198.51.100.1`)).toBe("198.51.100.1");
+      expect(of(`for=198.51.100.1;host="${host}"`)).toBe("198.51.100.1");
+      expect(of(`for=198.51.100.1;host="${host}\\\\", for=10.0.0.2;host="${host}"`)).toBe("198.51.100.1");
+    }
+  });
+
   it("never depends on the field that the proxies do not set", () => {
     const read = createClientAddress({ trustedProxies: TRUSTED, proxyHeader: "x-forwarded-for" });
     const headers = { forwarded: "for=6.6.6.6", "x-forwarded-for": "198.51.100.1" };

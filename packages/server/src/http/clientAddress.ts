@@ -34,11 +34,12 @@ export function createClientAddress({ trustedProxies, proxyHeader }: ClientAddre
     if (!isTrusted(address)) return address;
     const field = headers[proxyHeader];
     const entries = typeof field === "string" ? field : "";
+    const isForwarded = proxyHeader === "forwarded";
     // Entries are read from the end, so that a long field costs no more than the trusted proxies in it.
     for (let end = entries.length; end > 0; ) {
-      const comma = entries.lastIndexOf(",", end - 1);
+      const comma = isForwarded ? lastUnquoted(",", entries, end) : entries.lastIndexOf(",", end - 1);
       const entry = entries.slice(comma + 1, end).trim();
-      const named = addressIn(proxyHeader === "forwarded" ? forwardedFor(entry) : entry);
+      const named = addressIn(isForwarded ? forwardedFor(entry) : entry);
       if (named === undefined) return address;
       address = named;
       if (!isTrusted(address)) return address;
@@ -64,12 +65,36 @@ export function trustedAddresses(trustedProxies: readonly string[]): (address: s
 
 /** Reads the `for` of one element of the field `Forwarded` (RFC 7239), without its quotes. */
 function forwardedFor(element: string): string {
-  for (const pair of element.split(";")) {
+  for (let end = element.length; end > 0; ) {
+    const semicolon = lastUnquoted(";", element, end);
+    const pair = element.slice(semicolon + 1, end);
     const equals = pair.indexOf("=");
     const name = pair.slice(0, Math.max(equals, 0)).trim();
     if (name.toLowerCase() === "for") return withoutQuotes(pair.slice(equals + 1).trim());
+    end = semicolon;
   }
   return "";
+}
+
+/**
+ * Finds the last separator before `end` that is not in quotes: a proxy may quote what the client named, such as its `host`.
+ * The search begins behind what a proxy appended, so quotes that the client left open do not matter.
+ * @returns -1 if there is none.
+ */
+function lastUnquoted(separator: string, text: string, end: number): number {
+  let isQuoted = false;
+  for (let i = end - 1; i >= 0; i--) {
+    if (text[i] === '"' && !isEscaped(text, i)) isQuoted = !isQuoted;
+    else if (text[i] === separator && !isQuoted) return i;
+  }
+  return -1;
+}
+
+/** @returns whether an odd number of backslashes stands before the character. */
+function isEscaped(text: string, index: number): boolean {
+  let first = index;
+  while (text[first - 1] === "\\") first--;
+  return (index - first) % 2 === 1;
 }
 
 function withoutQuotes(text: string): string {
