@@ -47,9 +47,13 @@ describe("a file of secrets", () => {
     mkdirSync(shared);
     const path = fileOf(0o600, shared);
     chmodSync(shared, 0o777);
-    expect(() => readSecretFile(path)).toThrow(`(mode 0777): run \`chmod go-w ${shared}\``);
+    const link = join(folder, "link into the shared folder");
+    symlinkSync(path, link);
+    for (const one of [path, link]) {
+      expect(() => readSecretFile(one)).toThrow(`(mode 0777): run \`chmod go-w ${shared}\``);
+    }
     chmodSync(shared, 0o1777);
-    expect(readSecretFile(path)).toBe(SECRET);
+    for (const one of [path, link]) expect(readSecretFile(one)).toBe(SECRET);
   });
 
   it.each([

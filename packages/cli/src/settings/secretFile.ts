@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { InvalidValueError } from "./setting.js";
 
@@ -7,7 +7,7 @@ type Access = Pick<Stats, "mode" | "uid">;
 
 /**
  * Turns a parser of text into a parser of the path of a file that holds secrets. The file is refused if anybody but its
- * owner can read or write it, or if its folder lets others put another file in its place.
+ * owner can read or write it, or if its folder, or that of a link to it, lets others put another file in its place.
  */
 export function secretFileOf<T>(parse: (content: string) => T): (path: string) => T {
   return (path) => parse(readSecretFile(path));
@@ -19,7 +19,10 @@ export function readSecretFile(path: string): string {
     const file = openSync(path, "r");
     try {
       // The status is that of the opened file, so that nobody can put another one in its place in between.
-      const problem = fileProblem(path, fstatSync(file)) ?? folderProblem(dirname(path));
+      const problem =
+        fileProblem(path, fstatSync(file)) ??
+        folderProblem(dirname(path)) ??
+        folderProblem(dirname(behindLinks(path)));
       if (problem !== undefined) throw new InvalidValueError(problem);
       return readFileSync(file, "utf8");
     } finally {
@@ -29,6 +32,15 @@ export function readSecretFile(path: string): string {
     if (error instanceof InvalidValueError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
+  }
+}
+
+/** A path in `/proc` may name a pipe, which has no path of its own. */
+function behindLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
   }
 }
 
