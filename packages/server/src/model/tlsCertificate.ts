@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 
 /** A certificate for TLS with its private key, both as PEM. The certificates of its issuers may follow in `cert`. */
 export interface TlsCertificate {
@@ -19,7 +20,17 @@ export function certificateProblems({ cert, key }: TlsCertificate): string[] {
   if (certificate && privateKey && !certificate.checkPrivateKey(privateKey)) {
     problems.push("tls.key is not the key of the certificate tls.cert");
   }
-  return problems;
+  return problems.length > 0 ? problems : problemsOfUse({ cert, key });
+}
+
+/** OpenSSL also refuses keys that are too weak, and issuers' certificates that it cannot read. */
+function problemsOfUse({ cert, key }: TlsCertificate): string[] {
+  try {
+    createSecureContext({ cert, key });
+    return [];
+  } catch (error) {
+    return [`tls.cert and tls.key cannot be used: ${(error as Error).message}`];
+  }
 }
 
 function parsed<T extends KeyObject | X509Certificate>(parse: () => T): T | undefined {

@@ -184,6 +184,10 @@ describe("a certificate", () => {
       "tls.cert is no certificate as PEM",
       "tls.key is no private key as PEM without a passphrase",
     ]);
+    const brokenIssuer = "-----BEGIN CERTIFICATE-----\nQUFBQQ==\n-----END CERTIFICATE-----\n";
+    expect(certificateProblems({ ...CERTIFICATE, cert: `${CERTIFICATE.cert}${brokenIssuer}` })).toEqual([
+      expect.stringMatching(/^tls\.cert and tls\.key cannot be used: .*asn1/),
+    ]);
   });
 
   it("gets a warning when it has expired, soon will, or is not valid yet", () => {
