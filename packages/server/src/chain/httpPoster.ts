@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { createSecretRemover } from "./urlSecrets.js";
 
 /** The longest answer that is read. geth ends the answer of a batch at 25 MB. */
 export const MAX_RESPONSE_BYTES = 33_554_432;
@@ -17,6 +18,7 @@ export class ResponseTooLargeError extends Error {
 /** An HTTP response of an endpoint. */
 export interface HttpAnswer {
   readonly status: number;
+  /** The body, without what may be secret in the endpoint's URL. */
   readonly text: string;
   /** The header `Date`. */
   readonly date?: string | undefined;
@@ -50,6 +52,7 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
   // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
   // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
   const agents = { keepAlive: new Agent({ keepAlive: true }), fresh: new Agent() };
+  const removeSecrets = createSecretRemover(url);
   const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");
   signal.addEventListener("abort", () => {
@@ -81,7 +84,7 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
         };
         readAnswer(response, fail, tooLarge, (answer) => {
           isComplete = true;
-          resolve(answer);
+          resolve({ ...answer, text: removeSecrets(answer.text) });
         });
       });
       clientRequest.end(body);
