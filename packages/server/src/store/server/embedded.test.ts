@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -260,6 +271,21 @@ describe("a data folder of an earlier version, whose service was the superuser w
 });
 
 describe("a data folder that cannot be used", () => {
+  it("fails the start if somebody else has put a password there, and changes nothing of what a link names", async () => {
+    const folder = await newFolder();
+    const file = join(folder, "postgres-password");
+    await writeFile(file, "x'; select 'a statement of the superuser\n");
+    await expect(openStore({ dataDir: folder }, silent)).rejects.toThrow(
+      /is not the password of the database/,
+    );
+    const foreign = join(folder, "foreign");
+    await rename(file, foreign);
+    await chmod(foreign, 0o644);
+    await symlink(foreign, file);
+    await expect(openStore({ dataDir: folder }, silent)).rejects.toThrow(/cannot be read: it is a link/);
+    expect((await stat(foreign)).mode & 0o777).toBe(0o644);
+  });
+
   it("fails the start with one sentence", async () => {
     const file = join(await newFolder(), "file");
     await writeFile(file, "");
