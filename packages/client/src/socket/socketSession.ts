@@ -84,7 +84,7 @@ export class SocketSession {
   }
 
   #connectionError(certainty: "not_sent" | "unknown", cause: unknown): Error {
-    // What was sent before may have been accepted, whatever a later handshake was told.
+    // Frames that left before may have been accepted, whatever a later handshake was told.
     if (cause instanceof RequestRefusedError && certainty === "not_sent") return cause;
     return new ConnectionFailedError(this.#options.base, certainty, cause);
   }
