@@ -9,7 +9,10 @@ import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
-/** Transactions a second that no relay exceeds; the load has enough for this rate. The node itself repeats them. */
+/**
+ * Transactions a second that no relay exceeds; the load is enough for this rate. The contestant "node" may be faster: it
+ * accepts a transaction again, so the load starts anew when it is used up.
+ */
 const MAX_PER_SECOND = 6_000;
 
 /** Contestants that do not run on the devnet: its chain starts anew each time, and it refuses InnerTxs without a wrapper. */

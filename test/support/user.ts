@@ -5,6 +5,7 @@ import { HDNodeWallet, Interface, JsonRpcProvider, Mnemonic, type TransactionLik
 /** The constants of the devnet, from its documentation. */
 export const CHAIN_ID = 2201;
 export const TOKEN = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
+/** The address to which every wrapper goes. */
 export const MARKER = "0x000000000000000000000000000000000000f333";
 /** The API key of `gas-waiver dev`. */
 export const DEV_API_KEY = "gw_dev_local";

@@ -40,7 +40,7 @@ export class Attacker {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Opens a connection. `onClosed` is called when the service closes it before the attack is over. */
+  /** Opens a connection. `onClosed` is called when it closes before the attack is over. */
   open(onClosed = () => {}) {
     const socket = connect(this.#target);
     this.#sockets.add(socket);
@@ -48,7 +48,7 @@ export class Attacker {
     socket.once("close", () => {
       this.#sockets.delete(socket);
       if (this.#ended) return;
-      this.count("closed by the service");
+      this.count("closed before the end");
       onClosed();
     });
     return socket;

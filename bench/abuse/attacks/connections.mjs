@@ -67,8 +67,8 @@ export async function badKeys(attacker) {
 }
 
 /**
- * Sends bodies of 33 MB and more with an unknown key to a path that does not exist. The service must not keep them in
- * memory.
+ * Sends bodies of 33 MB, just below the limit, with an unknown key to a path that does not exist, and goes on writing after
+ * them. The service must not keep them in memory.
  */
 export async function bodiesWithUnknownKey(attacker) {
   const part = Buffer.alloc(65_536, " ");

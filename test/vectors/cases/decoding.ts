@@ -132,7 +132,7 @@ function bytes(): readonly [name: string, data: string, reason: string][] {
     ["the type byte 5 and a list with a string that is cut off", "0x05c282", "MALFORMED_RLP"],
     ["the type byte 5, a list and a byte more", "0x05c00a", "MALFORMED_RLP"],
     [
-      "the type byte 5 and a list with a length not in its shortest form",
+      "the type byte 5 and a list with a string whose length is not in its shortest form",
       "0x05c3b80101",
       "NON_CANONICAL_RLP",
     ],

@@ -7,11 +7,11 @@ export const OUTCOMES = {
   included: { json: "included", text: "the chain has executed it; it becomes included" },
   nonceUsed: {
     json: "overtaken",
-    text: "the chain has used its sender's nonce for another transaction; it becomes failed (NONCE_TOO_LOW)",
+    text: "the sender's nonce is used, and its transaction has no receipt; it becomes failed (NONCE_TOO_LOW) if a final block shows another use of the nonce",
   },
   replaced: {
     json: "displaced",
-    text: "the chain has used its waiver's nonce for another wrapper; it is queued again",
+    text: "the waiver's nonce is used, and its transaction has no receipt; it is queued again if a final block shows another transaction under the nonce",
   },
 } as const;
 

@@ -2,7 +2,10 @@ import { parseAddressBlock } from "@gas-waiver/server";
 import { entriesOf } from "./parsers.js";
 import { InvalidValueError } from "./setting.js";
 
-/** Parses addresses and CIDR blocks, separated by commas. It has a file of its own, as `origins` has. */
+/**
+ * Parses addresses and CIDR blocks, separated by commas. It has a file of its own because it imports the service, which is
+ * slow to load.
+ */
 export function addressBlocks(value: string): string[] {
   const entries = entriesOf(value);
   const isGood = entries.length > 0 && entries.every((entry) => parseAddressBlock(entry) !== undefined);

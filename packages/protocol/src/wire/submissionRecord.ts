@@ -9,7 +9,7 @@ import { WireError } from "./wireError.js";
 export const SUBMISSION_STATES = ["queued", "signed", "broadcast", "included", "failed"] as const;
 export type SubmissionStateName = (typeof SUBMISSION_STATES)[number];
 
-/** Whether the submission reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back. */
+/** Whether the submission's present wrapper reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back. */
 export const CERTAINTIES = ["not_broadcast", "broadcast", "unknown"] as const;
 export type Certainty = (typeof CERTAINTIES)[number];
 
@@ -104,7 +104,7 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
       type: "string",
       enum: CERTAINTIES,
       description:
-        "Whether the submission reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back.",
+        "Whether the submission's present wrapper reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back.",
     },
     txHash: TX_HASH,
     sender: { ...ADDRESS, description: "The user who signed the InnerTx." },

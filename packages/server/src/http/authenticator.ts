@@ -15,7 +15,7 @@ import type { RequestParty } from "./limits/requestTurns.js";
 /** Finds the API key of a request by its `Authorization` header. */
 export interface Authenticator {
   /**
-   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, or `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
+   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, or of reason `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
    */
   authenticate(request: AddressedRequest): Grant;
 }

@@ -17,7 +17,7 @@ interface Departures {
 
 /**
  * Moves queued submissions that this waiver may not carry and another may: to that waiver's lane, or to later if none
- * takes work. They are here because their sender has others in flight here, because this lane took over from another,
+ * takes work. They are here because their sender had unfinished ones here, because this lane took over from another,
  * or because the policy was narrowed since. The sender's nonces stay in order: in the other lane a submission is ahead
  * of its turn until the chain has the one before it.
  * @returns what stays in this lane.

@@ -3,7 +3,7 @@
 
 const MIN_LENGTH = 32;
 const MAX_LENGTH = 256;
-/** 32 random hex digits get about 110 bits by the estimate below, and less than 80 practically never. */
+/** 32 random hex digits get about 120 bits by the estimate below, and less than 80 practically never. */
 const MIN_BITS = 80;
 /** A text of this length that came before in the key is a repetition. */
 const REPEATED_LENGTH = 3;

@@ -19,13 +19,14 @@ import {
  *   bytes, any number of times: a node that has them already answers that.
  * - `broadcast`: a node has taken the wrapper.
  * - `included`: the InnerTx is in a block, reverted or not. It is final once the block is deep enough. A queued
- *   submission gets here if the chain has its InnerTx already, from another relay or from before a backup was restored.
+ *   submission gets here if the chain has its InnerTx already: by an earlier wrapper of its own, from another relay, or from
+ *   before a backup was restored.
  * - `failed`: it is refused for good. The same InnerTx may be submitted again (D18).
  *
  * A submission returns to `queued` when `lane/law.ts` decides so: a node has not taken its wrapper, the chain has used the
  * waiver nonce for another transaction, or the wrapper cannot land or run where it stands. A wrapper that may still land is
- * remembered. The user's own nonce lets an InnerTx run at most once, however many wrappers carry it. After a reorg, an included submission returns to `broadcast`, or to
- * `queued` if the wrapper in the lost block was not the lane's.
+ * remembered. The user's own nonce lets an InnerTx run at most once, however many wrappers carry it. After a reorg, an
+ * included submission returns to `broadcast`, or to `queued` if another wrapper than its present one was in the lost block.
  */
 export const TRANSITIONS = {
   queued: ["signed", "included", "failed"],
@@ -104,7 +105,7 @@ export type Submission = Common &
     | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
   );
 
-/** Says from the record alone whether the submission reached the chain (D17). */
+/** Says by the state alone whether the submission's present wrapper reached a node (D17). Earlier ones may have. */
 export function certaintyOf(submission: Submission): Certainty {
   switch (submission.state) {
     case "queued":

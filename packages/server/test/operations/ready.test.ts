@@ -14,6 +14,8 @@ async function readyOf(service: TestService) {
   return { status, body: parseReadiness(JSON.parse(text)) };
 }
 
+const DEAD_REPLICA = "00000000-0000-4000-8000-000000000000";
+
 describe("GET /v1/ready", () => {
   it("answers 200 when store, node and a waiver can be used", async () => {
     const service = await services.start();
@@ -53,11 +55,13 @@ describe("GET /v1/ready", () => {
     const service = await services.start();
     await service.submit([innerOf(1)]);
     expect((await readyOf(service)).status).toBe(200);
-    // A dead replica has the lane until its lease ends.
+    // The lane's owner is a replica that has died, and its lease has just ended.
     await service.query(
-      "update lanes set owner = gen_random_uuid(), epoch = epoch + 1, lease_until = now() - interval '1 ms'",
+      `update lanes set owner = '${DEAD_REPLICA}', epoch = epoch + 1, lease_until = now() - interval '1 ms'`,
     );
-    await untilOwned(service, [WAIVER]);
+    await service.until(
+      `select from lanes where owner is not null and owner <> '${DEAD_REPLICA}' and not watch_only`,
+    );
     expect((await readyOf(service)).status).toBe(200);
     await setLaneState(service, WAIVER, "draining");
     await service.until("select from lanes where state = 'retired'");

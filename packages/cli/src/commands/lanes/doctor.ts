@@ -8,8 +8,8 @@ import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const doctor = defineCommand({
   description:
-    "The command prints each difference, and how the service will resolve it at its next sweep. With --repair, the\n" +
-    "command resolves the differences itself, in lanes that no service works. Otherwise it changes nothing.",
+    "The command prints each difference, and what the service makes of it once the chain proves it. With --repair, the\n" +
+    "command resolves itself what can be proved, in lanes that no service works. Otherwise it changes nothing.",
   settings: {
     rpcUrl: {
       flag: "rpc-url",
@@ -43,7 +43,12 @@ function printFindings(laneFindings: readonly LaneFindings[], { print }: Context
     for (const { candidate, outcome } of findings)
       print(`  ${candidate.id} is ${candidate.state}: ${OUTCOMES[outcome.kind].text}`);
     if (findings.length === 0) print("  store and chain agree");
-    else print(repaired ? "  repaired" : "  nothing was changed");
+    else
+      print(
+        repaired
+          ? "  reconciled with the chain: run the command again to see what is left"
+          : "  nothing was changed",
+      );
   }
 }
 

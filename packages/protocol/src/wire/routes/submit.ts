@@ -16,7 +16,7 @@ export const SUBMIT_ROUTE = {
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Submit signed transactions",
   text: [
-    "Accepts a batch of signed InnerTxs and streams one line for each, in the order in which the results are known; `index` says which transaction a line belongs to. A chunk of the stream always ends at the end of a line, there are no blank lines, and the stream is never compressed. So a client can split each chunk at newlines, and parse each piece as JSON.",
+    "Accepts a batch of signed InnerTxs and streams one line for each, in the order in which the results are known; `index` says which transaction a line belongs to. The service ends each chunk of the stream at the end of a line, there are no blank lines, and the stream is never compressed. So a client can split each chunk at newlines and parse each piece as JSON; where the network cuts the stream anew, it keeps what stands behind the last newline for the next piece.",
     "`success` with `txHash` means that the chain's node accepted the transaction, or with `wait=included` that it is in a block and did not revert. A time-out ends the wait for a line and never the work: the record under the line's `id` tells the outcome.",
     "The same signed transaction is the same submission, however often it is sent. A batch is admitted whole or not at all; a transaction that breaks a rule fails in its own line. If the key is revoked, the stream ends after a whole line, and the accepted submissions go on.",
   ],

@@ -23,8 +23,9 @@ export interface FailedAuthenticationsDependencies {
 
 /**
  * Counts and logs failed authentications, and slows down addresses that guess keys. An address that has shown too many
- * unknown keys is refused without a look at its key, so that a guess tells nothing; only keys that were valid from this
- * address before go on. Networks of IPv6 count as one address.
+ * unknown keys gets the same refusal for a valid key as for a wrong one, so that a guess tells nothing. Two kinds of keys go
+ * on: those that were valid from this address before, and, over the public interface, those in the form of a key of the
+ * store, which nobody guesses. Networks of IPv6 count as one address.
  */
 export class FailedAuthentications {
   readonly #dependencies: FailedAuthenticationsDependencies;

@@ -57,9 +57,9 @@ export class SocketConnection {
   readonly #streams = new Set<AsyncIterator<ResultLine>>();
   /** Callbacks for the end of the connection, one for each frame that waits for its turn. */
   readonly #waiting = new Set<() => void>();
-  /** Bytes of frames whose transactions are not in the store yet. */
+  /** Bytes of frames of which nothing is in the store yet. */
   #unstoredBytes = 0;
-  /** True if a frame or pong has arrived, or sent bytes have left, since the last ping. */
+  /** True if a message, ping or pong has arrived, or sent bytes have left, since the service's last ping. */
   #isAlive = true;
 
   constructor(socket: WebSocket, grant: Grant, guard: FrameGuard, dependencies: SocketDependencies) {
@@ -184,7 +184,7 @@ export class SocketConnection {
 
   /**
    * Answers one frame, with lines or an error. Never rejects.
-   * @param onStored called once, when the frame's transactions are in the store or refused.
+   * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
    */
   async #respond(received: ReceivedFrame, onStored: () => void): Promise<void> {
     const { request } = received;

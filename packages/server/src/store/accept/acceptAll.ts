@@ -7,6 +7,7 @@ import type { Acceptance, NewSubmission } from "./newSubmission.js";
 /** For one key with caps: a second write would hold a connection while it waits for the first. */
 const ONE_WRITE = { writes: 1, writesOfKey: 1 };
 
+/** The chain, and the replica whose clients wait for the results. */
 type Place = Parameters<typeof accept>[1];
 
 const isCapped = (newSubmission: NewSubmission): newSubmission is CappedSubmission =>

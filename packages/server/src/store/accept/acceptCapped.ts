@@ -45,6 +45,7 @@ export async function acceptCapped(
   return acceptances;
 }
 
+/** The chain, and the replica whose clients wait for the results. */
 type Place = { readonly chain: number; readonly origin: string };
 
 /**
