@@ -83,7 +83,7 @@ function printGrowth(
     `  memory: ${Math.round(memoryPerBlockKb)} KB a block, ${Math.round(memoryPerTransactionBytes)} bytes a transaction; most resident ${Math.round(peakRssMb)} MB`,
   );
   print(
-    `  longest stall of the event loop while a block is built: ${figures.longestStallMs.toFixed(1)} ms (median)`,
+    `  longest stall of the event loop while a block is built, in the rounds' wrapped runs: ${figures.longestStallMs.toFixed(1)} ms (median)`,
   );
 }
 

@@ -25,8 +25,8 @@ export interface SubmitOptions {
   /** Ends the waiting. Transactions that the service has accepted are processed all the same. */
   readonly signal?: AbortSignal;
   /**
-   * Sends the transactions without a line again when the service is away or busy, or its answer breaks off. Off by default. It is
-   * safe, because the same transaction is the same submission (D18): the second answer equals the first. Only a
+   * Sends the transactions without a line again when the service is away or busy, or its answer breaks off; with an
+   * `idempotencyKey` the whole request, and no line is given twice. Off by default. It is safe, because the same transaction is the same submission (D18): the second answer equals the first. Only a
    * transaction whose failure was lost on the way is tried once more; with an `idempotencyKey` not even that.
    */
   readonly retry?: RetryOptions;

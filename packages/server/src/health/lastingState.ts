@@ -1,4 +1,7 @@
-/** A part is not well only when it has not been well for this long, in ms: longer than a missed poll or a takeover. */
+/**
+ * The least time in ms for which a part must have been unwell before it counts as unwell: longer than a missed poll. Where a
+ * takeover of a lane takes longer, so does this (`observeReadiness.ts`).
+ */
 export const PATIENCE_MS = 5_000;
 /** The most time between two observations that count as one state, in ms. After a longer one, this process itself was held up. */
 const MAX_GAP_MS = 2_000;

@@ -179,7 +179,7 @@ export class LaneModel {
   }
 
   /**
-   * Ends all faults and lets time pass. Resolves to true if every submission is finished. Meanwhile, another
+   * Ends all faults, but for the refusals of single transactions, and lets time pass. Resolves to true if every submission is finished. Meanwhile, another
    * user goes on submitting for a time: a submission that no node takes ends when other transactions use the nonces of its wrappers.
    */
   async heal(): Promise<boolean> {

@@ -9,7 +9,7 @@ export const OPEN_API_ROUTE = {
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the OpenAPI 3.1 document",
   text: [
-    "Every route with its parameters, bodies, responses and errors, for generators and API tools. The document comes from the definitions that the service itself uses.",
+    "Every route under `/v1/` with its parameters, bodies, responses and errors, for generators and API tools. The document comes from the definitions that the service itself uses.",
   ],
   responses: { 200: { description: "An OpenAPI 3.1 document.", contentType: "application/json" } },
   refusals: ["RATE_EXCEEDED"],
