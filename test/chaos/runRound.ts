@@ -105,16 +105,21 @@ export async function untilAllFinished({ query, chainLoss }: Environment, deadli
   }
 }
 
+/** The blocks after which the wrappers that waited in a pool while the chain stood still are in one. */
+const BLOCKS_TO_LAND = 5;
+
 /** Waits until the store has taken back from the chain what it had forgotten in failovers. */
 async function untilAllKnown({ chain, storeLoss, query }: Environment, deadline: number): Promise<void> {
   if (storeLoss.size === 0) return;
   await chain.scan();
-  const hashes = [...new Set(chain.executions.map(({ innerHash }) => innerHash.slice(2)))];
+  const landed = chain.scanned + BLOCKS_TO_LAND;
   const sql = `select count(distinct inner_hash) from submissions
     where inner_hash in (select decode(hash, 'hex') from unnest($1::text[]) as hash)`;
   while (performance.now() < deadline) {
+    await chain.scan();
+    const hashes = [...new Set(chain.executions.map(({ innerHash }) => innerHash.slice(2)))];
     const rows = await query<{ count: string }>(sql, [hashes]).catch(() => []);
-    if (rows[0]?.count === String(hashes.length)) return;
+    if (chain.scanned >= landed && rows[0]?.count === String(hashes.length)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

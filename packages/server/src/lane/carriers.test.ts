@@ -36,7 +36,10 @@ describe("the wrapper that carried an InnerTx", () => {
     expect(await findCarriers([executed], { blocks: async () => [block] }, true)).toEqual([earlier]);
   });
 
-  it("is the stored one where the store may have lost wrappers, and the node does not show the block", async () => {
-    expect(await findCarriers([executed], { blocks: async () => [undefined] }, true)).toEqual(["own"]);
+  it("is not known where it may be another than the stored one, and the node does not show the block", async () => {
+    const chain = { blocks: async () => [undefined] };
+    const signedTwice = { ...executed, candidate: { ...executed.candidate, signings: 2 } };
+    expect(await findCarriers([executed], chain, true)).toEqual(["unknown"]);
+    expect(await findCarriers([signedTwice], chain, false)).toEqual(["unknown"]);
   });
 });

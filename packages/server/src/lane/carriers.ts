@@ -22,7 +22,8 @@ export type CarriedBy = "own" | Carrier | "unknown";
 /**
  * Finds the wrappers that carried InnerTxs. Where a submission has had several, an earlier one may land, and its record must
  * not name the last. The block that ran the InnerTx decides: its wrapper stands directly before it (D8). Where nothing
- * speaks for another wrapper, no block is read, and a block that the node does not show holds up no inclusion.
+ * speaks for another wrapper, no block is read. A block that the node does not show holds up no inclusion, and the record
+ * names no wrapper then.
  * @param mayLackWrappers the store may have lost wrappers in a failover: any InnerTx may have been carried by another one.
  * @returns in the order of `executed`.
  */
@@ -37,8 +38,8 @@ export async function findCarriers(
   const blocks = heights.length === 0 ? [] : await chain.blocks(heights).catch(() => []);
   const blockAt = new Map(heights.map((height, i) => [height, blocks[i]]));
   return executed.map((one) => {
-    const shown = isDoubtful(one) ? carrierIn(blockAt.get(one.receipt.blockNumber), one) : undefined;
-    return shown ?? (one.foreign ? "unknown" : "own");
+    if (!isDoubtful(one)) return "own";
+    return carrierIn(blockAt.get(one.receipt.blockNumber), one) ?? "unknown";
   });
 }
 
