@@ -29,8 +29,7 @@ export class DevnetClient {
   readonly #url: string;
   /** All executions, in the order of the blocks. */
   readonly executions: Execution[] = [];
-  /** The latest block that was read. */
-  scanned = 0;
+  #scanned = 0;
 
   constructor(url: string) {
     this.#url = url;
@@ -56,17 +55,22 @@ export class DevnetClient {
   /** Forgets the executions above a block that a reorg has removed. */
   rewind(block: number): void {
     const first = this.executions.findIndex((execution) => execution.block > block);
-    this.scanned = Math.min(this.scanned, block);
+    this.#scanned = Math.min(this.#scanned, block);
     if (first >= 0) this.executions.splice(first);
+  }
+
+  /** The latest block that was read. */
+  get scanned(): number {
+    return this.#scanned;
   }
 
   /** Reads the blocks since the last scan. */
   async scan(): Promise<void> {
     const head = await this.head();
-    for (; this.scanned < head; this.scanned++) {
-      const number = `0x${(this.scanned + 1).toString(16)}`;
+    for (; this.#scanned < head; this.#scanned++) {
+      const number = `0x${(this.#scanned + 1).toString(16)}`;
       const block = await this.call<{ transactions: RpcTransaction[] }>("eth_getBlockByNumber", number, true);
-      await this.#read(this.scanned + 1, block.transactions);
+      await this.#read(this.#scanned + 1, block.transactions);
     }
   }
 

@@ -4,17 +4,24 @@ import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
 import { grantReadAccess } from "./readAccess.js";
 
+/** The chain of new submissions, and the replica that accepts them. */
+export interface AcceptPlace {
+  /** The chain's number in the store. */
+  readonly chain: number;
+  /** The UUID of the replica, whose clients wait for the results. */
+  readonly origin: string;
+}
+
 /**
  * Accepts new submissions in one durable write (D19). The service may refuse a transaction before this write; after it,
  * the submission reaches a final state. A sender with unfinished submissions stays in their lane, so that its nonces
  * stay in order.
- * @param origin the UUID of this replica, whose clients wait for the results.
  * @returns one answer for each new submission, in their order.
  * @throws {@link CompetitorGoneError}
  */
 export async function accept(
   { pool }: { readonly pool: Queryable },
-  { chain, origin }: { readonly chain: number; readonly origin: string },
+  { chain, origin }: AcceptPlace,
   newSubmissions: readonly NewSubmission[],
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(

@@ -1,5 +1,5 @@
 import type { Queryable, Store } from "../store.js";
-import { accept } from "./accept.js";
+import { type AcceptPlace, accept } from "./accept.js";
 import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -7,16 +7,13 @@ import type { Acceptance, NewSubmission } from "./newSubmission.js";
 /** For one key with caps: a second write would hold a connection while it waits for the first. */
 const ONE_WRITE = { writes: 1, writesOfKey: 1 };
 
-/** The chain, and the replica whose clients wait for the results. */
-type Place = Parameters<typeof accept>[1];
-
 const isCapped = (newSubmission: NewSubmission): newSubmission is CappedSubmission =>
   newSubmission.caps !== undefined;
 
 /** Accepts new submissions of one API key, under its daily caps if it has any. */
 export function acceptOfKey(
   db: { readonly pool: Queryable },
-  place: Place,
+  place: AcceptPlace,
   newSubmissions: readonly NewSubmission[],
 ): Promise<Acceptance[]> {
   const capped = newSubmissions.filter(isCapped);
@@ -28,7 +25,7 @@ export function acceptOfKey(
  * share only with each other: they wait for the key's row on every replica, and must not make other keys wait.
  * @returns a function that takes new submissions of one API key.
  */
-export function createAcceptAll(store: Store, place: Place): Accept {
+export function createAcceptAll(store: Store, place: AcceptPlace): Accept {
   const shared = groupAccepts((newSubmissions) => accept(store, place, newSubmissions));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {

@@ -2,6 +2,7 @@ import type { KeyCaps } from "../../model/caller.js";
 import type { CapReached } from "../../model/capExceeded.js";
 import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
+import type { AcceptPlace } from "./accept.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
 import { grantReadAccess } from "./readAccess.js";
@@ -27,7 +28,7 @@ interface Row {
  */
 export async function acceptCapped(
   db: { readonly pool: Queryable },
-  place: Place,
+  place: AcceptPlace,
   newSubmissions: readonly CappedSubmission[],
 ): Promise<Acceptance[]> {
   const decided = await acceptOnce(db, place, newSubmissions);
@@ -45,16 +46,13 @@ export async function acceptCapped(
   return acceptances;
 }
 
-/** The chain, and the replica whose clients wait for the results. */
-type Place = { readonly chain: number; readonly origin: string };
-
 /**
  * Makes one write.
  * @returns the answers by id, without the new submissions whose competitor was refused: the caller retries them.
  */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
-  { chain, origin }: Place,
+  { chain, origin }: AcceptPlace,
   newSubmissions: readonly CappedSubmission[],
 ): Promise<Map<string, Acceptance | undefined>> {
   // Right after a change of the caps, new submissions may have different ones. The newest caps apply.
