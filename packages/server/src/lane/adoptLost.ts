@@ -34,7 +34,10 @@ export async function adoptIfLost(
   const lost = wrappers.map((wrapper) => wrapper.lost);
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
-  log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
+  if (ids.length > 0)
+    log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
+  else
+    log.info({ nonces }, "the chain has wrappers that the store does not know; their submissions have ended");
   return { wrappers: wrappers.map(({ transaction }) => transaction), ids };
 }
 

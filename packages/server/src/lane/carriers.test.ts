@@ -36,10 +36,10 @@ describe("the wrapper that carried an InnerTx", () => {
     expect(await findCarriers([executed], { blocks: async () => [block] }, true)).toEqual([earlier]);
   });
 
-  it("is not known where it may be another than the stored one, and the node does not show the block", async () => {
+  it("is not shown where it may be another than the stored one, and the node does not have the block", async () => {
     const chain = { blocks: async () => [undefined] };
     const signedTwice = { ...executed, candidate: { ...executed.candidate, signings: 2 } };
-    expect(await findCarriers([executed], chain, true)).toEqual(["unknown"]);
-    expect(await findCarriers([signedTwice], chain, false)).toEqual(["unknown"]);
+    expect(await findCarriers([executed], chain, true)).toEqual(["not shown"]);
+    expect(await findCarriers([signedTwice], chain, false)).toEqual(["not shown"]);
   });
 });

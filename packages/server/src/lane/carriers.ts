@@ -16,14 +16,16 @@ export interface Executed {
   readonly foreign: boolean;
 }
 
-/** The wrapper that carried an InnerTx: the stored one, another one, or one that the node's block does not show. */
-export type CarriedBy = "own" | Carrier | "unknown";
+/**
+ * The wrapper that carried an InnerTx: the stored one, another one, or one that the block does not tell. The block is `not shown`
+ * where the node does not have it, or has another one at its height.
+ */
+export type CarriedBy = "own" | Carrier | "unknown" | "not shown";
 
 /**
  * Finds the wrappers that carried InnerTxs. Where a submission has had several, an earlier one may land, and its record must
  * not name the last. The block that ran the InnerTx decides: its wrapper stands directly before it (D8). Where nothing
- * speaks for another wrapper, no block is read. A block that the node does not show holds up no inclusion, and the record
- * names no wrapper then.
+ * speaks for another wrapper, no block is read.
  * @param mayLackWrappers the store may have lost wrappers in a failover: any InnerTx may have been carried by another one.
  * @returns in the order of `executed`.
  */
@@ -39,19 +41,18 @@ export async function findCarriers(
   const blockAt = new Map(heights.map((height, i) => [height, blocks[i]]));
   return executed.map((one) => {
     if (!isDoubtful(one)) return "own";
-    return carrierIn(blockAt.get(one.receipt.blockNumber), one) ?? "unknown";
+    return carrierIn(blockAt.get(one.receipt.blockNumber), one);
   });
 }
 
-/** Returns undefined if this is not the block of the receipt. */
 function carrierIn(
   block: BlockWithTransactions | undefined,
   { candidate: { innerHash, wrapperHash }, receipt }: Executed,
-): CarriedBy | undefined {
-  if (block === undefined || !bytesEqual(block.hash, receipt.blockHash)) return undefined;
+): CarriedBy {
+  if (block === undefined || !bytesEqual(block.hash, receipt.blockHash)) return "not shown";
   const { transactions } = block;
   const place = transactions.findIndex(({ hash }) => bytesEqual(hash, innerHash));
-  if (place < 0) return undefined;
+  if (place < 0) return "unknown";
   if (wrapperHash && transactions.some(({ hash }) => bytesEqual(hash, wrapperHash))) return "own";
   const before = transactions[place - 1];
   if (before === undefined || !carries(before, innerHash)) return "unknown";

@@ -16,6 +16,11 @@ export interface Confirmations {
    * candidates have their turn.
    */
   postpone(candidate: Pick<Candidate, "id">): void;
+  /**
+   * True until {@link BLOCK_PATIENCE_MS} have passed since the first call for a submission: the block of its receipt, which
+   * a node did not show, may only be late there.
+   */
+  isBlockAwaited(candidate: Pick<Candidate, "id">): boolean;
   /** Returns true at the first call for a submission, so that the operator is told only once. */
   isFirstReport(candidate: Pick<Candidate, "id">): boolean;
   /** Makes the next report of a submission its first one again, because this one did not get through. */
@@ -23,6 +28,8 @@ export interface Confirmations {
 }
 
 export const CONFIRM_MS = 2_000;
+/** Behind one address, one node may have a receipt before another one has its block. */
+export const BLOCK_PATIENCE_MS = 5_000;
 /** An outcome that was first seen this long ago belongs to a submission that has ended. */
 const FORGET_MS = 600_000;
 const MIN_PAUSE_MS = 500;
@@ -39,6 +46,7 @@ interface FirstSeen {
 /** @param now a monotonic clock in ms. */
 export function createConfirmations(now: () => number = () => performance.now()): Confirmations {
   const firstSeen = new Map<string, FirstSeen>();
+  const missedSince = new Map<string, number>();
   const reported = new Set<string>();
   return {
     isConfirmed({ id, signings }, outcome) {
@@ -64,6 +72,13 @@ export function createConfirmations(now: () => number = () => performance.now())
       if (first === undefined) return;
       const pauseMs = Math.min(MAX_PAUSE_MS, 2 * first.pauseMs);
       firstSeen.set(id, { ...first, confirmedAt: now() + first.pauseMs, pauseMs });
+    },
+    isBlockAwaited({ id }) {
+      const nowMs = now();
+      for (const [other, since] of missedSince) if (nowMs - since > FORGET_MS) missedSince.delete(other);
+      const since = missedSince.get(id) ?? nowMs;
+      missedSince.set(id, since);
+      return nowMs - since < BLOCK_PATIENCE_MS;
     },
     isFirstReport({ id }) {
       const isNew = !reported.has(id);

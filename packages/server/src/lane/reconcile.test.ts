@@ -18,7 +18,7 @@ import { setLaneState } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
-import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
+import { BLOCK_PATIENCE_MS, CONFIRM_MS, createConfirmations } from "./confirmations.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
 
 const CANDIDATE = { id: "a", signings: 1 };
@@ -78,7 +78,7 @@ describe("a reconciled submission", () => {
     nonceUses = new Map();
     const chain: Pick<NodeClient, "snapshot" | "blocks"> = {
       snapshot: async () => nodeSnapshot,
-      blocks: async (heights) => heights.map(() => undefined),
+      blocks: async (heights) => heights.map(() => ({ hash: receipt.blockHash, transactions: [] })),
     };
     context = {
       store,
@@ -248,11 +248,18 @@ describe("a reconciled submission", () => {
     expect(rows).toEqual([{ waiver_nonce: carrier.nonce, wrapper_hash }]);
   });
 
-  it("whose block the node does not show is included all the same", async () => {
+  it("whose block the node does not show waits for it a while, and is included all the same", async () => {
     const candidate = { ...(await broadcast()), signings: 2 };
     const blocks = () => Promise.reject(new Error("the answer is too large"));
     setChain(5n, 1n, receipt);
-    await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+    const reconcileOnce = () =>
+      reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+    await reconcileOnce();
+    nowMs = BLOCK_PATIENCE_MS - 1;
+    await reconcileOnce();
+    expect(published).toEqual([]);
+    nowMs = BLOCK_PATIENCE_MS;
+    await reconcileOnce();
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 

@@ -145,7 +145,7 @@ const MOVE_CHECK_MS = 1_000;
 async function includeExecuted(
   held: HeldLane,
   candidateOutcomes: readonly CandidateOutcome[],
-  { store, chain, results, options }: ReconcileContext,
+  { store, chain, results, options, confirmations }: ReconcileContext,
 ): Promise<void> {
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
@@ -155,9 +155,13 @@ async function includeExecuted(
   });
   if (executed.length === 0) return;
   const carriers = await findCarriers(executed, chain, await store.moves.hasMoved(MOVE_CHECK_MS));
-  const included = executed.map(({ candidate: { id }, receipt: { succeeded, ...block } }, i) => {
-    const carriedBy = carriers[i] ?? "own";
-    return { id, ...block, reverted: !succeeded, carriedBy };
+  const included = executed.flatMap(({ candidate, receipt: { succeeded, ...block } }, i) => {
+    const carrier = carriers[i] ?? "own";
+    // A queued one would be signed meanwhile.
+    const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
+    if (mayWait && confirmations.isBlockAwaited(candidate)) return [];
+    const carriedBy = carrier === "not shown" ? "unknown" : carrier;
+    return [{ id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });
   const byId = new Map(included.map((inclusion) => [inclusion.id, inclusion]));
   results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) =>
