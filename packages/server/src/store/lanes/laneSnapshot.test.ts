@@ -54,6 +54,38 @@ describe("the snapshot of a lane", () => {
     expect((await chosenIds(100)).indexOf(ids.at(-1) ?? "")).toBeLessThan(2);
   });
 
+  it.each([
+    ["in order", (i: number) => i],
+    ["out of order", (i: number) => (i * 7) % 20],
+  ])(
+    "has a new sender's submission among the first, behind many requests of one sender, %s",
+    async (_, requestAt) => {
+      for (let i = 0; i < 20; i++) {
+        const from = 25 * requestAt(i);
+        await queue(
+          "key",
+          flood(25, (n) => [1, from + n]),
+        );
+      }
+      const [single = ""] = await queue("key", [[900, 0]]);
+      expect((await chosenIds(100)).indexOf(single)).toBeGreaterThanOrEqual(0);
+    },
+  );
+
+  it("has a new sender's submission among the first, also where a long row has waited for its missing nonce", async () => {
+    const waiting = await queue(
+      "key",
+      flood(20, (i) => [1, 100 + i]),
+    );
+    await postponeQueued(store, lane, waiting, 50_000);
+    await queue(
+      "key",
+      flood(100, (i) => [1, i]),
+    );
+    const [single = ""] = await queue("key", [[900, 0]]);
+    expect(await chosenIds(20)).toContain(single);
+  });
+
   it("has a later request of a sender behind its earlier ones", async () => {
     await queue(
       "key",
