@@ -1,1 +1,2 @@
 export { loadNativeCrypto, useNativeCrypto } from "./nativeCrypto.js";
+export { loadWasmCrypto } from "./wasmCrypto.js";

@@ -10,6 +10,7 @@ import {
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { loadNativeCrypto, useNativeCrypto } from "./nativeCrypto.js";
+import { loadWasmCrypto } from "./wasmCrypto.js";
 
 /** The order n of the group of secp256k1, and the prime p of its field. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -21,16 +22,22 @@ const signature = (r: bigint, s: bigint, yParity: 0 | 1): Signature => ({
 });
 
 let native: Crypto;
+let wasm: Crypto;
 beforeAll(async () => {
-  const loaded = await loadNativeCrypto();
-  if (loaded === undefined) throw new Error("the native backend does not load here; is secp256k1 installed?");
-  native = loaded;
+  native = assertLoaded(await loadNativeCrypto(), "secp256k1");
+  wasm = assertLoaded(await loadWasmCrypto(), "tiny-secp256k1");
 });
 
+function assertLoaded(backend: Crypto | undefined, packageName: string): Crypto {
+  if (backend === undefined) throw new Error(`a backend does not load here; is ${packageName} installed?`);
+  return backend;
+}
+
 /** Runs a function with each backend, asserts that the results are the same, and returns the result. */
-function sameFromBoth<T>(run: (crypto: Crypto) => T): T {
+function sameFromAll<T>(run: (crypto: Crypto) => T): T {
   const answer = run(javascriptCrypto);
   expect(run(native)).toEqual(answer);
+  expect(run(wasm)).toEqual(answer);
   return answer;
 }
 
@@ -38,9 +45,9 @@ const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const key = fc.bigInt({ min: 1n, max: ORDER - 1n }).map(word);
 const parity = fc.constantFrom(0 as const, 1 as const);
 
-describe("both crypto backends", () => {
+describe("the crypto backends", () => {
   it("load on Node, and useNativeCrypto chooses the native one", async () => {
-    expect(native.name).toBe("native");
+    expect([native.name, wasm.name]).toEqual(["native", "wasm"]);
     expect(javascriptCrypto.name).toBe("javascript");
     expect(await useNativeCrypto()).toBe("native");
     expect(crypto.name).toBe("native");
@@ -78,13 +85,13 @@ describe("both crypto backends", () => {
       "0xd869f639c7046b4929fc92a4d988a8b22c55fbadb802c0c66ebcd484f1915f39",
     ],
   ])("hash %s to the known value", (_, data, expected) => {
-    expect(bytesToHex(sameFromBoth(({ keccak256 }) => keccak256(data)))).toBe(expected);
+    expect(bytesToHex(sameFromAll(({ keccak256 }) => keccak256(data)))).toBe(expected);
   });
 
   it("hash any bytes to the same value, and change no hash that they have returned", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), fc.uint8Array({ maxLength: 10 }), (data, next) => {
-        sameFromBoth((backend) => {
+        sameFromAll((backend) => {
           const first = backend.keccak256(data);
           const copy = Uint8Array.from(first);
           backend.keccak256(next);
@@ -99,12 +106,12 @@ describe("both crypto backends", () => {
   it("give the same signature (RFC 6979, low s), and recover the key that signed", () => {
     fc.assert(
       fc.property(hash, key, (digest, privateKey) => {
-        const signed = sameFromBoth((backend) => backend.sign(digest, privateKey));
+        const signed = sameFromAll((backend) => backend.sign(digest, privateKey));
         expect(signed.compact.length).toBe(64);
         expect(BigInt(bytesToHex(signed.compact.subarray(32)))).toBeLessThanOrEqual(ORDER / 2n);
-        const publicKey = sameFromBoth((backend) => backend.publicKey(privateKey));
+        const publicKey = sameFromAll((backend) => backend.publicKey(privateKey));
         expect(publicKey.length).toBe(64);
-        expect(sameFromBoth((backend) => backend.recover(digest, signed))).toEqual(publicKey);
+        expect(sameFromAll((backend) => backend.recover(digest, signed))).toEqual(publicKey);
       }),
       { numRuns: 120 },
     );
@@ -120,7 +127,7 @@ describe("both crypto backends", () => {
         parity,
         (digest, r, s, yParity) => {
           const compact = Uint8Array.from([...word(r), ...s]);
-          if (sameFromBoth((backend) => backend.recover(digest, { compact, yParity })) === undefined)
+          if (sameFromAll((backend) => backend.recover(digest, { compact, yParity })) === undefined)
             unrecoverable++;
         },
       ),
@@ -142,7 +149,7 @@ describe("both crypto backends", () => {
     ["r = 5, which is not the x coordinate of a point", 5n, 1n],
   ])("recover no key from %s", (_, r, s) => {
     for (const yParity of [0, 1] as const) {
-      expect(sameFromBoth((backend) => backend.recover(digest, signature(r, s, yParity)))).toBeUndefined();
+      expect(sameFromAll((backend) => backend.recover(digest, signature(r, s, yParity)))).toBeUndefined();
     }
   });
 
@@ -152,7 +159,7 @@ describe("both crypto backends", () => {
     ["the highest low s", 1n, ORDER / 2n],
   ])("recover a key from %s", (_, r, s) => {
     for (const yParity of [0, 1] as const) {
-      expect(sameFromBoth((backend) => backend.recover(digest, signature(r, s, yParity)))).toHaveLength(64);
+      expect(sameFromAll((backend) => backend.recover(digest, signature(r, s, yParity)))).toHaveLength(64);
     }
   });
 
@@ -160,7 +167,7 @@ describe("both crypto backends", () => {
     "recover the same key, or none, from the hash %s",
     (value) => {
       for (const yParity of [0, 1] as const) {
-        sameFromBoth((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
+        sameFromAll((backend) => backend.recover(word(value), signature(1n, 1n, yParity)));
       }
     },
   );
@@ -168,19 +175,19 @@ describe("both crypto backends", () => {
   it("recover no key from a signature that leads to the point at infinity", () => {
     // With r the x of G and s = hash (mod n): r·Q = s·R - hash·G = 0 for the parity of G.
     const gx = 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n;
-    expect(sameFromBoth((backend) => backend.recover(word(5n), signature(gx, 5n, 0)))).toBeUndefined();
-    expect(sameFromBoth((backend) => backend.recover(word(5n), signature(gx, 5n, 1)))).toHaveLength(64);
+    expect(sameFromAll((backend) => backend.recover(word(5n), signature(gx, 5n, 0)))).toBeUndefined();
+    expect(sameFromAll((backend) => backend.recover(word(5n), signature(gx, 5n, 1)))).toHaveLength(64);
   });
 
   it.each([0n, ORDER, 2n ** 256n - 1n])("refuse the private key %s", (value) => {
-    for (const backend of [native, javascriptCrypto]) {
+    for (const backend of [native, wasm, javascriptCrypto]) {
       expect(() => backend.publicKey(word(value))).toThrow();
       expect(() => backend.sign(digest, word(value))).toThrow();
     }
   });
 
   it.each([1n, ORDER - 1n])("take the private key %s", (value) => {
-    sameFromBoth((backend) => backend.publicKey(word(value)));
-    sameFromBoth((backend) => backend.sign(digest, word(value)));
+    sameFromAll((backend) => backend.publicKey(word(value)));
+    sameFromAll((backend) => backend.sign(digest, word(value)));
   });
 });

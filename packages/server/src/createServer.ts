@@ -40,6 +40,7 @@ import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
 import { type Relay, startRelay } from "./relay.js";
+import { reportCrypto } from "./signing/reportCrypto.js";
 import { countSubmissions } from "./store/chains.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";
 import { type OpenStore, openStore } from "./store/store.js";
@@ -100,11 +101,7 @@ export async function createServer(
 ): Promise<Server> {
   const options = resolveOptions(given);
   const log = createLog(options.logLevel);
-  if ((await useNativeCrypto()) !== "native") {
-    log.warn(
-      "the native cryptography does not load; signatures in pure JavaScript take 10 to 25 times as long",
-    );
-  }
+  reportCrypto(await useNativeCrypto(), log);
   const store = await openStore(options, log, signal);
   const ending = new AbortController();
   let keys: KeyDirectory | undefined;

@@ -9,7 +9,7 @@ export interface Signature {
  * deterministic (RFC 6979) and low-s.
  */
 export interface Crypto {
-  readonly name: "native" | "javascript";
+  readonly name: "native" | "wasm" | "javascript";
   /** Returns the Keccak-256 hash, 32 bytes. */
   keccak256(data: Uint8Array): Uint8Array;
   /** Returns the uncompressed public key without its prefix (64 bytes), or undefined if no key made this signature. */

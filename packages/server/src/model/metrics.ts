@@ -1,4 +1,4 @@
-import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
+import { crypto, type LineCode, type SendVerdict } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
@@ -53,6 +53,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  addCryptoGauge(registers);
   const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal } =
     createInstruments(registers);
   addLaneGauges(registers, lanes);
@@ -144,6 +145,19 @@ function createInstruments(registers: Registry[]) {
     registers,
   });
   return { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal };
+}
+
+function addCryptoGauge(registers: Registry[]): void {
+  new Gauge({
+    name: "gas_waiver_crypto_backend",
+    help: "1 for the cryptography in use: native, wasm or javascript, from the fastest to the slowest.",
+    labelNames: ["backend"],
+    registers,
+    collect() {
+      this.reset();
+      this.set({ backend: crypto.name }, 1);
+    },
+  });
 }
 
 const LANE_GAUGES = [

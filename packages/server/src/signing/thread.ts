@@ -7,7 +7,7 @@ import { signWrappers } from "./wrappers.js";
 const port = parentPort;
 if (port === null) throw new Error("this program is a thread of the service");
 
-// Each thread has a backend of its own; the service has already warned where the native one does not load.
+// Each thread has a backend of its own; the service has already warned of a slow one.
 await useNativeCrypto();
 
 function answerTo(request: SignRequest): SignAnswer {
