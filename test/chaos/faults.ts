@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  CALL_FAULTS,
-  EXCHANGE_FAULTS,
-  type FaultSettings,
-  type RegistryChange,
-  SEND_ANSWERS,
-} from "@gas-waiver/devnet";
-import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { CALL_FAULTS, EXCHANGE_FAULTS, type FaultSettings, SEND_ANSWERS } from "@gas-waiver/devnet";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { makeNodeFault, NODE_FAULTS, standingFault } from "../nodeZoo/nodeFaults.js";
 import { PERSONALITIES } from "../nodeZoo/personalities.js";
 import type { SeededRandom } from "../support/seededRandom.js";
 import { CHAIN_FAULTS } from "./chainFaults.js";
 import type { Environment } from "./environment.js";
 import { FAULT_REASON, retry } from "./laneStates.js";
+import { changeRegistry } from "./registry.js";
 import { CUTS } from "./tcpProxy.js";
 
 /** A fault of a round: it begins after a time, lasts for a time, and is then undone. */
@@ -267,28 +262,4 @@ function badAnswerSettings(random: SeededRandom): FaultSettings {
     ...Object.fromEntries(shares.map((name) => [name, random.between(2, 24) / 100])),
     ...Object.fromEntries(answers.map((name) => [name, random.between(1, 5)])),
   };
-}
-
-/**
- * Lets the validators change the registry, and waits for the change: it takes a block, which may be late, and the pool
- * may evict the votes.
- */
-async function changeRegistry(
-  { chain }: Environment,
-  action: RegistryChange["action"],
-  waiver: Hex,
-): Promise<void> {
-  for (;;) {
-    try {
-      await chain.call(`devnet_${action}Waiver`, { waiver });
-    } catch (error) {
-      if (/is not a registered waiver|is a registered waiver already/.test((error as Error).message)) return;
-      throw error;
-    }
-    for (let pending = true; pending; await sleep(100)) {
-      const { faults } = await chain.call<{ faults: { registry: RegistryChange[] } }>("devnet_status");
-      const latest = faults.registry.findLast((change) => change.waiver === waiver);
-      pending = latest?.action === action && (latest.state === "sent" || latest.state === "scheduled");
-    }
-  }
 }

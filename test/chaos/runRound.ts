@@ -7,6 +7,7 @@ import { type Fault, injectFaults } from "./faults.js";
 import { findFalseStops, reopenLanes } from "./laneStates.js";
 import { compare, type Finding } from "./ledgers.js";
 import { type ClientLedger, startLoad } from "./load.js";
+import { registerWaivers } from "./registry.js";
 import { ROWS, type Row } from "./storeRows.js";
 
 /** Time in ms for all submissions to finish after the last fault is undone. */
@@ -33,6 +34,7 @@ export async function runRound(
   const finished = load.finish(ending.signal);
   await injectFaults(faults);
   await reopenLanes(environment);
+  await registerWaivers(environment);
   await Promise.all(environment.replicas.map((replica) => replica.ready()));
   const healedAt = performance.now();
   const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
