@@ -64,6 +64,15 @@ describe("a breaker", () => {
     expect(openings).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
   });
 
+  it("stays open as long as it was to, although old wrappers fail again meanwhile", () => {
+    const { breaker, pass } = breakerAt();
+    breaker.fail("decisive");
+    pass(99);
+    expect([breaker.fail("decisive"), breaker.fail("counted")]).toEqual([undefined, undefined]);
+    pass(1);
+    expect(breaker.state).toBe("probing");
+  });
+
   it("starts again with the short time after it has closed", () => {
     const { breaker, pass } = breakerAt();
     pass(breaker.fail("decisive") ?? 0);

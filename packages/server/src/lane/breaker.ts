@@ -41,7 +41,7 @@ export function createBreaker({ failures, openMs, maxOpenMs, now }: BreakerOptio
     },
     fail(severity) {
       // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
-      if (severity === "counted" && state() === "open") return undefined;
+      if (state() === "open") return undefined;
       failuresInARow++;
       if (severity === "counted" && failuresInARow < failures && openings === 0) return undefined;
       const openForMs = Math.min(maxOpenMs, openMs * 2 ** openings);
