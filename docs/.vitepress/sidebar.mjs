@@ -29,6 +29,7 @@ export const sidebar = [
       { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Run on several machines", link: "/guides/several-machines" },
       { text: "Run PostgreSQL for the service", link: "/guides/database" },
+      { text: "Keep and export outcomes", link: "/guides/retention" },
       { text: "Issue API keys and set caps", link: "/guides/api-keys" },
       { text: "Decide what may be sent", link: "/guides/policy" },
       { text: "Steer the lanes", link: "/guides/lanes" },

@@ -6,6 +6,10 @@ export interface Context {
   readonly env: Environment;
   /** Prints a line to standard output. */
   readonly print: (line: string) => void;
+  /** Writes to standard output. Resolves when the text has left the process, so that a slow reader slows the command. */
+  readonly write: (text: string) => Promise<void>;
+  /** Shows one line on standard error in place of the one before. Absent if that is no terminal. */
+  readonly progress?: ((line: string) => void) | undefined;
   /** Aborted when the program must end. A command then returns, or throws the signal's reason. */
   readonly signal: AbortSignal;
   /** Calls the listener at each SIGHUP, which asks a running program to read its key file and its certificate again. */

@@ -3,6 +3,11 @@ export class CommandFailedError extends Error {
   override readonly name: string = "CommandFailedError";
 }
 
+/** Ends a command that was interrupted before its work was complete. Its status tells a script so. */
+export class IncompleteError extends CommandFailedError {
+  override readonly name = "IncompleteError";
+}
+
 /** The text to print for an error that ends the program: one sentence, or the stack if it is a defect of the program. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

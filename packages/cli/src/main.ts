@@ -14,6 +14,8 @@ export async function main(argv: readonly string[]): Promise<never> {
   const status = await run(argv, {
     env: takeEnvironment(process.env),
     print: (line) => process.stdout.write(`${line}\n`),
+    write: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
+    ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,
     onHangup: (listener) => process.on("SIGHUP", listener),

@@ -146,6 +146,10 @@ export const PROGRAM: CommandGroup = {
       summary: "Show or follow the audit of a service: changes, commands to lanes, failed authentications.",
       load: async () => (await import("./commands/audit.js")).audit,
     },
+    export: {
+      summary: "Export the outcomes of whole days to a file or to standard output.",
+      load: async () => (await import("./commands/export.js")).exportOutcomes,
+    },
     lanes: LANES,
     governance: GOVERNANCE,
   },

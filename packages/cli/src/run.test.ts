@@ -11,6 +11,7 @@ async function call(argv: string[], options: Partial<ProgramContext> = {}) {
     signal: AbortSignal.abort(),
     print: (line) => out.push(line),
     printError: (line) => err.push(line),
+    write: async () => {},
     ...options,
   });
   return { status, out: out.join("\n"), err: err.join("\n") };
@@ -68,6 +69,7 @@ describe("gas-waiver", () => {
       signal: ending.signal,
       print: (line) => line.startsWith("ready") && announce(line.replace(/^.* at /, "")),
       printError: () => {},
+      write: async () => {},
     });
     const response = await fetch(await ready, {
       method: "POST",

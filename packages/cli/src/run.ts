@@ -1,5 +1,5 @@
 import type { Context } from "./command.js";
-import { errorMessage } from "./errorMessage.js";
+import { errorMessage, IncompleteError } from "./errorMessage.js";
 import { commandHelp, groupHelp } from "./help.js";
 import { type CommandEntry, type CommandGroup, PROGRAM } from "./program.js";
 import { UsageError } from "./settings/readSettings.js";
@@ -64,7 +64,7 @@ async function runCommand(
     await command.run(argv, context);
     return STATUS.ok;
   } catch (error) {
-    if (context.signal.aborted) return STATUS.ok;
+    if (context.signal.aborted && !(error instanceof IncompleteError)) return STATUS.ok;
     return printFailure(error, path, context.printError);
   }
 }

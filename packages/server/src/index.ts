@@ -1,4 +1,5 @@
 export { type Audit, openAudit } from "./admin/openAudit.js";
+export { type OutcomeExport, type OutcomeRecord, openOutcomeExport } from "./admin/openOutcomeExport.js";
 export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
 export { createServer, type Server } from "./createServer.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
@@ -12,6 +13,7 @@ export { type LaneAdmin, type LaneFindings, openLaneAdmin } from "./lane/admin.j
 export type { Finding } from "./lane/sweep.js";
 export type { AdminRole, AdminToken } from "./model/adminToken.js";
 export type { AuditRecord } from "./model/auditRecord.js";
+export type { DayRange } from "./model/dayRange.js";
 export { DEFAULTS } from "./model/defaults.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";

@@ -49,6 +49,14 @@ export function duration(value: string): number {
   throw new InvalidValueError("is not a span of time such as 90s, 15m, 12h or 30d");
 }
 
+/** Parses a day in UTC such as 2030-01-31. */
+export function day(value: string): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
+  // `Date` takes the 30th of February for the 2nd of March.
+  if (time && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(value)) return value;
+  throw new InvalidValueError("is not a day such as 2030-01-31");
+}
+
 /** Extends a parser: `none` gives null. */
 export function orNone<T>(parse: (value: string) => T): (value: string) => T | null {
   return (value) => (value === "none" ? null : parse(value));

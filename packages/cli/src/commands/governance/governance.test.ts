@@ -50,6 +50,7 @@ describe("gas-waiver governance", () => {
       signal: new AbortController().signal,
       print: (line) => out.push(line),
       printError: (line) => err.push(line),
+      write: async () => {},
     });
     return { status, out: out.join("\n"), err: err.join("\n") };
   }
@@ -241,6 +242,7 @@ describe("gas-waiver governance without a working registry", () => {
       signal: new AbortController().signal,
       print: () => {},
       printError: (line) => err.push(line),
+      write: async () => {},
     });
     return { status, err: err.join("\n") };
   }

@@ -21,6 +21,7 @@ async function check(...argv: string[]) {
     signal: new AbortController().signal,
     print: (line) => out.push(line),
     printError: (line) => err.push(line),
+    write: async () => {},
   });
   return { status, out: out.join("\n"), err: err.join("\n") };
 }

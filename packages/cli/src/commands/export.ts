@@ -1,0 +1,147 @@
+import { type OutcomeExport, openOutcomeExport } from "@gas-waiver/server";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError, IncompleteError } from "../errorMessage.js";
+import { completedExport, ExportFile, type ExportManifest, type ExportPlan } from "../export/exportFile.js";
+import { EXPORT_FORMATS, type ExportFormat } from "../export/exportFormat.js";
+import { exportProgress } from "../export/exportProgress.js";
+import { ExportTally } from "../export/exportTally.js";
+import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
+
+const SETTINGS = {
+  from: { flag: "from", placeholder: "DAY", help: "The first day.", required: true, parse: day },
+  to: { flag: "to", placeholder: "DAY", help: "The last day.", required: true, parse: day },
+  format: {
+    flag: "format",
+    placeholder: "FORMAT",
+    help: "ndjson: a JSON object a line, the record of GET /v1/submissions/:id with chainId, keyId and signings. csv: the same values in columns, below a line with their names.",
+    defaultValue: "ndjson",
+    parse: oneOf("ndjson", "csv"),
+  },
+  out: {
+    flag: "out",
+    placeholder: "FILE",
+    help: "The file to write; it must not exist.",
+    defaultText: "standard output",
+    parse: text,
+  },
+  resume: {
+    flag: "resume",
+    help: "Go on with an export to --out that was ended, or begin one.",
+    parse: switchedOn,
+  },
+  dataDir: STORE_SETTINGS.dataDir,
+  databaseUrl: STORE_SETTINGS.databaseUrl,
+} as const;
+
+export const exportOutcomes = defineCommand({
+  description:
+    "The outcomes of whole days (UTC), the oldest first: of a submission, the day of the time in its id. Days that are not\n" +
+    "complete are refused: the last day must have ended 15 minutes ago, and no submission of the days may be unfinished.\n" +
+    "With --out the file is readable for its owner only, and has its name once it is complete; until then it is\n" +
+    "FILE.part, and --resume goes on after its last record. FILE.manifest.json has the counts and the SHA-256. Without\n" +
+    "--out the records go to standard output, complete if the status is 0.\n\n" +
+    "Examples:\n" +
+    "  gas-waiver export --from 2030-01-01 --to 2030-01-31 --format csv --out january.csv --resume\n" +
+    "  gas-waiver export --from 2030-01-31 --to 2030-01-31 | zstd >2030-01-31.ndjson.zst",
+  settings: SETTINGS,
+  rules: {
+    alternatives: STORE_ALTERNATIVES,
+    check: ({ from, to, out, resume }) => [
+      ...(from !== undefined && to !== undefined && from > to ? [`--to ${to} is before --from ${from}`] : []),
+      ...(resume && out === undefined ? ["--resume is given without --out"] : []),
+    ],
+  },
+  async run(values, context) {
+    const { from, to, format, out, resume = false } = values;
+    const plan = { from, to, format };
+    try {
+      await withStore(values, openOutcomeExport, (store) =>
+        out === undefined ? exportToOutput(store, plan, context) : toFile(store, plan, out, resume, context),
+      );
+    } catch (error) {
+      // The status of a command that was interrupted is 0 otherwise, and a script would take the export for complete.
+      if (!context.signal.aborted || error instanceof IncompleteError) throw error;
+      throw new IncompleteError("interrupted", { cause: error });
+    }
+  },
+});
+
+async function toFile(
+  store: OutcomeExport,
+  plan: ExportPlan,
+  path: string,
+  resume: boolean,
+  context: Context,
+): Promise<void> {
+  try {
+    const completed = await completedExport(path, plan);
+    if (completed && !resume) throw new CommandFailedError(`${path} is there already`);
+    const manifest = completed ?? (await exportToFile(store, plan, path, resume, context));
+    context.print(
+      `${path} is complete: ${manifest.rows} outcome(s) of ${plan.from} to ${plan.to}, SHA-256 ${manifest.sha256}`,
+    );
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+    throw new CommandFailedError(`the export cannot be written: ${error.message}`, { cause: error });
+  }
+}
+
+async function exportToFile(
+  store: OutcomeExport,
+  plan: ExportPlan,
+  path: string,
+  resume: boolean,
+  { progress, signal }: Context,
+): Promise<ExportManifest> {
+  await store.assertComplete(plan);
+  const file = await ExportFile.open(path, plan, { resume });
+  const { tally } = file;
+  const shown = exportProgress(progress, tally);
+  const format: ExportFormat = EXPORT_FORMATS[plan.format];
+  try {
+    for await (const outcomes of store.pages(plan, tally.lastId)) {
+      if (signal.aborted) {
+        throw new IncompleteError(`interrupted after ${tally.rows} outcome(s): --resume goes on`);
+      }
+      await file.write(
+        outcomes.map(({ id }) => id),
+        outcomes.map(format.record).join(""),
+      );
+      shown.update();
+    }
+    return await file.complete();
+  } finally {
+    shown.end();
+    await file.close();
+  }
+}
+
+async function exportToOutput(
+  store: OutcomeExport,
+  plan: ExportPlan,
+  { write, progress, signal }: Context,
+): Promise<void> {
+  await store.assertComplete(plan);
+  const tally = new ExportTally();
+  const shown = exportProgress(progress, tally);
+  const format: ExportFormat = EXPORT_FORMATS[plan.format];
+  try {
+    await write(format.header);
+    for await (const outcomes of store.pages(plan)) {
+      if (signal.aborted) throw new IncompleteError(`interrupted after ${tally.rows} outcome(s)`);
+      const records = outcomes.map(format.record).join("");
+      await write(records);
+      for (const { id } of outcomes) tally.addRow(id);
+      tally.addBytes(Buffer.from(records));
+      shown.update();
+    }
+  } finally {
+    shown.end();
+  }
+}
+
+/** Errors of the file system have a code, and the path in their message. */
+function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error && !("address" in error);
+}

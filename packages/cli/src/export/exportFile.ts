@@ -1,0 +1,169 @@
+import { constants } from "node:fs";
+import { access, type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { CommandFailedError } from "../errorMessage.js";
+import { VERSION } from "../version.js";
+import { EXPORT_FORMATS, type ExportFormat, type ExportFormatName } from "./exportFormat.js";
+import { ExportTally } from "./exportTally.js";
+import { readExported } from "./readExported.js";
+
+/** The settings that decide every byte of an export. */
+export interface ExportPlan {
+  readonly from: string;
+  readonly to: string;
+  readonly format: ExportFormatName;
+}
+
+/** The file beside an export, which says whether it is complete. */
+export interface ExportManifest extends ExportPlan {
+  readonly complete: boolean;
+  readonly version?: string;
+  readonly completedAt?: string;
+  readonly rows?: number;
+  readonly bytes?: number;
+  /** Checksum of the whole file as hex. */
+  readonly sha256?: string;
+  /** The number of outcomes of each day that has some. */
+  readonly days?: Readonly<Record<string, number>>;
+}
+
+/**
+ * A file of exported outcomes. Until it is complete it has the name `<path>.part`, and goes on from its last complete
+ * record. The manifest is durable before the file gets its own name, so a file under that name is complete.
+ */
+export class ExportFile {
+  readonly tally = new ExportTally();
+  readonly #path: string;
+  readonly #plan: ExportPlan;
+  readonly #file: FileHandle;
+
+  private constructor(path: string, plan: ExportPlan, file: FileHandle) {
+    this.#path = path;
+    this.#plan = plan;
+    this.#file = file;
+  }
+
+  /**
+   * Opens a new file, or, to resume, the one of an export that has not ended.
+   * @throws {@link CommandFailedError} if a file is there that the export would have to overwrite, or one of another export.
+   */
+  static async open(path: string, plan: ExportPlan, { resume }: { resume: boolean }): Promise<ExportFile> {
+    const part = partOf(path);
+    const hasPart = await exists(part);
+    if (hasPart && !resume) {
+      throw new CommandFailedError(`${part} is an export that has not ended: give --resume, or remove it`);
+    }
+    if (hasPart) await readManifest(path, plan);
+    else await writeManifest(path, { complete: false, ...plan });
+    const opened = new ExportFile(path, plan, await open(part, hasPart ? "r+" : "wx+", 0o600));
+    try {
+      await opened.#goToEnd();
+      return opened;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  async write(ids: readonly string[], text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    for (let written = 0; written < bytes.length; ) {
+      const at = this.tally.bytes + written;
+      written += (await this.#file.write(bytes, written, bytes.length - written, at)).bytesWritten;
+    }
+    for (const id of ids) this.tally.addRow(id);
+    this.tally.addBytes(bytes);
+  }
+
+  /** Makes the export durable and gives it its own name. */
+  async complete(): Promise<ExportManifest> {
+    const { rows, bytes, rowsByDay } = this.tally;
+    await this.#file.sync();
+    const manifest: ExportManifest = {
+      ...{ complete: true, version: VERSION, completedAt: new Date().toISOString(), ...this.#plan },
+      ...{ rows, bytes, sha256: this.tally.sha256(), days: Object.fromEntries(rowsByDay) },
+    };
+    await writeManifest(this.#path, manifest);
+    await rename(partOf(this.#path), this.#path);
+    await syncFolderOf(this.#path);
+    return manifest;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  /** Cuts a record that was written in part. */
+  async #goToEnd(): Promise<void> {
+    const format: ExportFormat = EXPORT_FORMATS[this.#plan.format];
+    await readExported(this.#file, format, this.tally, partOf(this.#path));
+    await this.#file.truncate(this.tally.bytes);
+    if (this.tally.bytes === 0 && format.header !== "") await this.write([], format.header);
+  }
+}
+
+/**
+ * Reads the manifest of an export that has ended, if there is one under this path.
+ * @throws {@link CommandFailedError} if the file is another one.
+ */
+export async function completedExport(path: string, plan: ExportPlan): Promise<ExportManifest | undefined> {
+  return (await exists(path)) ? await readManifest(path, plan) : undefined;
+}
+
+async function readManifest(path: string, plan: ExportPlan): Promise<ExportManifest> {
+  const file = manifestOf(path);
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  const manifest = parseManifest(text);
+  if (manifest === undefined) {
+    throw new CommandFailedError(`${path} belongs to no export: ${file} is not its manifest`);
+  }
+  const { from, to, format } = manifest;
+  if (from === plan.from && to === plan.to && format === plan.format) return manifest;
+  throw new CommandFailedError(
+    `${path} belongs to another export: --from ${from} --to ${to} --format ${format}`,
+  );
+}
+
+function parseManifest(text: string): ExportManifest | undefined {
+  try {
+    const manifest = JSON.parse(text) as ExportManifest | null;
+    return typeof manifest?.complete === "boolean" ? manifest : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const partOf = (path: string) => `${path}.part`;
+const manifestOf = (path: string) => `${path}.manifest.json`;
+
+async function writeManifest(path: string, manifest: ExportManifest): Promise<void> {
+  const file = manifestOf(path);
+  const temporary = await open(`${file}.new`, "w", 0o600);
+  try {
+    await temporary.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`);
+    await temporary.sync();
+  } finally {
+    await temporary.close();
+  }
+  await rename(`${file}.new`, file);
+  await syncFolderOf(path);
+}
+
+/** Makes the names of the folder's files durable. */
+async function syncFolderOf(path: string): Promise<void> {
+  const folder = await open(dirname(path), constants.O_RDONLY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,119 @@
+import type { SubmissionRecord } from "@gas-waiver/protocol";
+import { toSubmissionRecord } from "../http/routes/submissionRecord.js";
+import { type DayRange, dayAt, dayOfId, endOf, startOf } from "../model/dayRange.js";
+import { StartError } from "../model/errors.js";
+import { createLog } from "../model/log.js";
+import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
+import { troubleOf } from "../store/storeTrouble.js";
+import { firstIdAt } from "../store/submissions/listSubmissions.js";
+import { type Outcome, outcomePage, unfinishedIn, visibleUntil } from "../store/submissions/outcomes.js";
+
+/** The record of a final outcome (D15), with what operators alone see. */
+export interface OutcomeRecord extends SubmissionRecord {
+  readonly chainId: number;
+  /** The API key that submitted it. */
+  readonly keyId: string;
+  /** How many wrappers were signed for it. */
+  readonly signings: number;
+}
+
+/** Reads the outcomes of whole days, by the time in their ids. */
+export interface OutcomeExport {
+  /**
+   * Makes sure that the days have all their outcomes, which then never change: the days are over, and nothing that came in
+   * them is unfinished.
+   * @throws {@link StartError} that says what is missing.
+   */
+  assertComplete(range: DayRange): Promise<void>;
+  /**
+   * Yields all outcomes of the days in pages, the oldest first. No statement takes longer than a page, and none is open
+   * between pages.
+   * @param after begins behind the outcome with this id.
+   */
+  pages(range: DayRange, after?: string): AsyncGenerator<readonly OutcomeRecord[]>;
+  close(): Promise<void>;
+}
+
+/** A replica gives a submission its id before it is in the store, by its own clock. */
+const LATE_MS = 15 * 60_000;
+const PAGE_SIZE = 5_000;
+
+/**
+ * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
+ * @throws {@link StartError} if the store cannot be reached. Its functions throw the same if the store fails meanwhile.
+ */
+export async function openOutcomeExport(location: StoreLocation): Promise<OutcomeExport> {
+  const store = await openRunningStore(location, createLog("silent"));
+  return {
+    assertComplete: (range) => withStartErrors(() => assertComplete(store, range)),
+    pages: (range, after) => pagesOf(store, range, after),
+    close: () => store.close(),
+  };
+}
+
+async function assertComplete(store: Store, { from, to }: DayRange): Promise<void> {
+  const completeUntil = new Date((await visibleUntil(store)).getTime() - LATE_MS);
+  if (endOf(to) > completeUntil) {
+    throw new StartError(
+      `the day ${to} is not complete: a day can be exported 15 minutes after its end (UTC), when no transaction of the database is open that has begun before; the last day that can be is ${lastDayBefore(completeUntil)}`,
+    );
+  }
+  const unfinished = await unfinishedIn(store, {
+    after: firstIdAt(startOf(from)),
+    before: firstIdAt(endOf(to)),
+  });
+  if (unfinished === undefined) return;
+  const { count, oldestId } = unfinished;
+  throw new StartError(
+    `the day ${dayOfId(oldestId)} is not complete: ${count} submission(s) of the days asked for are unfinished, the oldest is ${oldestId}; export the days before it, or wait for its outcome`,
+  );
+}
+
+const lastDayBefore = (time: Date) => dayAt(new Date(startOf(dayAt(time)).getTime() - 1));
+
+/** Reads the next page while the caller works on the one before. */
+async function* pagesOf(store: Store, { from, to }: DayRange, after?: string) {
+  const start = after ?? firstIdAt(startOf(from));
+  let next = readPage(store, { day: dayOfId(start), after: start }, to);
+  for (;;) {
+    const { outcomes, rest } = await next;
+    if (rest) {
+      next = readPage(store, rest, to);
+      // The loop awaits it later; until then, its failure must not end the process.
+      next.catch(() => {});
+    }
+    if (outcomes.length > 0) yield outcomes.map(toOutcomeRecord);
+    if (!rest) return;
+  }
+}
+
+interface Position {
+  readonly day: string;
+  readonly after: string;
+}
+
+/** Reads a page of one day. @returns with it the position of the next page, if there is one up to the last day. */
+async function readPage(store: Store, { day, after }: Position, lastDay: string) {
+  const before = firstIdAt(endOf(day));
+  const outcomes = await withStartErrors(() => outcomePage(store, { after, before }, PAGE_SIZE));
+  const last = outcomes.at(-1);
+  if (last && outcomes.length === PAGE_SIZE) return { outcomes, rest: { day, after: last.submission.id } };
+  const rest = day < lastDay ? { day: dayAt(endOf(day)), after: before } : undefined;
+  return { outcomes, rest };
+}
+
+function toOutcomeRecord({ submission, chainId, signings }: Outcome): OutcomeRecord {
+  const { id, ...record } = toSubmissionRecord(submission);
+  return { id, chainId, keyId: submission.keyId, ...record, signings };
+}
+
+/** Words the store's trouble for a person. */
+async function withStartErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble === undefined) throw error;
+    throw new StartError(`${trouble.message}; ${trouble.advice}`, { cause: error });
+  }
+}

@@ -1,0 +1,67 @@
+import type { Submission } from "../../model/submission.js";
+import { prepared } from "../statements.js";
+import type { Store } from "../store.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
+
+/** A final outcome, with the columns that only operators see. */
+export interface Outcome {
+  readonly submission: Submission;
+  readonly chainId: number;
+  /** How many wrappers were signed for it. */
+  readonly signings: number;
+}
+
+/** Ids above `after` and below `before`. */
+export interface IdRange {
+  readonly after: string;
+  readonly before: string;
+}
+
+/** Reads the first outcomes of a range in the order of their ids, of all chains of the store. */
+export async function outcomePage(
+  { pool }: Pick<Store, "pool">,
+  { after, before }: IdRange,
+  limit: number,
+): Promise<Outcome[]> {
+  const { rows } = await pool.query<SubmissionRow & { chain_id: string; signings: number }>(
+    prepared(
+      `select ${SUBMISSION_COLUMNS}, signings, (select chain_id from chains c where c.id = f.chain) as chain_id
+       from finished f where id > $1 and id < $2 order by id limit $3`,
+      [after, before, limit],
+    ),
+  );
+  return rows.map((row) => ({
+    submission: submissionOf(row),
+    chainId: Number(row.chain_id),
+    signings: row.signings,
+  }));
+}
+
+/** The submissions of a range that have no outcome yet. */
+export interface UnfinishedWork {
+  readonly count: number;
+  readonly oldestId: string;
+}
+
+export async function unfinishedIn(
+  { pool }: Pick<Store, "pool">,
+  { after, before }: IdRange,
+): Promise<UnfinishedWork | undefined> {
+  const { rows } = await pool.query<{ id: string; count: number }>(
+    `select id, count(*) over ()::int as count from unfinished where id > $1 and id < $2 order by id limit 1`,
+    [after, before],
+  );
+  return rows[0] && { count: rows[0].count, oldestId: rows[0].id };
+}
+
+/**
+ * The time since which everything that was written is visible: the database's clock, or the start of the oldest
+ * transaction that has written and not ended.
+ */
+export async function visibleUntil({ pool }: Pick<Store, "pool">): Promise<Date> {
+  const { rows } = await pool.query<{ time: Date }>(
+    `select least(now(), min(xact_start)) as time from pg_stat_activity
+     where datname = current_database() and backend_xid is not null`,
+  );
+  return rows[0]?.time ?? new Date(0);
+}
