@@ -92,7 +92,8 @@ class SliceAcceptor implements BatchAcceptor {
     const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
     const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
-      const validated = await this.#validate(first, batch, "first");
+      const part = transactions.length <= TRANSACTIONS_AT_ONCE ? "small" : "first";
+      const validated = await this.#validate(first, batch, part);
       if (validated === undefined) throw shuttingDown();
       await this.#acceptSlice(validated, batch);
     }

@@ -74,4 +74,28 @@ describe("turns of validation", () => {
     await Promise.all(all);
     expect(started).toEqual(["single", "flood", "flood"]);
   });
+
+  it("let the large requests of a key leave room for its small ones", async () => {
+    const waited = new Set<string>();
+    const pacer = {
+      charge() {},
+      mustWait: (party: string) => party === "key" && waited.size < 1,
+      retryMs: 1,
+    };
+    const eventLoop = createEventLoopYield(5, pacer);
+    const started: string[] = [];
+    const acquire = async (part: "small" | "first", name: string) => {
+      await eventLoop.acquire(5, "key", part);
+      started.push(name);
+      waited.add(name);
+    };
+    await Promise.all([
+      acquire("first", "large 1"),
+      acquire("first", "large 2"),
+      acquire("small", "small 1"),
+      acquire("small", "small 2"),
+    ]);
+    expect(started[0]).toBe("small 1");
+    expect(started.indexOf("small 2")).toBeLessThan(started.indexOf("large 2"));
+  });
 });

@@ -6,13 +6,16 @@ export interface EventLoopYield {
   /**
    * Resolves when the caller may validate this many transactions.
    * @param keyId the API key whose transactions they are. The keys take turns.
-   * @param part the part of a request. The first parts of a key's requests take turns with the later ones.
+   * @param part the part of a request. The kinds of parts take turns, too.
    */
   acquire(transactions: number, keyId?: string, part?: RequestPart): Promise<void>;
 }
 
-/** The first slice of a request, or one behind it. A response begins when its first slice is accepted. */
-export type RequestPart = "first" | "later";
+/**
+ * All of a small request; or of a larger one the first slice, or one behind it. A response begins when its first slice is
+ * accepted.
+ */
+export type RequestPart = "small" | "first" | "later";
 
 /** Transactions for each turn of the event loop, which take about a millisecond. One call of `acquire` is not divided. */
 const TRANSACTIONS_PER_TURN = 10;
@@ -29,18 +32,18 @@ export function createEventLoopYield(
   transactionsPerTurn = TRANSACTIONS_PER_TURN,
   pacer: LoopPacer = createLoopPacer(),
 ): EventLoopYield {
-  const waiting = new PartyQueue<() => void>();
+  const waiting = new PartyQueue<() => void, RequestPart>();
   let capacity = transactionsPerTurn;
   let isTurning = false;
-  const mayStart = (keyId: string) => !pacer.mustWait(keyId);
-  const use = (keyId: string, transactions: number) => {
+  const mayStart = (keyId: string, part: RequestPart) => !pacer.mustWait(partyOf(keyId, part));
+  const use = (transactions: number, keyId: string, part: RequestPart) => {
     capacity -= transactions;
-    pacer.charge(keyId, transactions * MS_PER_TRANSACTION);
+    pacer.charge(partyOf(keyId, part), transactions * MS_PER_TRANSACTION);
   };
   const turn = () => {
     capacity = transactionsPerTurn;
     while (capacity > 0) {
-      const next = waiting.take(mayStart);
+      const next = waiting.take((keyId, _, part) => mayStart(keyId, part));
       if (next === undefined) break;
       next();
     }
@@ -54,17 +57,22 @@ export function createEventLoopYield(
         isTurning = true;
         setImmediate(turn);
       }
-      if (capacity > 0 && waiting.isEmpty && mayStart(keyId)) {
-        use(keyId, transactions);
+      if (capacity > 0 && waiting.isEmpty && mayStart(keyId, part)) {
+        use(transactions, keyId, part);
         return Promise.resolve();
       }
       return new Promise((resolve) => {
         const start = () => {
-          use(keyId, transactions);
+          use(transactions, keyId, part);
           resolve();
         };
         waiting.add(keyId, part, start);
       });
     },
   };
+}
+
+/** The small requests of a key are a party of their own. */
+function partyOf(keyId: string, part: RequestPart): string {
+  return part === "small" ? `${keyId} small` : keyId;
 }

@@ -7,7 +7,10 @@ function queueOf(...items: readonly (readonly [party: string, part: string, item
   return queue;
 }
 
-function takeAll(queue: PartyQueue<number>, mayTake?: (party: string) => boolean): number[] {
+function takeAll(
+  queue: PartyQueue<number>,
+  mayTake?: (party: string, item: number, part: string) => boolean,
+): number[] {
   const taken: number[] = [];
   for (let item = queue.take(mayTake); item !== undefined; item = queue.take(mayTake)) taken.push(item);
   return taken;
@@ -31,4 +34,10 @@ it("passes over the parties of which nothing may be taken, and keeps their turns
   expect(takeAll(queue, (party) => party === "b")).toEqual([2, 3]);
   expect(queue.isEmpty).toBe(false);
   expect(takeAll(queue)).toEqual([1]);
+});
+
+it("passes over the parts of a party of which nothing may be taken", () => {
+  const queue = queueOf(["a", "x", 1], ["a", "y", 2], ["b", "x", 3], ["a", "y", 4]);
+  expect(takeAll(queue, (_party, _item, part) => part === "y")).toEqual([2, 4]);
+  expect(takeAll(queue)).toEqual([3, 1]);
 });

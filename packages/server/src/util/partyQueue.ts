@@ -2,16 +2,16 @@
  * A queue in which the parties take turns: one item of each, then the next of each. So do the parts of a party, within its
  * turns.
  */
-export class PartyQueue<T> {
+export class PartyQueue<T, Part extends string = string> {
   /** The waiting items, by party and part. The party that is next comes first, and so does the part of a party. */
-  readonly #parties = new Map<string, Map<string, T[]>>();
+  readonly #parties = new Map<string, Map<Part, T[]>>();
 
   get isEmpty(): boolean {
     return this.#parties.size === 0;
   }
 
-  add(party: string, part: string, item: T): void {
-    const parts = this.#parties.get(party) ?? new Map<string, T[]>();
+  add(party: string, part: Part, item: T): void {
+    const parts = this.#parties.get(party) ?? new Map<Part, T[]>();
     this.#parties.set(party, parts);
     const items = parts.get(part);
     if (items) items.push(item);
@@ -20,13 +20,13 @@ export class PartyQueue<T> {
 
   /**
    * Takes out the next item.
-   * @param mayTake decides about the item whose turn it is in its party. If it may not be taken, the next party has its turn.
+   * @param mayTake decides about the item whose turn it is in a part. If it may not be taken, the next part of the party
+   *   has its turn, then the next party.
    */
-  take(mayTake: (party: string, item: T) => boolean = () => true): T | undefined {
+  take(mayTake: (party: string, item: T, part: Part) => boolean = () => true): T | undefined {
     for (const [party, parts] of this.#parties) {
-      const item = nextOf(parts);
-      if (item === undefined || !mayTake(party, item)) continue;
-      shift(parts);
+      const item = takeOfParts(parts, (item, part) => mayTake(party, item, part));
+      if (item === undefined) continue;
       this.#parties.delete(party);
       if (parts.size > 0) this.#parties.set(party, parts);
       return item;
@@ -35,17 +35,18 @@ export class PartyQueue<T> {
   }
 }
 
-function nextOf<T>(parts: ReadonlyMap<string, readonly T[]>): T | undefined {
-  for (const [first] of parts.values()) return first;
-  return undefined;
-}
-
 /** Takes the next item of a party out, and puts its part behind the others. */
-function shift<T>(parts: Map<string, T[]>): void {
+function takeOfParts<T, Part>(
+  parts: Map<Part, T[]>,
+  mayTake: (item: T, part: Part) => boolean,
+): T | undefined {
   for (const [part, items] of parts) {
+    const [item] = items;
+    if (item === undefined || !mayTake(item, part)) continue;
     items.shift();
     parts.delete(part);
     if (items.length > 0) parts.set(part, items);
-    return;
+    return item;
   }
+  return undefined;
 }
