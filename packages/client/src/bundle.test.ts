@@ -55,7 +55,7 @@ function longTexts(value: unknown): string[] {
 
 const DESCRIPTIONS = longTexts([ROUTE_DEFINITIONS, REASON_NOTES, SCHEMAS, EXAMPLES]);
 
-const HEAVY = /node_modules\/(?:viem|ethers|@noble|ox)\/|\/crypto\//;
+const HEAVY = /node_modules\/(?:viem|ethers|@noble|ox)\/|\/src\/crypto\//;
 
 /** The modules of the protocol that only describe the wire. */
 const DESCRIPTIVE = [

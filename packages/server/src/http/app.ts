@@ -18,6 +18,7 @@ import { createReadLimiter } from "./limits/readLimiter.js";
 import { refuseForeignHosts } from "./missingHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
+import { isSocketRequest } from "./socket/socket.js";
 
 export interface AppDependencies
   extends Omit<
@@ -88,6 +89,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     routes,
     parties,
     partyOf,
+    isUpgrade: isSocketRequest,
   });
   metrics.countWaitingRequests(() => parties.waiting);
   const connections = limitConnections(app, options, metrics);

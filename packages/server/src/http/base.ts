@@ -30,6 +30,11 @@ export interface BaseAppOptions {
   readonly parties?: PartyTurns;
   /** Names the party that a request counts for. By default, the address at the other end of its connection. */
   readonly partyOf?: (request: IncomingMessage) => RequestParty;
+  /**
+   * Tells which requests may leave HTTP for another protocol. Newer Nodes serve all others as if they had not asked; older
+   * ones announce each of them as an upgrade. By default, none may.
+   */
+  readonly isUpgrade?: (request: IncomingMessage) => boolean;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
 }
@@ -68,6 +73,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     timeouts = DEFAULT_TIMEOUTS,
     parties = new PartyTurns(),
     partyOf = partyByAddress,
+    isUpgrade,
   } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
   const handleError = createErrorHandler(log, metrics);
@@ -85,6 +91,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
         requireHostHeader: false,
         headersTimeout: headTimeoutMs,
         connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, headTimeoutMs),
+        ...(isUpgrade && { shouldUpgradeCallback: isUpgrade }),
       },
       tls,
     ),

@@ -157,12 +157,13 @@ export class SocketAcceptor {
   }
 }
 
-function isSocketRequest({ method, url = "", headers }: IncomingMessage): boolean {
+/** Tells whether a request asks for a WebSocket of D23. A handshake has no body: on Node 26 its socket would come without it. */
+export function isSocketRequest({ method, url = "", headers }: IncomingMessage): boolean {
   const { path } = ROUTES.socket;
   const isPath = url === path || url.startsWith(`${path}?`);
   const isWebSocket = headers.upgrade?.toLowerCase() === "websocket";
+  const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
   // D23: version 13 alone. The library would take version 8 as well.
-  return (
-    method === ROUTES.socket.method && isPath && isWebSocket && headers["sec-websocket-version"] === "13"
-  );
+  const isVersion = headers["sec-websocket-version"] === "13";
+  return method === ROUTES.socket.method && isPath && isWebSocket && isVersion && !hasBody;
 }
