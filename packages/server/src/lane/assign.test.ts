@@ -77,15 +77,16 @@ describe("an assignment", () => {
     const parties = createLaneParties();
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, stepAgain } = await assign(lane, { limit: 100, due: 0, parties }, context);
-      steps.push([signed.length, stepAgain]);
+      const { signed, stepAgain, leavesRoom } = await assign(lane, { limit: 100, due: 0, parties }, context);
+      steps.push([signed.length, stepAgain, leavesRoom]);
     }
-    // The first step finds out that there are two senders. The second one has nobody but the flood, but remembers.
+    // The first step finds out that there are two senders. The second one has nobody but the flood, but remembers, and leaves
+    // room for the other.
     expect(steps).toEqual([
-      [17, true],
-      [16, true],
-      [8, false],
-      [0, false],
+      [17, true, true],
+      [16, true, true],
+      [8, false, false],
+      [0, false, false],
     ]);
   });
 });

@@ -12,6 +12,7 @@ import {
 } from "../store/lanes/laneSnapshot.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
+import { chooseReady, type Room } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
 import { createLaneParties, type LaneParties } from "./laneParties.js";
 import { decide } from "./law.js";
@@ -27,11 +28,13 @@ export interface Assigned {
   readonly signed: readonly InFlightSubmission[];
   /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
   readonly stepAgain: boolean;
+  /** Only senders or keys with at least their share are left, and somebody who uses less may come. */
+  readonly leavesRoom: boolean;
   /** There may be more submissions whose pause is over than the step read. */
   readonly moreDue: boolean;
 }
 
-const NOTHING: Assigned = { signed: [], stepAgain: false, moreDue: false };
+const NOTHING: Assigned = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false };
 
 export interface AssignOptions {
   /** The most submissions to assign. */
@@ -64,9 +67,10 @@ export async function assign(
   const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, hidden } = await handleNotReady(held, senders, plans, context);
-  const ready = nextReady(plans, evidence);
+  const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(plans, { ...snapshot, senders }, evidence.room);
+  if (hasLight) evidence.parties.noteLight();
   const placed =
-    placeAbove(snapshot, waiverNonce, ready) ?? (await placeInGaps(held, waiverNonce, ready, context));
+    placeAbove(snapshot, waiverNonce, chosen) ?? (await placeInGaps(held, waiverNonce, chosen, context));
   if (placed === undefined) return { ...NOTHING, stepAgain: true };
   const signed = placed.length > 0 ? await signAndStore(held, placed, context) : [];
   const leftQueue = [...failed, ...signed.map(({ id }) => id)];
@@ -74,7 +78,8 @@ export async function assign(
   const hasProgress = leftQueue.length + hidden > 0;
   return {
     signed,
-    stepAgain: hasProgress && (snapshot.hasMoreReady || ready.length < countReady(plans)),
+    stepAgain: hasProgress && (snapshot.hasMoreReady || hasMore),
+    leavesRoom: hasHeavy && evidence.parties.hasLight,
     moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
   };
 }
@@ -87,10 +92,8 @@ interface Evidence {
   readonly plans: readonly SenderPlan[];
   /** The chain's next nonce of the waiver. */
   readonly waiverNonce: bigint;
-  /** The number of wrappers that may be signed now. */
-  readonly room: number;
-  /** The number of these that one sender may have. */
-  readonly roomOfSender: number;
+  readonly room: Room;
+  readonly parties: LaneParties;
 }
 
 /** Returns undefined if there is nothing to do. */
@@ -101,22 +104,27 @@ async function gatherEvidence(
 ): Promise<Evidence | undefined> {
   const { store, chain, options } = context;
   const expected = context.expectedSenders.take(held.waiver);
+  const readyOfKey = parties.shareOfKey(limit);
+  // Reads more of a sender than it may have, to know whether there is more.
+  const limits = { ready: limit, readyOfKey, due, ofSender: 2 * parties.shareOfSender(limit) };
   // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, early] = await Promise.all([
-    readLaneSnapshot(store, held, { ready: limit, readyOfKey: parties.shareOfKey(limit), due }),
+    readLaneSnapshot(store, held, limits),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   parties.note(snapshot);
   const senders = await reroute(held, snapshot.senders, context);
-  const room = Math.min(limit, options.maxInFlight - snapshot.assigned.count);
-  if (room <= 0 || (senders.length === 0 && snapshot.assigned.count === 0)) return undefined;
-  const chosen = parties.shareOfKey(limit) < limit ? snapshot.ready + snapshot.due : limit;
-  const evidence = {
-    snapshot,
-    senders,
-    room: Math.min(room, chosen),
-    roomOfSender: parties.shareOfSender(limit),
+  const { maxInFlight } = options;
+  const free = Math.min(limit, maxInFlight - snapshot.assigned.count);
+  if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0)) return undefined;
+  const ofKey = parties.shareOfKey(limit);
+  const room = {
+    all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
+    ofSender: parties.shareOfSender(limit),
+    ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
+    maxInFlight,
   };
+  const evidence = { snapshot, senders, room, parties };
   const earlyPlans = early && planAllReady(senders, early, options.nonceGapTimeoutMs);
   if (earlyPlans) return { ...evidence, plans: earlyPlans, waiverNonce: early.waiver };
   // Fetched after the snapshot: what a block takes in between counts as in flight and as used, never as neither.
@@ -154,26 +162,6 @@ function planAllReady(
   const isAllReady = ({ late, early, failed }: SenderPlan) =>
     late.length + early.length + failed.length === 0;
   return plans.every(isAllReady) ? plans : undefined;
-}
-
-/**
- * The ready submissions that come first in the turns of the API keys. Senders with a submission that was signed before
- * come last: if a node refuses it again, no other wrapper of the step has a nonce above it.
- */
-function nextReady(
-  plans: readonly SenderPlan[],
-  { room, roomOfSender }: Pick<Evidence, "room" | "roomOfSender">,
-): QueuedSubmission[] {
-  const wasSignedBefore = ({ ready }: SenderPlan) => ready.some(({ signings }) => signings > 0);
-  const inTurn = (chosen: readonly SenderPlan[]) =>
-    chosen.flatMap((plan) => plan.ready.slice(0, roomOfSender)).sort((a, b) => a.position - b.position);
-  const signedBefore = plans.filter(wasSignedBefore);
-  const neverSigned = signedBefore.length === 0 ? plans : plans.filter((plan) => !wasSignedBefore(plan));
-  return [...inTurn(neverSigned), ...inTurn(signedBefore)].slice(0, room);
-}
-
-function countReady(plans: readonly SenderPlan[]): number {
-  return plans.reduce((sum, { ready }) => sum + ready.length, 0);
 }
 
 /** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */

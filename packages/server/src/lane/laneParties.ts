@@ -13,14 +13,21 @@ export interface LaneParties {
   shareOfKey(limit: number): number;
   /** The most submissions of one sender in a step of `limit`. */
   shareOfSender(limit: number): number;
+  /** Records that a step has placed all ready submissions of somebody who uses no more than a share. */
+  noteLight(): void;
+  /** Whether somebody who uses no more than a share has used the lane within the last second. */
+  readonly hasLight: boolean;
 }
 
 /** The most submissions of a key, and of a sender, in a step of a lane that others use too. */
 const SHARE = 16;
+const RECENT_MS = 1_000;
 
-export function createLaneParties(): LaneParties {
-  const keys = createRecentParties();
-  const senders = createRecentParties();
+/** @param now a monotonic clock in ms. */
+export function createLaneParties(now: () => number = () => performance.now()): LaneParties {
+  const keys = createRecentParties(now);
+  const senders = createRecentParties(now);
+  let lightAt = Number.NEGATIVE_INFINITY;
   return {
     note(snapshot) {
       for (const key of snapshot.keyIds) keys.note(key);
@@ -28,5 +35,11 @@ export function createLaneParties(): LaneParties {
     },
     shareOfKey: (limit) => (keys.isShared ? Math.min(limit, SHARE) : limit),
     shareOfSender: (limit) => (senders.isShared ? Math.min(limit, SHARE) : limit),
+    noteLight() {
+      lightAt = now();
+    },
+    get hasLight() {
+      return now() - lightAt < RECENT_MS;
+    },
   };
 }

@@ -9,6 +9,7 @@ const NONE: ReadonlySet<bigint> = new Set();
 function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
   return {
     id: `s${senderNonce}`,
+    keyId: "key",
     innerRaw: new Uint8Array(),
     sender: new Uint8Array(20),
     innerHash: new Uint8Array(32),

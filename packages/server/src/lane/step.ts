@@ -10,7 +10,7 @@ import { type Assigned, assign } from "./assign.js";
 import type { Broadcaster } from "./broadcaster.js";
 import type { LaneContext } from "./context.js";
 import type { LaneBreaker } from "./laneBreaker.js";
-import type { LaneParties } from "./laneParties.js";
+import { createLaneParties, type LaneParties } from "./laneParties.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
@@ -20,6 +20,12 @@ const MAX_SUBMISSIONS_PER_STEP = 2 * (MAX_BATCH_CALLS - 1);
 const MAX_DUE_PER_STEP = 64;
 /** The time between two steps that read submissions whose pause is over, in ms. */
 const DUE_MS = 100;
+/**
+ * The rest between two steps that only have the long rows of some while others use little of the lane, as a multiple of the
+ * step's time: most of what comes finds the lane at rest, and wakes it.
+ */
+const ROOM_FOR_OTHERS = 1.5;
+const MAX_ROOM_MS = 50;
 /** The time that a lane without work rests unless it is woken, in ms. */
 export const IDLE_MS = 250;
 
@@ -120,7 +126,11 @@ async function resendSigned({ lane: held, state }: Lease, context: StepContext):
 
 /** The most submissions, of one API key each, that are sent to see whether the node is well. */
 const MAX_PROBES = 16;
-const ONE_OF_EACH: LaneParties = { note() {}, shareOfKey: () => 1, shareOfSender: () => 1 };
+const ONE_OF_EACH: LaneParties = {
+  ...createLaneParties(),
+  shareOfKey: () => 1,
+  shareOfSender: () => 1,
+};
 
 /** Sends one submission of each API key. The node's clear answer to any of them shows that the other wrappers are at fault. */
 async function probeNode(held: HeldLane, context: StepContext): Promise<void> {
@@ -155,16 +165,20 @@ async function assignAndBroadcast(
   const { breaker, broadcaster } = context;
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
-  const { signed, stepAgain, moreDue } = await assignNext(state, held, isDue, context);
+  const { signed, stepAgain, leavesRoom, moreDue } = await assignNext(state, held, isDue, context);
   await state.broadcasting;
   const broadcasting = broadcaster.send(held, signed, { isFirst: true });
   // The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it.
   broadcasting.catch(() => context.wake());
   if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
-  const restMs = moreDue ? DUE_MS : IDLE_MS;
+  const idleMs = moreDue ? DUE_MS : IDLE_MS;
+  const roomMs = leavesRoom ? Math.min(MAX_ROOM_MS, ROOM_FOR_OTHERS * (performance.now() - now)) : 0;
   const dueAt = isDue ? now : state.dueAt;
-  return { state: { ...state, backlog: stepAgain, dueAt, broadcasting }, restMs: stepAgain ? 0 : restMs };
+  return {
+    state: { ...state, backlog: stepAgain, dueAt, broadcasting },
+    restMs: stepAgain ? roomMs : idleMs,
+  };
 }
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */

@@ -6,6 +6,8 @@ import type { HeldLane } from "./heldLane.js";
 /** A queued submission, as a step of the lane reads it. */
 export interface QueuedSubmission {
   readonly id: string;
+  /** The API key under which it came. */
+  readonly keyId: string;
   readonly innerRaw: Uint8Array;
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
@@ -42,6 +44,8 @@ export interface LaneSnapshot {
   readonly keyIds: readonly string[];
   /** The number of chosen submissions whose pause is over. If it equals the limit, there may be more. */
   readonly due: number;
+  /** The numbers of signed and broadcast submissions of the API keys with queued ones in `senders`. */
+  readonly inFlightOfKeys: ReadonlyMap<string, number>;
   /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
   /** The waiver nonces that signed and broadcast submissions hold. */
@@ -91,8 +95,10 @@ const SNAPSHOT = `with recursive keys as (
   ), senders as (
     select sender, min(turn) as turn from chosen group by sender
   ), held_nonces as materialized (
-    select sender, sender_nonce, waiver_nonce, state from unfinished
+    select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
     where chain = $1 and waiver = $2 and waiver_nonce is not null
+  ), of_keys as (
+    select key_id, count(*)::int as in_flight from held_nonces where state <> 'included' group by key_id
   ), in_flight as (
     select sender, array_agg(sender_nonce::text) as nonces from held_nonces
     where state <> 'included' and sender in (select sender from senders) group by sender
@@ -101,7 +107,7 @@ const SNAPSHOT = `with recursive keys as (
     from senders n
     cross join lateral (
       select * from unfinished u where ${OF_SENDER} and u.state = 'queued' order by u.sender_nonce
-      limit (select greatest(${MIN_READ_PER_SENDER}, $3 / greatest(1, count(*))) from senders)
+      limit (select greatest(${MIN_READ_PER_SENDER}, least($6::bigint, $3 / greatest(1, count(*)))) from senders)
     ) q
   ), next as (
     select q.*, extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
@@ -127,9 +133,11 @@ const SNAPSHOT = `with recursive keys as (
          (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
          next.age_ms, next.is_waiting, in_flight.nonces as in_flight,
+         next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key,
          next.signings > 0 and next.is_waiting and next.look_at > now()
            and next.look_at <= now() + interval '1 minute' as is_set_aside
   from assigned left join next on true left join in_flight on in_flight.sender = next.sender
+    left join of_keys on of_keys.key_id = next.key_id
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
 interface SnapshotRow {
@@ -154,6 +162,8 @@ interface SnapshotRow {
   is_set_aside: boolean;
   is_waiting: boolean;
   in_flight: string[] | null;
+  key_id: string;
+  in_flight_of_key: number;
 }
 
 export interface SnapshotLimits {
@@ -163,6 +173,8 @@ export interface SnapshotLimits {
   readonly readyOfKey?: number;
   /** The number of further submissions that are chosen among those whose pause is over. */
   readonly due: number;
+  /** The most submissions of one sender, or {@link MIN_READ_PER_SENDER} if that is more. Default: all that find room. */
+  readonly ofSender?: number;
 }
 
 /**
@@ -174,12 +186,13 @@ export interface SnapshotLimits {
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  { ready, readyOfKey = ready, due }: SnapshotLimits,
+  { ready, readyOfKey = ready, due, ofSender = ready }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
-    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due, readyOfKey]),
+    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due, readyOfKey, ofSender]),
   );
   const senders = new Map<string, MutableSender>();
+  const inFlightOfKeys = new Map<string, number>();
   rows.forEach((row, position) => {
     if (row.id === null) return;
     const senderHex = row.sender.toString("hex");
@@ -187,6 +200,7 @@ export async function readLaneSnapshot(
     const found: MutableSender = senders.get(senderHex) ?? { sender: row.sender, queued: [], inFlightNonces };
     found.queued.push(queuedOf(row.id, row, position));
     senders.set(senderHex, found);
+    inFlightOfKeys.set(row.key_id, row.in_flight_of_key);
   });
   const [first] = rows;
   return {
@@ -194,6 +208,7 @@ export async function readLaneSnapshot(
     hasMoreReady: (first?.ready ?? 0) >= ready || (first?.turns ?? 0) >= readyOfKey,
     keyIds: [first?.first_key, first?.last_key].filter((key) => typeof key === "string"),
     due: first?.due ?? 0,
+    inFlightOfKeys,
     senders: [...senders.values()],
     assigned: {
       count: first?.assigned_count ?? 0,
@@ -209,6 +224,7 @@ type MutableSender = QueuedSender & { readonly queued: QueuedSubmission[] };
 function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmission {
   return {
     id,
+    keyId: row.key_id,
     innerRaw: row.inner_raw,
     innerHash: row.inner_hash,
     sender: row.sender,

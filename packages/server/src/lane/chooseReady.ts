@@ -1,0 +1,82 @@
+import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
+import type { SenderPlan } from "./plan.js";
+
+/** The room that a step has. */
+export interface Room {
+  /** The number of wrappers that may be signed now. */
+  readonly all: number;
+  /** The number of these that one sender may have. */
+  readonly ofSender: number;
+  /** The number of these that one API key may have; infinite while one key uses the lane. */
+  readonly ofKey: number;
+  /** The most submissions that are in flight in the lane. */
+  readonly maxInFlight: number;
+}
+
+export interface ChosenReady {
+  /** The ready submissions that the step signs, in their order. */
+  readonly chosen: readonly QueuedSubmission[];
+  /** Some had to stay behind for the share of their sender or key, or for want of room. */
+  readonly hasMore: boolean;
+  /** A sender or key had at least as much as its share. */
+  readonly hasHeavy: boolean;
+  /** A sender had less than its share, and so had its key. */
+  readonly hasLight: boolean;
+}
+
+/**
+ * The part of a lane's places in flight that one API key leaves to the others, and one sender of the key to the other
+ * senders. Without it, a single long row would fill the lane, and everybody else would wait for a block.
+ */
+const RESERVED = 1 / 40;
+
+/**
+ * Chooses the ready submissions that come first in the turns of the API keys, so many of each sender and each key as their
+ * shares allow. Senders with a submission that was signed before come last: if a node refuses it again, no other wrapper of
+ * the step has a nonce above it.
+ */
+export function chooseReady(
+  plans: readonly SenderPlan[],
+  { senders, inFlightOfKeys }: Pick<LaneSnapshot, "senders" | "inFlightOfKeys">,
+  room: Room,
+): ChosenReady {
+  const reserve = Math.floor(room.maxInFlight * RESERVED);
+  const placesOfSender = room.maxInFlight - 2 * reserve;
+  const placesOfKey = room.maxInFlight - reserve;
+  const shares = plans.map(({ ready }, i) => {
+    const inFlight = senders[i]?.inFlightNonces.size ?? 0;
+    return ready.slice(0, Math.max(0, Math.min(room.ofSender, placesOfSender - inFlight)));
+  });
+  const takenOfKey = new Map<string, number>();
+  const takePlace = ({ keyId }: QueuedSubmission) => {
+    const taken = takenOfKey.get(keyId) ?? 0;
+    if (taken + (inFlightOfKeys.get(keyId) ?? 0) >= placesOfKey) return false;
+    takenOfKey.set(keyId, taken + 1);
+    return true;
+  };
+  const chosen = inOrder(plans, shares).filter(takePlace).slice(0, room.all);
+  const isHeavyKey = (keyId: string) => (takenOfKey.get(keyId) ?? 0) >= room.ofKey;
+  const isHeavy = (plan: SenderPlan) => plan.ready.length > room.ofSender;
+  const isLight = (plan: SenderPlan) =>
+    plan.ready[0] !== undefined && !isHeavy(plan) && !isHeavyKey(plan.ready[0].keyId);
+  return {
+    chosen,
+    hasMore: chosen.length < plans.reduce((sum, { ready }) => sum + ready.length, 0),
+    hasHeavy: plans.some(isHeavy) || [...takenOfKey.keys()].some(isHeavyKey),
+    hasLight: plans.some(isLight),
+  };
+}
+
+/** @param shares the submissions that each plan may have. */
+function inOrder(
+  plans: readonly SenderPlan[],
+  shares: readonly (readonly QueuedSubmission[])[],
+): QueuedSubmission[] {
+  const wasSignedBefore = plans.map(({ ready }) => ready.some(({ signings }) => signings > 0));
+  const inTurn = (signedBefore: boolean) =>
+    shares
+      .filter((_, i) => wasSignedBefore[i] === signedBefore)
+      .flat()
+      .sort((a, b) => a.position - b.position);
+  return [...inTurn(false), ...inTurn(true)];
+}
