@@ -72,12 +72,15 @@ export interface FinalBlock {
 /** Finds each lane's newest final block of a chain, and some up to a thousand wrappers older; of them all, the highest 50. */
 export async function findFinalBlocks({ pool }: Store, chain: number): Promise<FinalBlock[]> {
   const { rows } = await pool.query<{ block_number: string; block_hash: Buffer }>(
-    `select distinct block_number, block_hash from lanes l cross join unnest(array[0, 1, 3, 10, 30, 100, 300, 1000]) as wrappers_before
+    `select block_number, block_hash from lanes l cross join unnest(array[0, 1, 3, 10, 30, 100, 300, 1000]) as wrappers_before
      cross join lateral (
        select block_number, block_hash from finished f
-       where f.chain = $1 and f.waiver = l.waiver and f.waiver_nonce is not null
+       where f.chain = $1 and f.waiver = l.waiver and f.waiver_nonce is not null and f.id >= recent_outcomes()
        order by f.waiver_nonce desc limit 1 offset wrappers_before) final
-     where l.chain = $1 order by block_number desc limit 50`,
+     where l.chain = $1
+     union
+     select old_block_number, old_block_hash from lanes where chain = $1 and old_nonce is not null
+     order by block_number desc limit 50`,
     [chain],
   );
   return rows.map((row) => ({ number: BigInt(row.block_number), hash: row.block_hash }));

@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import { StartError } from "../model/errors.js";
-import { type Pool, setAnswerTimeout } from "./database.js";
+import { type Pool, type PooledConnection, setAnswerTimeout } from "./database.js";
+import { isTransactionConflict } from "./transaction.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** The advisory lock that lets one replica at a time migrate. */
@@ -9,8 +11,16 @@ const MIGRATION_LOCK = 0x6761_7377;
 /** A migration may move many rows, and another replica may hold the lock that long. */
 const MIGRATION_MS = 3_600_000;
 
+/** Separates the parts of a migration. */
+const PART_END = /^-- then$/m;
+/** The time that a part waits for a lock before it gives way to the queries that wait behind it. */
+const LOCK_TIMEOUT = "200ms";
+/** The pause before a part that gave way runs again, in ms. */
+const RETRY_MS = 300;
+
 /**
- * Applies the numbered migrations that the database lacks, each in a transaction of its own.
+ * Applies the numbered migrations that the database lacks. Replicas of the version before may run meanwhile. Each part of a
+ * migration is a transaction of its own, which gives way when it cannot have a lock at once, and then runs again.
  * @throws {@link StartError} if the schema is newer than this program.
  */
 export async function migrate(pool: Pool): Promise<void> {
@@ -32,10 +42,7 @@ export async function migrate(pool: Pool): Promise<void> {
       );
     }
     for (const file of files.filter((name) => !applied.has(numberOf(name)))) {
-      await client.query("begin");
-      await client.query(await readFile(new URL(file, FOLDER), "utf8"));
-      await client.query("insert into migrations (number) values ($1)", [numberOf(file)]);
-      await client.query("commit");
+      await apply(client, file);
     }
     await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
   } catch (error) {
@@ -45,6 +52,31 @@ export async function migrate(pool: Pool): Promise<void> {
   }
   setAnswerTimeout(client);
   client.release();
+}
+
+/** Every part but the last can run again after a crash: the last one records the migration. */
+async function apply(client: PooledConnection, file: string): Promise<void> {
+  const parts = (await readFile(new URL(file, FOLDER), "utf8")).split(PART_END);
+  for (const [i, part] of parts.entries()) {
+    const record = `insert into migrations (number) values (${numberOf(file)})`;
+    await runPart(client, i === parts.length - 1 ? `${part};\n${record}` : part);
+  }
+}
+
+async function runPart(client: PooledConnection, sql: string): Promise<void> {
+  const deadline = performance.now() + MIGRATION_MS;
+  for (;;) {
+    try {
+      await client.query(`begin; set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await client.query(sql);
+      await client.query("commit");
+      return;
+    } catch (error) {
+      if (!isTransactionConflict(error) || performance.now() > deadline) throw error;
+      await client.query("rollback");
+      await setTimeout(RETRY_MS);
+    }
+  }
 }
 
 function numberOf(file: string): number {

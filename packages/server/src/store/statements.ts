@@ -12,6 +12,15 @@ export function prepared(text: string, values: readonly unknown[]): Statement {
   return { name, text, values: [...values] };
 }
 
+/**
+ * Writes a UUID as a literal, for a query that must name ids in its text.
+ * @throws if it is not a UUID.
+ */
+export function uuidLiteral(id: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) throw new Error(`${id} is not a UUID`);
+  return `'${id}'::uuid`;
+}
+
 const BYTEA_OID = 17;
 
 /**

@@ -1,4 +1,4 @@
-import type { Queryable, Store } from "./store.js";
+import type { Pool, Queryable } from "./database.js";
 
 /**
  * A statement waits at most 3 s for a lock. The database ends a transaction that is idle for 3 s, because its process may be
@@ -9,7 +9,7 @@ const BEGIN = `
 
 /** Runs work in a transaction. If the work throws, the transaction is rolled back. */
 export async function inTransaction<T>(
-  { pool }: Pick<Store, "pool">,
+  { pool }: { readonly pool: Pool },
   run: (db: Queryable) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
@@ -34,7 +34,7 @@ export async function inTransaction<T>(
  * connection is closed, which rolls back the transaction.
  */
 export async function inLockedTransaction<T>(
-  { pool }: Pick<Store, "pool">,
+  { pool }: { readonly pool: Pool },
   lock: number,
   run: (db: Queryable) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,8 @@
 import type { Submission } from "../../model/submission.js";
 import { byteaArray, prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
+import { toBuffer } from "../submissionRow.js";
+import { findSubmissions } from "../submissions/findSubmissions.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
@@ -40,19 +41,12 @@ export async function findCompetitors(
   newSubmissions: readonly NewSubmission[],
 ): Promise<Map<string, Submission>> {
   if (newSubmissions.length === 0) return new Map();
-  const { rows } = await pool.query<SubmissionRow & { requested_id: string }>(
+  const { rows } = await pool.query<{ requested_id: string; id: string }>(
     prepared(
-      `select a.id as requested_id, ${SUBMISSION_COLUMNS.replaceAll(/\b(\w+)/g, "s.$1")}
+      `select a.id as requested_id, coalesce(u.id, f.id, a.id) as id
        from unnest($2::uuid[], $3::bytea[], $4::numeric[]) as a (id, sender, nonce)
-       cross join lateral (
-         select id from unfinished where chain = $1 and sender = a.sender and sender_nonce = a.nonce
-         union all
-         select id from finished
-         where chain = $1 and sender = a.sender and sender_nonce = a.nonce and state = 'included'
-         union all
-         select id from finished where id = a.id
-         limit 1
-       ) r join submissions s on s.id = r.id`,
+       left join unfinished u on u.chain = $1 and u.sender = a.sender and u.sender_nonce = a.nonce
+       left join find_included($1, $3, $4) f on f.sender = a.sender and f.sender_nonce = a.nonce`,
       [
         chain,
         newSubmissions.map(({ id }) => id),
@@ -61,5 +55,12 @@ export async function findCompetitors(
       ],
     ),
   );
-  return new Map(rows.map((row) => [row.requested_id, submissionOf(row)]));
+  const submissions = await findSubmissions({ pool }, [...new Set(rows.map(({ id }) => id))]);
+  const byId = new Map(submissions.map((submission) => [submission.id, submission]));
+  return new Map(
+    rows.flatMap(({ requested_id, id }) => {
+      const submission = byId.get(id);
+      return submission ? [[requested_id, submission] as const] : [];
+    }),
+  );
 }

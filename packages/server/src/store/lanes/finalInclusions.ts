@@ -17,8 +17,12 @@ export async function findLastFinalInclusion(
   lane: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<FinalInclusion | undefined> {
   const { rows } = await pool.query<{ waiver_nonce: string; block_number: string; block_hash: Buffer }>(
-    `select waiver_nonce, block_number, block_hash from finished
-     where chain = $1 and waiver = $2 and waiver_nonce is not null
+    `(select waiver_nonce, block_number, block_hash from finished
+      where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
+      order by waiver_nonce desc limit 1)
+     union all
+     select old_nonce, old_block_number, old_block_hash from lanes
+     where chain = $1 and waiver = $2 and old_nonce is not null
      order by waiver_nonce desc limit 1`,
     [lane.chain, toBuffer(lane.waiver)],
   );
@@ -44,7 +48,8 @@ export async function stopForLostBlocks(
   chainNonce: bigint,
   reason: string,
 ): Promise<boolean> {
-  const stopped = await updateLaneAsOwner(store, lane, STOPPED, [reason, chainNonce.toString()], {
+  const changes = `${STOPPED}, old_nonce = case when old_nonce < $6 then old_nonce end`;
+  const stopped = await updateLaneAsOwner(store, lane, changes, [reason, chainNonce.toString()], {
     condition: TAKES_WORK,
     rest: `, given_up as (
       update finished set waiver_nonce = null

@@ -28,7 +28,9 @@ export async function findUnknownNonces(
   const { rows } = await pool.query<{ nonce: string }>(
     `select nonce from generate_series(greatest(0, $3::bigint - ${SEARCHED_NONCES}), $3::bigint - 1) as nonce
      where nonce <> all($4::bigint[])
-       and not exists (select from finished where chain = $1 and waiver = $2 and waiver_nonce = nonce)
+       and nonce not in (
+         select waiver_nonce from finished
+         where chain = $1 and waiver = $2 and waiver_nonce >= $3::bigint - ${SEARCHED_NONCES} and waiver_nonce < $3::bigint)
        and not exists (select from unfinished where chain = $1 and waiver = $2 and waiver_nonce = nonce)
        and not exists (select from withdrawn where chain = $1 and waiver = $2 and waiver_nonce = nonce)
      order by nonce desc limit ${FOUND_NONCES}`,
@@ -73,9 +75,8 @@ const ADOPT = `, lost as (
     insert into unfinished as u (chain, origin, key_id, waiver, signings, id, inner_hash, inner_raw, sender,
                                  sender_nonce, target, selector)
     select $1, $3, '', $2, 1, id, inner_hash, inner_raw, sender, sender_nonce, target, selector from lost
-    where not exists (select from finished f
-                      where f.chain = $1 and f.sender = lost.sender and f.sender_nonce = lost.sender_nonce
-                        and f.state = 'included')
+    where not exists (select from find_included($1, $10, $11) f
+                      where f.sender = lost.sender and f.sender_nonce = lost.sender_nonce)
     on conflict (chain, sender, sender_nonce) do update set signings = greatest(u.signings, 1)
       where u.inner_hash = excluded.inner_hash
     returning u.id, u.origin, u.inner_hash

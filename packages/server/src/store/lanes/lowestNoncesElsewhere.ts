@@ -30,6 +30,7 @@ export async function findLowestNoncesElsewhere(
        union all
        select f.sender_nonce from finished f
        where f.chain = $1 and f.sender = n.sender and f.sender_nonce >= n.next and f.state = 'included'
+         and f.id >= recent_outcomes()
      ) held group by n.sender`,
     [
       lane.chain,

@@ -1,5 +1,6 @@
 import type { Submission, SubmissionState } from "../../model/submission.js";
 import type { Statement } from "../database.js";
+import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
 
@@ -40,36 +41,56 @@ const BUSY_SENDER_ROWS = 2_000;
 /** One page searches at most this many rows of the API key. */
 const SCAN_ROWS = 5_000;
 
+/** The days whose partitions a query reads, by a condition on `id` that the planner knows. */
+type Days = "id >= recent_outcomes()" | "id < recent_outcomes()";
+
 /**
- * Reads one page of an API key's submissions. Its cost does not depend on how many there are in all. One statement reads
- * both tables, so that a submission that moves from `unfinished` to `finished` is on the page once.
+ * Reads one page of an API key's submissions. Its cost does not depend on how many there are in all: the recent days come
+ * first, and most pages end there. One statement reads both tables, so that a submission that moves from `unfinished` to
+ * `finished` is on the page once.
  */
 export async function listSubmissions(store: Store, filter: ListFilter): Promise<ListedPage> {
-  const scansKey = await hasBusySender(store, filter);
-  const scannedTo = scansKey ? await scanEnd(store, filter) : undefined;
-  const query = pageQuery({ ...filter, ...(scannedTo !== undefined && { from: scannedTo }) }, scansKey);
+  const recent = await listDays(store, filter, "id >= recent_outcomes()");
+  if (recent.next !== undefined) return recent;
+  const missing = filter.limit - recent.submissions.length;
+  const old = await listDays(store, { ...filter, limit: Math.max(1, missing) }, "id < recent_outcomes()");
+  // A full page of recent ones has a next page if anything is older.
+  if (missing === 0)
+    return { ...recent, next: old.submissions.length > 0 ? recent.submissions.at(-1)?.id : old.next };
+  return { submissions: [...recent.submissions, ...old.submissions], next: old.next };
+}
+
+async function listDays(store: Store, filter: ListFilter, days: Days): Promise<ListedPage> {
+  const scansKey = await hasBusySender(store, filter, days);
+  const scannedTo = scansKey ? await scanEnd(store, filter, days) : undefined;
+  const query = pageQuery({ ...filter, ...(scannedTo !== undefined && { from: scannedTo }) }, scansKey, days);
   const { rows } = await store.pool.query<SubmissionRow>(query);
   const submissions = rows.slice(0, filter.limit).map(submissionOf);
   return { submissions, next: rows.length > filter.limit ? submissions.at(-1)?.id : scannedTo };
 }
 
-async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter) {
+async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter, days: Days) {
   if (sender === undefined || innerHash !== undefined || !states.includes("included")) return false;
   const { rowCount } = await pool.query(
-    `select from finished where chain = $1 and sender = $2 and state = 'included'
-     order by chain, sender, sender_nonce offset $3 limit 1`,
-    [chain, toBuffer(sender), BUSY_SENDER_ROWS],
+    prepared(
+      `select from finished where chain = $1 and sender = $2 and state = 'included' and ${days}
+       order by chain, sender, sender_nonce offset $3 limit 1`,
+      [chain, toBuffer(sender), BUSY_SENDER_ROWS],
+    ),
   );
   return rowCount === 1;
 }
 
 /** The id where the search among the key's rows ends; undefined if it covers all of them. */
-async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilter) {
+async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilter, days: Days) {
   const { rows } = await pool.query<{ id: string }>(
-    `select id from finished
-     where (chain, key_id, state, id) < ($1, $2, 'included', $3) and (chain, key_id, state, id) >= ($1, $2, 'included', $4)
-     order by chain desc, key_id desc, state desc, id desc offset $5 limit 1`,
-    [chain, keyId, before, from, SCAN_ROWS - 1],
+    prepared(
+      `select id from finished
+       where (chain, key_id, state, id) < ($1, $2, 'included', $3)
+         and (chain, key_id, state, id) >= ($1, $2, 'included', $4) and ${days}
+       order by chain desc, key_id desc, state desc, id desc offset $5 limit 1`,
+      [chain, keyId, before, from, SCAN_ROWS - 1],
+    ),
   );
   return rows[0]?.id;
 }
@@ -78,7 +99,7 @@ async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilt
  * The query of a page. Each table and state is a source of ids, read in the order of an index. Bounds compare whole rows:
  * with separate equalities the planner could take another index with that order, and search all of it.
  */
-function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
+function pageQuery(filter: ListFilter, scansKey: boolean, days: Days): Statement {
   const values: unknown[] = [];
   const $ = (value: unknown) => `$${values.push(value)}`;
   const { chain, keyId, states, from, before, limit } = filter;
@@ -101,12 +122,12 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
     const row = [...columns, "id"];
     const bound = (id: string) => `(${[...start, id].join(", ")})`;
     return `select id from finished
-      where (${row.join(", ")}) < ${bound(high)} and (${row.join(", ")}) >= ${bound(low)} and ${condition}
+      where (${row.join(", ")}) < ${bound(high)} and (${row.join(", ")}) >= ${bound(low)} and ${condition} and ${days}
       order by ${row.map((column) => `${column} desc`).join(", ")} limit ${maxRows}`;
   };
   /** Reads the few rows of one transaction or sender, and sorts them. */
   const among = (few: string) =>
-    `select id from (select id, chain, key_id, sender, inner_hash from finished where ${few} offset 0) few
+    `select id from (select id, chain, key_id, sender, inner_hash from finished where ${days} and ${few} offset 0) few
       where ${matches} order by id desc limit ${maxRows}`;
   const included = () => {
     if (hash) return among(`inner_hash = ${hash} and state = 'included'`);
@@ -125,7 +146,7 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
   };
   const open = states.filter((state) => state !== "failed");
   const sources = [
-    `select id from unfinished where ${matches} and state = any(${$(open)}::submission_state[])
+    `select id from unfinished where ${matches} and ${days} and state = any(${$(open)}::submission_state[])
       order by id desc limit ${maxRows}`,
     ...(states.includes("included") ? [included()] : []),
     ...(states.includes("failed") ? [failed()] : []),
@@ -134,6 +155,7 @@ function pageQuery(filter: ListFilter, scansKey: boolean): Statement {
       select id from (${sources.map((source) => `(${source})`).join(" union all ")}) sources
       order by id desc limit ${maxRows}
     )
-    select ${SUBMISSION_COLUMNS} from page join submissions using (id) order by id desc`;
-  return { text, values };
+    select ${SUBMISSION_COLUMNS} from page join (select * from submissions where ${days}) s using (id)
+    order by id desc`;
+  return prepared(text, values);
 }

@@ -27,9 +27,7 @@ export async function findSenderSubmissions(
        from (select distinct sender from unnest($2::bytea[]) as s (sender)) a
        join unfinished u on u.chain = $1 and u.sender = a.sender
        union all
-       select f.sender, f.sender_nonce, f.inner_hash, f.state
-       from unnest($2::bytea[], $3::numeric[]) as a (sender, nonce)
-       join finished f on f.chain = $1 and f.sender = a.sender and f.sender_nonce = a.nonce and f.state = 'included'`,
+       select f.sender, f.sender_nonce, f.inner_hash, 'included' from find_included($1, $2, $3) f`,
       [
         chain,
         byteaArray(senderNonces.map(({ sender }) => sender)),
