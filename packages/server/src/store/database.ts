@@ -207,9 +207,10 @@ function createDriverPool({
   cutSilentConnections(pool, answerTimeoutMs);
   // A connection that is lost inside a transaction fails its query, or the next one. Without a listener, the
   // driver's `error` event would end the process.
-  pool.on("connect", (client) =>
-    client.on("error", () => {}).on("notice", (notice) => cutAfterCancelledSync(client, notice)),
-  );
+  pool.on("connect", (client) => {
+    client.on("error", () => {}).on("notice", (notice) => cutAfterCancelledSync(client, notice));
+    cutWhenReadOnly(client);
+  });
   pool.on("error", onIdleConnectionLost);
   return pool;
 }
@@ -234,8 +235,28 @@ function cutAfterCancelledSync(
   { routine }: { readonly routine?: string | undefined },
 ): void {
   if (routine !== "SyncRepWaitForLSN") return;
-  const error = new Error("connection terminated: the wait for the synchronous standby was cancelled");
-  // The report may be in the same bytes, so the query must fail before they are read, as if the socket had.
+  cut(client, new Error("connection terminated: the wait for the synchronous standby was cancelled"));
+}
+
+/**
+ * Cuts a connection whose server became read-only: another one is the primary now, and this one shows what was. Since version
+ * 14, the server tells that before the result of the next query.
+ */
+function cutWhenReadOnly(client: pg.PoolClient): void {
+  const { connection } = client as unknown as { readonly connection: EventEmitter };
+  connection.on("parameterStatus", ({ parameterName, parameterValue }: ParameterStatus) => {
+    if (parameterName === "default_transaction_read_only" && parameterValue === "on")
+      cut(client, new StoreUnavailableError(troubleNamed("readOnly")));
+  });
+}
+
+interface ParameterStatus {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
+/** Fails the query before what has come behind the message is read, as if the socket had failed. */
+function cut(client: pg.PoolClient, error: Error): void {
   (client as unknown as { readonly connection: EventEmitter }).connection.emit("error", error);
   socketOf(client).destroy();
 }

@@ -1,7 +1,9 @@
 // The database's primary fails, is replaced, or loses its standby, while the service runs.
 import "../support/briefPatience.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openPool } from "../../src/store/database.js";
 import { openStore } from "../../src/store/store.js";
+import type { StoreUnavailableError } from "../../src/store/storeTrouble.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { silent, TestPostgres } from "../support/testPostgres.js";
 import { GOOD_HEADERS, outcomeOf, type Reply, TestService } from "../support/testService.js";
@@ -77,6 +79,24 @@ describe("a failover", () => {
     }
     await postUntil(isSuccess, 2);
     expect(node.chain.executed).toEqual([1, 2].map((user) => hashOf(innerOf(user))));
+  });
+
+  it("leaves no reader on a connection to the old one", async () => {
+    const reading = openPool({ connectionString: service.databaseUrl, maxConnections: 1 });
+    const readServer = () =>
+      reading
+        .query<{ readOnly: string }>(`select current_setting('default_transaction_read_only') as "readOnly"`)
+        .then(
+          ({ rows }) => rows[0]?.readOnly,
+          (error: StoreUnavailableError) => error.trouble.kind,
+        );
+    expect(await readServer()).toBe("off");
+    await postgres.addStandby("asynchronous");
+    await postgres.switchOver();
+    let seen = await readServer();
+    while (seen === "off") seen = await readServer();
+    expect([seen, await readServer()]).toEqual(["readOnly", "off"]);
+    await reading.end();
   });
 });
 

@@ -34,7 +34,7 @@ export interface StoreMonitor {
 export interface StoreMonitorOptions {
   readonly db: Queryable;
   readonly log: Logger;
-  /** Called now and then while the database is read-only: its name may lead to another server by now. */
+  /** Called when the database becomes read-only, and now and then until it is not: its name may lead to another server. */
   readonly onReadOnly: () => void;
 }
 
@@ -84,7 +84,9 @@ class Monitor implements StoreMonitor {
     // A database that waits for its standby looks silent to a query.
     if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && trouble.kind === "silent")
       return this.#trouble;
+    const isNew = trouble.kind !== this.#trouble?.kind;
     this.#begin(trouble, error.message);
+    if (isNew && trouble.kind === "readOnly") this.#options.onReadOnly();
     return trouble;
   }
 
