@@ -55,6 +55,7 @@ function figuresOfOne(list, { viem, service }) {
       ]),
     ),
     rssMb: medianOf(list, (run) => run.rssMb),
+    ...(list[0].saturation[10]?.store && { store: storeFigures(list) }),
     ...(viem && { toViem: ratioTo(viem) }),
     ...(service && { toService: ratioTo(service) }),
     ...(stages && {
@@ -66,6 +67,24 @@ function figuresOfOne(list, { viem, service }) {
       ),
     }),
   };
+}
+
+/** What one submission costs the store, by the phase: a batch of transactions in each request, or an offered rate. */
+function storeFigures(list) {
+  const phases = (of, label) =>
+    Object.keys(list[0][of]).map((key) => [
+      label(key),
+      Object.fromEntries(
+        Object.keys(list[0][of][key].store).map((cost) => [
+          cost,
+          medianOf(list, (run) => run[of][key].store[cost]),
+        ]),
+      ),
+    ]);
+  return Object.fromEntries([
+    ...phases("saturation", (batch) => `requests of ${batch}`),
+    ...phases("rates", (rate) => `${rate} a second`),
+  ]);
 }
 
 export function printReport({ node, cpu, cores, load, ceiling, figures }) {
@@ -124,6 +143,12 @@ function printNode(kind, contestants, { saturation, rates }) {
       [offered[rate].p50, offered[rate].p99, offered[rate].p999].map(time).join("").padStart(26),
     );
     print(line(NAMES[name], cells.join("")));
+  }
+  for (const [name, { store = {} }] of entries) {
+    for (const [phase, { walBytes, transactionIds, outcomeBytes }] of Object.entries(store)) {
+      const costs = `WAL ${whole(walBytes)} bytes, transaction ids ${transactionIds.toFixed(2)}`;
+      print(`${NAMES[name]}, ${phase}: ${costs} a submission; ${whole(outcomeBytes)} bytes an outcome`);
+    }
   }
   for (const [name, { stagesUs }] of entries) {
     if (stagesUs === undefined) continue;

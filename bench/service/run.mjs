@@ -109,14 +109,18 @@ async function runOne(contestant, kind, workspace) {
 
 async function phases({ program, load, seconds, isService }) {
   // Each phase waits until the contestant has finished its work, which would otherwise burden the next phase.
+  const storeUsage = async () => (isService ? await program.ask("storeUsage") : undefined);
   const run = async (phase, options) => {
+    const storeBefore = await storeUsage();
     const before = await program.ask("usage");
     const result = await load.ask(phase, options);
     const after = await program.ask("usage");
     await program.ask("settled");
+    const store = storeCosts(storeBefore, await storeUsage());
     const usPerTransaction = (ms) => (result.transactions > 0 ? (ms * 1_000) / result.transactions : null);
     const cpuUs = usPerTransaction(after.cpuMs - before.cpuMs);
-    return { ...result, cpuUs, childrenCpuUs: usPerTransaction(after.childrenCpuMs - before.childrenCpuMs) };
+    const childrenCpuUs = usPerTransaction(after.childrenCpuMs - before.childrenCpuMs);
+    return { ...result, cpuUs, childrenCpuUs, ...(store && { store }) };
   };
   await run("saturate", WARM_UP);
   const saturation = {};
@@ -130,6 +134,17 @@ async function phases({ program, load, seconds, isService }) {
   const failure = await load.ask("failure");
   if (isService) Object.assign(saturation[PROFILED.batch], await profile(program, load));
   return { saturation, rates, rssMb, ...(failure !== undefined && { failure }) };
+}
+
+/** The costs of one submission in the store, and the bytes at rest of one outcome. */
+function storeCosts(before, after) {
+  if (before === undefined || after === undefined) return undefined;
+  const submissions = after.outcomes - before.outcomes;
+  return {
+    walBytes: (after.walBytes - before.walBytes) / submissions,
+    transactionIds: (after.transactionIds - before.transactionIds) / submissions,
+    outcomeBytes: after.outcomeBytes / after.outcomes,
+  };
 }
 
 /** Profiles a run of its own, because profiling slows the service down. */

@@ -32,18 +32,40 @@ const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
 answerBenchmark({
   url,
   close: () => server.close(),
-  answers: { settled, startProfile, stopProfile },
+  answers: { settled, storeUsage, startProfile, stopProfile },
 });
 
 /** Resolves when every submission is finished. An answered one may still wait for its block. */
-async function settled() {
+function settled() {
+  return withClient(async (client) => {
+    for (;;) {
+      const { rowCount } = await client.query("select from unfinished limit 1");
+      if (rowCount === 0) return {};
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+}
+
+/** The bytes of WAL and the transaction ids since the database was made, and the bytes and rows of outcomes. */
+function storeUsage() {
+  return withClient(async (client) => {
+    const { rows } = await client.query(
+      `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as "walBytes",
+         pg_snapshot_xmax(pg_current_snapshot())::text::float8 as "transactionIds",
+         (select sum(pg_total_relation_size(oid))::float8 from pg_class
+            where relkind = 'r' and relname like 'finished%') as "outcomeBytes",
+         (select count(*)::float8 from finished) as outcomes`,
+    );
+    return rows[0];
+  });
+}
+
+async function withClient(run) {
   const client = createConnection(await embeddedConnection(dataDir));
   await client.connect();
-  for (;;) {
-    const { rowCount } = await client.query("select from unfinished limit 1");
-    if (rowCount === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  try {
+    return await run(client);
+  } finally {
+    await client.end();
   }
-  await client.end();
-  return {};
 }

@@ -27,6 +27,7 @@ export const sidebar = [
       { text: "Set up for production", link: "/guides/production" },
       { text: "Harden it", link: "/guides/hardening" },
       { text: "Check the chain's nodes", link: "/guides/nodes" },
+      { text: "Plan capacity", link: "/guides/capacity" },
       { text: "Run on several machines", link: "/guides/several-machines" },
       { text: "Run PostgreSQL for the service", link: "/guides/database" },
       { text: "Keep and export outcomes", link: "/guides/retention" },

@@ -105,14 +105,27 @@ describe.skipIf(!hasBrowser)("the documents' site in a browser", () => {
     expect(await page.locator(".VPLocalSearchBox .result").first().textContent()).toMatch(/idempotency key/i);
   });
 
-  it.each(["/", "/guides/viem.html", "/reference/settings.html", "/errors.html", "/concepts/life.html"])(
-    "fits %s on a phone, with nothing wrong in the console and all from its own host",
-    async (path) => {
-      problems = [];
-      await page.goto(`${url}${path}`, { waitUntil: "networkidle" });
-      const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      expect(beyond).toBeLessThanOrEqual(0);
-      expect(problems).toEqual([]);
-    },
-  );
+  it("plans capacity for the numbers that a reader types", async () => {
+    await page.goto(`${url}/guides/capacity.html`);
+    const peak = page.locator(".capacity-results tr").first();
+    expect(await peak.textContent()).toContain("2,895");
+    await page.locator('.capacity input[name="perSecond"]').fill("2000");
+    expect(await peak.textContent()).toContain("10,000");
+    expect(await page.locator(".capacity-shortages").textContent()).toContain("one primary");
+  });
+
+  it.each([
+    "/",
+    "/guides/capacity.html",
+    "/guides/viem.html",
+    "/reference/settings.html",
+    "/errors.html",
+    "/concepts/life.html",
+  ])("fits %s on a phone, with nothing wrong in the console and all from its own host", async (path) => {
+    problems = [];
+    await page.goto(`${url}${path}`, { waitUntil: "networkidle" });
+    const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    expect(beyond).toBeLessThanOrEqual(0);
+    expect(problems).toEqual([]);
+  });
 });

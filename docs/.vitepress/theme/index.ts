@@ -1,5 +1,12 @@
 // The default theme without its fonts, so that a page loads nothing but itself.
-import Theme from "vitepress/theme-without-fonts";
+import type { Theme } from "vitepress";
+import DefaultTheme from "vitepress/theme-without-fonts";
+import CapacityCalculator from "./capacity/CapacityCalculator.vue";
 import "./style.css";
 
-export default Theme;
+export default {
+  extends: DefaultTheme,
+  enhanceApp({ app }) {
+    app.component("CapacityCalculator", CapacityCalculator);
+  },
+} satisfies Theme;
