@@ -11,9 +11,10 @@ export const USAGE = `Usage: npm run bench:abuse -- [--json FILE] [--only LIST] 
 Runs one attack after another on a service with its default limits, and prints the cost of
 each: the service's memory before, at its peak and after, its processor time, and the delay
 of its event loop. Meanwhile a well-behaved client sends 20 requests a second of one
-transaction each; its failures and latencies are printed as well. Service, node, attacker
-and client are processes of their own; the store is an embedded PostgreSQL. With the
-defaults it takes some 7 minutes.
+transaction each; its failures and latencies are printed as well. "floor p50" is its median
+while the same attack goes to a target that does nothing: what the machine pays for the
+attacker, and the service does not. Service, node, attacker and client are processes of
+their own; the store is an embedded PostgreSQL. With the defaults it takes some 11 minutes.
 
   --only LIST   the attacks to run                                (default: all)
 ${list}

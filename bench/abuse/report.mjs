@@ -27,6 +27,7 @@ const COLUMNS = [
   ["max", ({ service }) => time(service.loopDelayMs.max)],
   ["requests", ({ client }) => whole(client.requests)],
   ["failed", ({ client }) => whole(client.failures)],
+  ["floor p50", ({ floor }) => time(floor.p50)],
   ["p50", ({ client }) => time(client.p50)],
   ["p99", ({ client }) => time(client.p99)],
 ];

@@ -54,8 +54,9 @@ async function runOne(name, { seconds, dataDir, signal }) {
       onError,
     });
     const client = await start(ownProgram("client"), [service.url, "0"]);
-    const attacker = await start(ownProgram("attacker"), [service.url]);
     await warmUp(client);
+    const floor = await measureFloor(name, { seconds, start, client });
+    const attacker = await start(ownProgram("attacker"), [service.url]);
     const before = await service.ask("begin");
     await client.ask("begin");
     const counts = await attacker.ask("attack", { name, seconds });
@@ -70,12 +71,26 @@ async function runOne(name, { seconds, dataDir, signal }) {
       counts,
       service: { before, ...figures, holding, after },
       client: clientFigures,
+      floor,
       errors: errors.split("\n").filter((line) => line !== ""),
     };
   } finally {
     for (const program of programs) await program.close();
     await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+/** Measures the client's latencies while the same attack goes to a target that does nothing, on the same machine. */
+async function measureFloor(name, { seconds, start, client }) {
+  const target = await start(ownProgram("floor"), []);
+  const attacker = await start(ownProgram("attacker"), [target.url]);
+  await client.ask("begin");
+  await attacker.ask("attack", { name, seconds });
+  const figures = await client.ask("stop");
+  await attacker.ask("release");
+  await attacker.close();
+  await target.close();
+  return figures;
 }
 
 /** Lets V8 compile the service's code before the figures begin. */

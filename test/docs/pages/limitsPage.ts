@@ -19,13 +19,16 @@ import { KEYLESS_MS } from "../../../packages/server/src/http/limits/connections
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
+  MAX_READ_REST_MS,
   MAX_WAITING_READS,
   MAX_WAITING_READS_PER_KEY,
+  READ_REST,
   RECORDS_PER_READ,
 } from "../../../packages/server/src/http/limits/readLimiter.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
+import { RESERVED } from "../../../packages/server/src/lane/chooseReady.js";
 import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
 import { DEFAULT_SENDER_CAPS } from "../../../packages/server/src/model/keyTerms.js";
 import { code, page, table } from "./markdown.js";
@@ -142,6 +145,12 @@ const RATES: readonly Row[] = [
     "they wait",
   ],
   [
+    "the rest of a key after a read, while others are active",
+    `${READ_REST} times the time of the read, at most ${MAX_READ_REST_MS} ms`,
+    "",
+    "its reads wait",
+  ],
+  [
     "reads that wait, and of one key",
     `${MAX_WAITING_READS}, and ${MAX_WAITING_READS_PER_KEY}`,
     "",
@@ -182,6 +191,12 @@ const RATES: readonly Row[] = [
     "wrappers of one waiver that wait for a block",
     count(DEFAULTS.maxInFlight),
     flag("maxInFlight"),
+    "they wait",
+  ],
+  [
+    "the same of one sender, and of one key",
+    `${100 * (1 - 2 * RESERVED)} %, and ${100 * (1 - RESERVED)} % of it`,
+    "",
     "they wait",
   ],
 ];

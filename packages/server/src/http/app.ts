@@ -97,7 +97,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   registerCors(app, options);
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
-  const readLimiter = createReadLimiter({ options, metrics });
+  const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });
   registerRoutes(app, {
     ...dependencies,
     authenticator,

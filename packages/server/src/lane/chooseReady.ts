@@ -28,7 +28,7 @@ export interface ChosenReady {
  * The part of a lane's places in flight that one API key leaves to the others, and one sender of the key to the other
  * senders. Without it, a single long row would fill the lane, and everybody else would wait for a block.
  */
-const RESERVED = 1 / 40;
+export const RESERVED = 1 / 40;
 
 /**
  * Chooses the ready submissions that come first in the turns of the API keys, so many of each sender and each key as their

@@ -46,6 +46,8 @@ export const IDLE_MS = 250;
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
  *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
  *   its own.
+ * - Where it has left nothing behind but long rows of senders or keys that had their shares, while others use little of the
+ *   lane, it rests for a while, so that what comes from those finds the lane free and wakes it.
  * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
  *
  * Nonces and signed bytes are in the store before they are sent. So a step may fail at any point: the next one resends.

@@ -1,3 +1,5 @@
+import { createRecentParties, type RecentParties } from "../../util/recentParties.js";
+
 /** Begins one request. */
 type Start = () => void;
 
@@ -33,9 +35,16 @@ export class PartyTurns {
   #maxParties = MAX_IDLE_PARTIES;
   #isTurnDue = false;
   #timer: NodeJS.Timeout | undefined;
+  readonly #recent: RecentParties;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+    this.#recent = createRecentParties(now);
+  }
+
+  /** Whether several parties have sent requests within the last second. */
+  get areSeveralActive(): boolean {
+    return this.#recent.isShared;
   }
 
   /** The number of requests that wait. */
@@ -49,6 +58,7 @@ export class PartyTurns {
    */
   enter(name: string, start: Start): () => void {
     this.#turnLater();
+    this.#recent.note(name);
     const party = this.#parties.get(name);
     if (this.#startsLeft > 0 && this.#waiting.size === 0 && !(party && this.#owes(party))) {
       this.#startsLeft--;

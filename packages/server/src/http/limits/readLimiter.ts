@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../../model/caller.js";
 import type { Metrics } from "../../model/metrics.js";
@@ -30,6 +31,8 @@ export interface ReadLimiter {
 export interface ReadLimiterDependencies {
   readonly options: Pick<ResolvedOptions, "readRatePerSecond" | "readBurst">;
   readonly metrics: Pick<Metrics, "countWaitingReads">;
+  /** Whether several parties send requests at present. By default, none does. */
+  readonly hasOthers?: () => boolean;
   /** In ms. */
   readonly now?: () => number;
 }
@@ -41,20 +44,44 @@ export const MAX_CONCURRENT_READS_PER_KEY = 1;
 /** Reads that wait for their turn: of all keys, and of one key. */
 export const MAX_WAITING_READS = 256;
 export const MAX_WAITING_READS_PER_KEY = 32;
+/**
+ * The rest of a key between two reads while other parties are active, as a multiple of the time that the read took: a page
+ * takes the event loop and a processor of the database for some milliseconds, for which everybody waits.
+ */
+export const READ_REST = 3;
+export const MAX_READ_REST_MS = 100;
 /** Records of a page that cost as much as one read. */
 export const RECORDS_PER_READ = 20;
 
-export function createReadLimiter({ options, metrics, now }: ReadLimiterDependencies): ReadLimiter {
+export function createReadLimiter({
+  options,
+  metrics,
+  hasOthers = () => false,
+  now = () => performance.now(),
+}: ReadLimiterDependencies): ReadLimiter {
   const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
   const limits = { ratePerSecond, rateBurst };
   const rates = createLocalRateLimiter(now, "reads");
-  const semaphore = createFairSemaphore(
-    MAX_CONCURRENT_READS,
+  const ofKeys = createFairSemaphore(
+    Number.POSITIVE_INFINITY,
     MAX_WAITING_READS,
     MAX_WAITING_READS_PER_KEY,
     MAX_CONCURRENT_READS_PER_KEY,
   );
-  metrics.countWaitingReads(() => semaphore.waiting);
+  const ofStore = createFairSemaphore(MAX_CONCURRENT_READS, Number.POSITIVE_INFINITY);
+  metrics.countWaitingReads(() => ofKeys.waiting + ofStore.waiting);
+  const restAfter = (ms: number) =>
+    hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * ms), undefined, { ref: false }) : undefined;
+  /** Settles with the work. The key's turn ends after its rest. */
+  const runInTurn = <T>(keyId: string, work: () => Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      const run = async () => {
+        const startedAt = now();
+        await ofStore.run(work).then(resolve, reject);
+        await restAfter(now() - startedAt);
+      };
+      ofKeys.run(run, keyId).catch(reject);
+    });
   const count = ({ keyId }: Pick<Caller, "keyId">, records: number) => {
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
@@ -62,7 +89,7 @@ export function createReadLimiter({ options, metrics, now }: ReadLimiterDependen
   };
   const readOn: ReadLimiter["readOn"] = async ({ keyId }, work) => {
     try {
-      return await semaphore.run(work, keyId);
+      return await runInTurn(keyId, work);
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       const message = `the service reads as much as it may at once: ${error.message}`;

@@ -12,6 +12,7 @@ import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/caller.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
+import type { Store } from "../../store/store.js";
 import {
   firstIdAt,
   HIGHEST_ID,
@@ -40,19 +41,21 @@ export function serveSubmissions({
       readLimiter.count(caller, filter.limit);
       // A client that has got the line of a broadcast must find the broadcast in the list.
       await broadcastBuffer.flush();
-      const { submissions, next } = await readLimiter.readOn(caller, () =>
-        mapStoreErrors(() => listSubmissions(store, filter)),
-      );
-      const page: SubmissionPage = {
-        submissions: submissions.map(toSubmissionRecord),
-        ...(next !== undefined && { next: toCursor(next) }),
-      };
+      const page = await readLimiter.readOn(caller, () => readPage(store, filter));
       reply.header("cache-control", "no-store");
       addVary(reply, "accept-encoding");
       if (!acceptsGzip(headers["accept-encoding"])) return reply.send(page);
       reply.header("content-encoding", "gzip").type("application/json; charset=utf-8");
       return reply.send(await compress(JSON.stringify(page)));
     },
+  };
+}
+
+async function readPage(store: Store, filter: ListFilter): Promise<SubmissionPage> {
+  const { submissions, next } = await mapStoreErrors(() => listSubmissions(store, filter));
+  return {
+    submissions: submissions.map(toSubmissionRecord),
+    ...(next !== undefined && { next: toCursor(next) }),
   };
 }
 
