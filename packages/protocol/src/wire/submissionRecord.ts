@@ -9,7 +9,10 @@ import { WireError } from "./wireError.js";
 export const SUBMISSION_STATES = ["queued", "signed", "broadcast", "included", "failed"] as const;
 export type SubmissionStateName = (typeof SUBMISSION_STATES)[number];
 
-/** Whether the submission's present wrapper reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back. */
+/**
+ * Whether a wrapper of the submission reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came
+ * back, or the submission is queued again and its earlier wrapper may still land.
+ */
 export const CERTAINTIES = ["not_broadcast", "broadcast", "unknown"] as const;
 export type Certainty = (typeof CERTAINTIES)[number];
 

@@ -99,16 +99,17 @@ export interface Failure {
 /** A stored submission. */
 export type Submission = Common &
   (
-    | { readonly state: "queued" }
+    | { readonly state: "queued" /** An earlier wrapper of it may still land. */; readonly mayLand: boolean }
     | ({ readonly state: "signed" | "broadcast" } & Wrapped)
     | ({ readonly state: "included" } & Inclusion & Partial<Wrapped>)
     | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
   );
 
-/** Says by the state alone whether the submission's present wrapper reached a node (D17). Earlier ones may have. */
+/** Says whether the submission's wrapper reached a node (D17). */
 export function certaintyOf(submission: Submission): Certainty {
   switch (submission.state) {
     case "queued":
+      return submission.mayLand ? "unknown" : "not_broadcast";
     case "failed":
       return "not_broadcast";
     case "signed":

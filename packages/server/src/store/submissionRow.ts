@@ -1,15 +1,16 @@
 import { type ErrorValues, isReason } from "@gas-waiver/protocol";
 import type { Submission, SubmissionState } from "../model/submission.js";
 
-/** The columns that {@link submissionOf} reads, for a `select`. */
+/** The columns that {@link submissionOf} reads, for a `select`. An earlier wrapper of a queued submission may still land. */
 export const SUBMISSION_COLUMNS =
-  "id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, error_details, accepted_at, signed_at, broadcast_at, included_at, finished_at";
+  "state = 'queued' and exists (select from withdrawn w where w.open_for = id) as may_land, id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, error_details, accepted_at, signed_at, broadcast_at, included_at, finished_at";
 
 /** A row of the view `submissions`. The driver returns `bigint` and `numeric` as text. */
 export interface SubmissionRow {
   id: string;
   key_id: string;
   state: SubmissionState;
+  may_land: boolean;
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
@@ -59,7 +60,7 @@ export function submissionOf(row: SubmissionRow): Submission {
   const wrapped = wrappedOf(row);
   switch (row.state) {
     case "queued":
-      return { ...common, state: row.state };
+      return { ...common, state: row.state, mayLand: row.may_land };
     case "signed":
     case "broadcast":
       if (wrapped) return { ...common, state: row.state, ...wrapped };

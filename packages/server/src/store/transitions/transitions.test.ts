@@ -8,7 +8,7 @@ import {
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import { type SubmissionState, TRANSITIONS } from "../../model/submission.js";
+import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLane, releaseLease, takeLease } from "../lanes/lease.js";
 import { findAssignedNonces } from "../lanes/waiverNonces.js";
@@ -19,6 +19,7 @@ import { postponeQueued } from "./postponeQueued.js";
 import { saveFinal } from "./saveFinal.js";
 import { saveIncluded } from "./saveIncluded.js";
 import { saveReorged } from "./saveReorged.js";
+import { saveRequeued } from "./saveRequeued.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -40,6 +41,19 @@ async function recordedWrappers(ids: readonly string[]): Promise<unknown[]> {
     where id = any($1::uuid[]) order by array_position($1::uuid[], id)`;
   return (await store.pool.query(sql, [ids])).rows;
 }
+
+it.each([
+  [true, "unknown"],
+  [false, "not_broadcast"],
+] as const)(
+  "a queued submission whose earlier wrapper may land (%s) has the certainty %s",
+  async (isOpen, certainty) => {
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 1n);
+    await saveRequeued(store, lane, [id], { afterMs: 0, isOpen });
+    const [submission] = await findSubmissions(store, [id]);
+    expect(submission && certaintyOf(submission)).toBe(certainty);
+  },
+);
 
 describe("a transition of a submission", () => {
   it("changes the row exactly where the transition table permits it, for every state and step", async () => {
