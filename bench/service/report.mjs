@@ -69,7 +69,7 @@ function figuresOfOne(list, { viem, service }) {
   };
 }
 
-/** What one submission costs the store, by the phase: a batch of transactions in each request, or an offered rate. */
+/** The costs of one submission in the store, by the phase: requests of one size at saturation, or an offered rate. */
 function storeFigures(list) {
   const phases = (of, label) =>
     Object.keys(list[0][of]).map((key) => [
