@@ -133,6 +133,38 @@ describe("gas-waiver export", () => {
     expect(out).toBe(`${file} is complete: 5 outcome(s) of ${DAY} to ${NEXT_DAY}, SHA-256 ${sha256}\n`);
   });
 
+  it("records the days of a complete file, and none of an export to standard output", async () => {
+    const exported = async () => {
+      const { rows } = await store.pool.query(
+        "select partition_day::text as day, rows::int from exports where partition_day < '2025-02-10' order by 1",
+      );
+      return rows;
+    };
+    await exportDays("--from 2025-02-01 --to 2025-02-01");
+    expect(await exported()).toEqual([]);
+    await insertOutcome({ id: idAt("2025-02-02T10:00:00.000Z", 1), state: "included" });
+    const args = `--from 2025-02-01 --to 2025-02-02 --out ${freshFile()}`;
+    await exportDays(args);
+    const recorded = [
+      { day: "2025-02-01", rows: 0 },
+      { day: "2025-02-02", rows: 1 },
+    ];
+    expect(await exported()).toEqual(recorded);
+    await store.pool.query("delete from exports");
+    await exportDays(`${args} --resume`);
+    expect(await exported()).toEqual(recorded);
+  });
+
+  it("refuses days that have left the store", async () => {
+    await store.pool.query("update finished_range set first_id = $1", [idAt("2024-12-31T00:00:00Z", 0)]);
+    const { status, err } = await exportDays("--from 2024-12-30 --to 2025-01-01");
+    expect({ status, err }).toEqual({
+      status: 1,
+      err: "gas-waiver: the day 2024-12-30 has left the store: the first one that it keeps is 2024-12-31",
+    });
+    expect((await exportDays("--from 2025-01-01 --to 2025-01-01")).status).toBe(0);
+  });
+
   it("writes the same values as CSV, and quotes messages with quotation marks, commas and line feeds", async () => {
     const { out: csv, status } = await exportDays(`${RANGE} --format csv`);
     const { out: ndjson } = await exportDays(RANGE);

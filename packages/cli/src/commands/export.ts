@@ -78,6 +78,8 @@ async function toFile(
     const completed = await completedExport(path, plan);
     if (completed && !resume) throw new CommandFailedError(`${path} is there already`);
     const manifest = completed ?? (await exportToFile(store, plan, path, resume, context));
+    // A kill after the file was complete may have kept the store from knowing that.
+    await store.recordExported(plan, manifest.days ?? {});
     context.print(
       `${path} is complete: ${manifest.rows} outcome(s) of ${plan.from} to ${plan.to}, SHA-256 ${manifest.sha256}`,
     );

@@ -1,12 +1,19 @@
 import type { SubmissionRecord } from "@gas-waiver/protocol";
 import { toSubmissionRecord } from "../http/routes/submissionRecord.js";
-import { type DayRange, dayAt, dayOfId, endOf, startOf } from "../model/dayRange.js";
+import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/dayRange.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { troubleOf } from "../store/storeTrouble.js";
 import { firstIdAt } from "../store/submissions/listSubmissions.js";
-import { type Outcome, outcomePage, unfinishedIn, visibleUntil } from "../store/submissions/outcomes.js";
+import {
+  firstKeptId,
+  type Outcome,
+  outcomePage,
+  recordExports,
+  unfinishedIn,
+  visibleUntil,
+} from "../store/submissions/outcomes.js";
 
 /** The record of a final outcome (D15), with what operators alone see. */
 export interface OutcomeRecord extends SubmissionRecord {
@@ -21,7 +28,7 @@ export interface OutcomeRecord extends SubmissionRecord {
 export interface OutcomeExport {
   /**
    * Makes sure that the days have all their outcomes, which then never change: the days are over, and nothing that came in
-   * them is unfinished.
+   * them is unfinished. Days that have been dropped are refused.
    * @throws {@link StartError} that says what is missing.
    */
   assertComplete(range: DayRange): Promise<void>;
@@ -29,8 +36,11 @@ export interface OutcomeExport {
    * Yields all outcomes of the days in pages, the oldest first. No statement takes longer than a page, and none is open
    * between pages.
    * @param after begins behind the outcome with this id.
+   * @throws {@link StartError} at the end if a day was dropped meanwhile.
    */
   pages(range: DayRange, after?: string): AsyncGenerator<readonly OutcomeRecord[]>;
+  /** Records that the export of these days is complete and safe. @param rows the number of outcomes of each day with some. */
+  recordExported(range: DayRange, rows: Readonly<Record<string, number>>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,11 +57,20 @@ export async function openOutcomeExport(location: StoreLocation): Promise<Outcom
   return {
     assertComplete: (range) => withStartErrors(() => assertComplete(store, range)),
     pages: (range, after) => pagesOf(store, range, after),
+    recordExported: (range, rows) =>
+      withStartErrors(() =>
+        recordExports(
+          store,
+          daysOf(range).map((day) => ({ day, rows: rows[day] ?? 0 })),
+        ),
+      ),
     close: () => store.close(),
   };
 }
 
-async function assertComplete(store: Store, { from, to }: DayRange): Promise<void> {
+async function assertComplete(store: Store, range: DayRange): Promise<void> {
+  const { from, to } = range;
+  await assertKept(store, range);
   const completeUntil = new Date((await visibleUntil(store)).getTime() - LATE_MS);
   if (endOf(to) > completeUntil) {
     throw new StartError(
@@ -69,10 +88,19 @@ async function assertComplete(store: Store, { from, to }: DayRange): Promise<voi
   );
 }
 
+async function assertKept(store: Store, { from }: DayRange): Promise<void> {
+  const firstId = await withStartErrors(() => firstKeptId(store));
+  if (firstId === undefined || firstIdAt(startOf(from)) >= firstId) return;
+  throw new StartError(
+    `the day ${from} has left the store: the first one that it keeps is ${dayOfId(firstId)}`,
+  );
+}
+
 const lastDayBefore = (time: Date) => dayAt(new Date(startOf(dayAt(time)).getTime() - 1));
 
 /** Reads the next page while the caller works on the one before. */
-async function* pagesOf(store: Store, { from, to }: DayRange, after?: string) {
+async function* pagesOf(store: Store, range: DayRange, after?: string) {
+  const { from, to } = range;
   const start = after ?? firstIdAt(startOf(from));
   let next = readPage(store, { day: dayOfId(start), after: start }, to);
   for (;;) {
@@ -83,8 +111,9 @@ async function* pagesOf(store: Store, { from, to }: DayRange, after?: string) {
       next.catch(() => {});
     }
     if (outcomes.length > 0) yield outcomes.map(toOutcomeRecord);
-    if (!rest) return;
+    if (!rest) break;
   }
+  await assertKept(store, range);
 }
 
 interface Position {

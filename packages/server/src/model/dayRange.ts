@@ -25,3 +25,10 @@ export function dayAt(time: Date): string {
 export function dayOfId(id: string): string {
   return dayAt(new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)));
 }
+
+/** All days of a range, the first one first. */
+export function daysOf({ from, to }: DayRange): string[] {
+  const days: string[] = [];
+  for (let day = from; day <= to; day = dayAt(endOf(day))) days.push(day);
+  return days;
+}

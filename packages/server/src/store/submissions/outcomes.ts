@@ -65,3 +65,27 @@ export async function visibleUntil({ pool }: Pick<Store, "pool">): Promise<Date>
   );
   return rows[0]?.time ?? new Date(0);
 }
+
+/** The lowest id that the store keeps: days below it have been dropped. */
+export async function firstKeptId({ pool }: Pick<Store, "pool">): Promise<string | undefined> {
+  const { rows } = await pool.query<{ first_id: string }>("select first_id from finished_range");
+  return rows[0]?.first_id;
+}
+
+/** An exported day with the number of its outcomes. */
+export interface ExportedDay {
+  readonly day: string;
+  readonly rows: number;
+}
+
+/** Records that days have been exported completely, so that they may be dropped where that waits for an export. */
+export async function recordExports(
+  { pool }: Pick<Store, "pool">,
+  days: readonly ExportedDay[],
+): Promise<void> {
+  await pool.query(
+    `insert into exports (partition_day, rows) select * from unnest($1::date[], $2::bigint[])
+     on conflict (partition_day) do update set exported_at = now(), rows = excluded.rows`,
+    [days.map(({ day }) => day), days.map(({ rows }) => rows)],
+  );
+}
