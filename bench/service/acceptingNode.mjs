@@ -58,8 +58,14 @@ function blockOf(tag, head) {
  * users are always 0: each sends once.
  * @param {(raw: string) => { error: object } | { status: number } | undefined} [options.refuse] Returns the answer to a
  * wrapper that the node does not take. A status answers the whole request, of which nothing is carried out.
+ * @param {number} [options.keptBlocks] The node forgets the transactions of older blocks, so that its memory stays flat.
  */
-export async function serveNode({ firstNonce = 0, readInner, refuse = () => undefined }) {
+export async function serveNode({
+  firstNonce = 0,
+  readInner,
+  refuse = () => undefined,
+  keptBlocks = Number.POSITIVE_INFINITY,
+}) {
   const waiver = WAIVER.address.toLowerCase();
   const nonces = new Nonces(waiver, firstNonce);
   /** Block numbers by transaction hash, of wrappers and InnerTxs. */
@@ -68,6 +74,10 @@ export async function serveNode({ firstNonce = 0, readInner, refuse = () => unde
   setInterval(() => {
     head++;
     nonces.endBlock();
+    for (const [hash, number] of blocks) {
+      if (number >= head - keptBlocks) break;
+      blocks.delete(hash);
+    }
   }, BLOCK_MS);
 
   function accept(text) {

@@ -1,0 +1,26 @@
+// The node of bench:tail and bench:soak: it accepts everything, and notes when it received each wrapper of the last minutes.
+//
+//   node node.mjs
+import { bytesToHex, crypto, hexToBytes } from "../../packages/protocol/dist/index.js";
+import { serveNode } from "../service/acceptingNode.mjs";
+import { answerBenchmark } from "../service/contestant.mjs";
+
+/** Blocks that the node keeps: a submission is final long before. */
+const KEPT_BLOCKS = 600;
+const KEPT_TIMES = 2_000_000;
+const receivedAt = new Map();
+
+const { url } = await serveNode({
+  keptBlocks: KEPT_BLOCKS,
+  refuse(raw) {
+    const hash = bytesToHex(crypto.keccak256(hexToBytes(raw)));
+    if (!receivedAt.has(hash)) receivedAt.set(hash, Date.now());
+    if (receivedAt.size > KEPT_TIMES) receivedAt.delete(receivedAt.keys().next().value);
+    return undefined;
+  },
+});
+answerBenchmark({
+  url,
+  close: async () => process.exit(0),
+  answers: { received: ({ wrappers }) => wrappers.map((wrapper) => receivedAt.get(`0x${wrapper}`) ?? null) },
+});
