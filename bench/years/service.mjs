@@ -1,0 +1,67 @@
+// The service of bench:years on its embedded PostgreSQL, with that database's own settings (fsync on).
+//
+//   node service.mjs <the node's address> <data folder>
+import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
+import { hexToBytes } from "../../packages/protocol/dist/index.js";
+import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
+import { createConnection } from "../../packages/server/dist/store/database.js";
+import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
+import { answerBenchmark } from "../service/contestant.mjs";
+import { API_KEY, CHAIN_ID, waiverKey } from "../service/shape.mjs";
+
+const [rpcUrl, dataDir] = process.argv.slice(2);
+const UNLIMITED = 1_000_000;
+
+/** The lowest id of this moment. */
+function idNow() {
+  const ms = Date.now().toString(16).padStart(12, "0");
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-0000-0000-000000000000`;
+}
+let stepsAfter = idNow();
+
+const startedAt = performance.now();
+const server = await createServer({
+  chainId: CHAIN_ID,
+  rpcUrl,
+  waivers: [privateKeyWaiver(waiverKey())],
+  apiKeys: [API_KEY],
+  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
+  dataDir,
+  ratePerSecond: UNLIMITED,
+  rateBurst: UNLIMITED,
+  logLevel: "warn",
+});
+const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+const startMs = performance.now() - startedAt;
+const database = createConnection(await embeddedConnection(dataDir));
+await database.connect();
+
+answerBenchmark({
+  url,
+  async close() {
+    await database.end();
+    await server.close();
+  },
+  answers: { started: () => ({ startMs }), steps, settled },
+});
+
+/** The time in ms from the acceptance of a submission to its signature, of each one since the last call. */
+async function steps() {
+  await settled();
+  const { rows } = await database.query(
+    `select extract(epoch from signed_at - accepted_at)::float8 * 1000 as ms from finished
+     where id > $1 and signed_at is not null`,
+    [stepsAfter],
+  );
+  stepsAfter = idNow();
+  return { times: rows.map(({ ms }) => ms) };
+}
+
+/** Resolves when every submission is finished. */
+async function settled() {
+  for (;;) {
+    const { rowCount } = await database.query("select from unfinished limit 1");
+    if (rowCount === 0) return {};
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
