@@ -33,10 +33,10 @@ client.release();
 await store.close();
 console.log("{}");
 
-/** Drops the indexes of `finished` for the time of a bulk insert, which is faster that way. */
+/** Drops the indexes of the partition for the time of a bulk insert, which is faster that way. */
 async function withoutIndexes(run) {
   const indexes = await query(
-    "select indexname, indexdef from pg_indexes where tablename = 'finished' and indexname <> 'finished_pkey'",
+    "select indexname, indexdef from pg_indexes where tablename = 'finished_first' and indexname <> 'finished_pkey'",
   );
   for (const { indexname } of indexes.rows) await query(`drop index ${indexname}`);
   await run();
