@@ -1,6 +1,6 @@
 // `gas-waiver export` on a real PostgreSQL.
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSubmissionRecord } from "@gas-waiver/protocol";
 import { beforeAll, describe, expect, it, vi } from "vitest";
@@ -254,6 +254,8 @@ describe("gas-waiver export", () => {
       status: 0,
       out: expect.stringContaining("5 outcome(s)"),
     });
+    appendFileSync(file, "more");
+    expect((await exportDays(`${args} --resume`)).err).toContain("is not the file of its manifest");
     renameSync(file, `${file}.part`);
     expect((await exportDays(args)).err).toContain(
       "is an export that has not ended: give --resume, or remove it",

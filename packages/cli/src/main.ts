@@ -9,12 +9,16 @@ import { run } from "./run.js";
 export async function main(argv: readonly string[]): Promise<never> {
   const exit = (status: number) => process.exit(status);
   const signal = listenForSignals(process, exit);
-  // The reader of standard output has closed the pipe: end, as after a signal.
-  process.stdout.on("error", () => exit(0));
+  let needsReader = false;
+  // The reader of standard output has closed the pipe: end, as after a signal. An export is then not complete.
+  process.stdout.on("error", () => exit(needsReader ? 1 : 0));
   const status = await run(argv, {
     env: takeEnvironment(process.env),
     print: (line) => process.stdout.write(`${line}\n`),
-    write: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
+    write: (text) => {
+      needsReader = true;
+      return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+    },
     ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,

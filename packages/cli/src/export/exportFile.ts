@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { access, type FileHandle, open, readFile, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandFailedError } from "../errorMessage.js";
 import { VERSION } from "../version.js";
@@ -107,7 +107,10 @@ export class ExportFile {
  * @throws {@link CommandFailedError} if the file is another one.
  */
 export async function completedExport(path: string, plan: ExportPlan): Promise<ExportManifest | undefined> {
-  return (await exists(path)) ? await readManifest(path, plan) : undefined;
+  if (!(await exists(path))) return undefined;
+  const manifest = await readManifest(path, plan);
+  if (manifest.complete && (await stat(path)).size === manifest.bytes) return manifest;
+  throw new CommandFailedError(`${path} is there already, and is not the file of its manifest`);
 }
 
 async function readManifest(path: string, plan: ExportPlan): Promise<ExportManifest> {
