@@ -52,7 +52,7 @@ async function soak({ service, load }, { rate, count }) {
     before = after;
     const { quantiles, achieved, failed, failure } = offered;
     const figures = {
-      ...{ minute, rssMb: after.rssMb, p50: quantiles[50], p99: quantiles[99], max: quantiles[100] },
+      ...{ minute, rssMb: after.rssMb, p50: quantiles.p50, p99: quantiles.p99, max: quantiles.max },
       ...{ achieved, failed, failure, cores: cpuMs / 1_000 / MINUTE_S },
     };
     print(figures);

@@ -14,6 +14,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
 const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent, headers };
 const TIMEOUT_MS = 60_000;
+const SHARES = [50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 100];
 
 /** Transactions that are signed before they are due; the others are signed when they are sent. */
 let prepared = [];
@@ -75,10 +76,7 @@ async function offer({ perSecond, seconds, slowest: count = 0 }) {
   await Promise.all(inFlight);
   const achieved = ((total - failures.length) * 1_000) / (performance.now() - start);
   const quantiles = Object.fromEntries(
-    [50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 100].map((share) => [
-      share,
-      histogram.percentile(share) / 1_000,
-    ]),
+    SHARES.map((share) => [share === 100 ? "max" : `p${share}`, histogram.percentile(share) / 1_000]),
   );
   return { total, achieved, failed: failures.length, failure: failures[0], quantiles, slowest: slowest.list };
 }

@@ -35,8 +35,7 @@ function print({ node, cores, cpu, loadBefore, rate, achieved, failed, failure, 
   console.log(
     `${achieved.toFixed(0)} of ${rate} a second, ${failed} failed${failure ? `, the first: ${failure}` : ""}\n`,
   );
-  for (const [share, ms] of Object.entries(quantiles)) {
-    const name = share === "100" ? "max" : `p${share}`;
+  for (const [name, ms] of Object.entries(quantiles)) {
     console.log(`${name.padEnd(8)}${ms.toFixed(1).padStart(9)} ms`);
   }
   console.log(`\nthe slowest ${traces.length}, by their longest station:`);
