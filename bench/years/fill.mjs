@@ -24,6 +24,7 @@ const rows = Number(count);
 const days = pastDays(today);
 const partitionOf = (day) => `finished_${day.replaceAll("-", "")}`;
 const WORKERS = 2;
+const PROGRESS_MS = 5_000;
 /** Each sender has this many outcomes, spread over the days. */
 const PER_SENDER = 20;
 /** Every 50th outcome is a failure, and every 20th one of the benchmark's API key. */
@@ -85,6 +86,7 @@ async function fillDays() {
   }));
   const startedAt = performance.now();
   let filled = 0;
+  let printedAt = startedAt;
   const worker = async () => {
     const client = await pool.connect();
     setAnswerTimeout(client, 3_600_000);
@@ -94,6 +96,8 @@ async function fillDays() {
     for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
       if (!(await fillDay(client, part))) continue;
       filled += part.to - part.from;
+      if (performance.now() - printedAt < PROGRESS_MS) continue;
+      printedAt = performance.now();
       const perSecond = (filled * 1_000) / (performance.now() - startedAt);
       const left = queue.reduce((sum, { from, to }) => sum + to - from, 0) / perSecond / 60;
       process.stderr.write(
