@@ -15,6 +15,7 @@ import {
 import { identifyKeys } from "../../packages/server/dist/keys/configuredKeys.js";
 import { adoptChain, lastChain } from "../../packages/server/dist/store/chains.js";
 import { setAnswerTimeout } from "../../packages/server/dist/store/database.js";
+import { summarizeDay } from "../../packages/server/dist/store/outcomes/summarizeDay.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { API_KEY, CHAIN_ID, GENESIS_HASH, WAIVER } from "../service/shape.mjs";
 import { KNOWN, knownId, pastDays } from "./shape.mjs";
@@ -45,6 +46,7 @@ await pool.query("truncate unfinished");
 await makeDays();
 await fillDays();
 await addKnown();
+await summarizeDays();
 const { rows: nonces } = await pool.query(
   "select coalesce(max(waiver_nonce) + 1, 0)::int as next from finished where chain = $1 and waiver = $2 and waiver_nonce is not null",
   [chain, waiver],
@@ -75,6 +77,14 @@ async function makeDays() {
     "update finished_range set first_id = (select min(first_id::text)::uuid from finished_days), end_id = (select max(end_id::text)::uuid from finished_days)",
   );
   await client.query("commit");
+  client.release();
+}
+
+/** The store of a service that has run for a while has summarized its days. */
+async function summarizeDays() {
+  const client = await pool.connect();
+  setAnswerTimeout(client, 3_600_000);
+  while ((await summarizeDay(client, async () => {})) !== undefined);
   client.release();
 }
 

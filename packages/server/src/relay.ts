@@ -17,7 +17,7 @@ import { startMaintenance } from "./maintenance/maintenance.js";
 import type { Logger } from "./model/log.js";
 import { createMetrics, type Metrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
-import { addStoreGauges } from "./model/storeMetrics.js";
+import { addRetentionGauge, addStoreGauges } from "./model/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
@@ -65,6 +65,7 @@ export async function startRelay(parts: RelayParts) {
   const laneParts = createLanes(base, messaging, coordination);
   const intake = createRelayIntake(base, messaging, coordination, laneParts);
   const maintenance = startMaintenance({ ...base, results: messaging.results });
+  addRetentionGauge(coordination.metrics.registry, maintenance.oldestDay);
   const heads = followNewBlocks(base, coordination.policies, laneParts.lanes);
   messaging.notifications.listen({
     onResult: messaging.results.notifyHere,

@@ -19,6 +19,8 @@ const SUBJECTS = {
     "databaseUrl",
     "dataDir",
     "requireSynchronousStandby",
+    "retentionMs",
+    "dropExportedOnly",
     "laneConnections",
     "acceptConnections",
     "readConnections",

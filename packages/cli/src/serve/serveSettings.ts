@@ -1,6 +1,6 @@
 import { DEFAULTS } from "@gas-waiver/server";
 import { apiKeys } from "../settings/apiKeys.js";
-import { adminTokens, LOG_LEVELS, logLevel, switchedOn, text, url } from "../settings/parsers.js";
+import { adminTokens, LOG_LEVELS, logLevel, retention, switchedOn, text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
@@ -42,6 +42,19 @@ export const SERVE_SETTINGS = {
   requireSynchronousStandby: {
     flag: "require-synchronous-standby",
     help: "Refuse a database whose commits wait for no standby.",
+    parse: switchedOn,
+  },
+  retentionMs: {
+    flag: "retention",
+    env: "GAS_WAIVER_RETENTION",
+    placeholder: "TIME",
+    help: "Time that outcomes are kept, such as 90d and at least 3d; `forever` keeps them all.",
+    defaultText: "90d",
+    parse: retention,
+  },
+  dropExportedOnly: {
+    flag: "drop-exported-only",
+    help: "Keep the outcomes of a day that is too old until `gas-waiver export` has written the day.",
     parse: switchedOn,
   },
   ...STORE_LIMITS,

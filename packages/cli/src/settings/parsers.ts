@@ -49,6 +49,14 @@ export function duration(value: string): number {
   throw new InvalidValueError("is not a span of time such as 90s, 15m, 12h or 30d");
 }
 
+/** Parses the time that outcomes are kept into ms: a duration of at least 3 days, or `forever`, which gives 0. */
+export function retention(value: string): number {
+  if (value === "forever") return 0;
+  const ms = duration(value);
+  if (ms === 0 || ms >= 3 * (UNITS.d ?? 0)) return ms;
+  throw new InvalidValueError("is shorter than 3d; `forever` keeps all outcomes");
+}
+
 /** Parses a day in UTC such as 2030-01-31. */
 export function day(value: string): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;

@@ -1,21 +1,26 @@
 import { type ExpiryDependencies, startExpiry } from "./expiry.js";
 import { startForgettingRequests } from "./forgetRequests.js";
 import { startForgettingCaps } from "./oldCaps.js";
+import { type OutcomeDays, startOutcomeDays } from "./outcomeDays.js";
 import { startVacuum } from "./vacuum.js";
 
+export type Maintenance = Pick<OutcomeDays, "oldestDay" | "close">;
+
 /** Starts the periodic jobs that keep the store small and end what is too old. */
-export function startMaintenance(dependencies: ExpiryDependencies): { close(): Promise<void> } {
+export function startMaintenance(dependencies: ExpiryDependencies): Maintenance {
   const { store, log, options } = dependencies;
   const requests = startForgettingRequests({ store, retentionMs: options.idempotencyMs, log });
   const caps = startForgettingCaps({ store, log });
   const vacuum = startVacuum({ store, log });
   const expiry = startExpiry(dependencies);
+  const days = startOutcomeDays({ store, options, log });
   return {
+    oldestDay: days.oldestDay,
     async close() {
       caps.close();
       expiry.close();
       requests.close();
-      await vacuum.close();
+      await Promise.all([vacuum.close(), days.close()]);
     },
   };
 }

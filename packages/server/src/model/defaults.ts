@@ -19,6 +19,8 @@ export const DEFAULTS = {
   readConnections: 4,
   adminConnections: 2,
   requireSynchronousStandby: false as boolean,
+  retentionMs: 90 * 86_400_000,
+  dropExportedOnly: false as boolean,
   corsOrigins: [] as readonly string[],
   behindProxy: false as boolean,
   trustedProxies: [] as readonly string[],

@@ -120,6 +120,9 @@ function policyProblems({ policySource, allowedTargets }: ResolvedOptions): stri
   return [];
 }
 
+/** A day is summarized when it has been over for a day, and it can be dropped only then. */
+const LEAST_RETENTION_MS = 3 * 86_400_000;
+
 /** The options that are whole numbers, with the least value of each. */
 const WHOLE_NUMBERS = {
   chainId: 1,
@@ -145,6 +148,7 @@ const WHOLE_NUMBERS = {
   bodyTimeoutMs: 100,
   requestTimeoutMs: 1,
   idempotencyMs: 60_000,
+  retentionMs: 0,
   nonceGapTimeoutMs: 0,
   maxDataLength: 0,
   maxWrapperBytes: 1_024,
@@ -167,6 +171,11 @@ export function numberProblems(options: ResolvedOptions): string[] {
     if (!Number.isSafeInteger(value) || value < minimum) {
       problems.push(`${name} is ${value}; it must be a whole number of at least ${minimum}`);
     }
+  }
+  if (options.retentionMs > 0 && options.retentionMs < LEAST_RETENTION_MS) {
+    problems.push(
+      `retentionMs is ${options.retentionMs}; it must be 0, or at least 3 days (${LEAST_RETENTION_MS})`,
+    );
   }
   if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
     problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);

@@ -65,6 +65,13 @@ export interface ServerOptions {
    */
   readonly requireSynchronousStandby?: boolean;
   /**
+   * The time that outcomes are kept after the day in which their submissions came (D31): at least 3 days, or 0 for ever.
+   * Default: 90 days.
+   */
+  readonly retentionMs?: number;
+  /** Keeps the outcomes of an old day until the day has been exported. Default: false. */
+  readonly dropExportedOnly?: boolean;
+  /**
    * The reaction to a node that serves another chain than the store has served: `refuse` to start, or `adopt` the
    * new chain and fail the unfinished submissions of the old one, which devnets need. Default: `refuse`.
    */

@@ -19,6 +19,20 @@ export interface StoreGauges {
   readonly weaknesses: number;
 }
 
+/** Adds the gauge of the oldest day whose outcomes are kept. @param oldestDay such as 2030-01-31, undefined while unknown. */
+export function addRetentionGauge(registry: Registry, oldestDay: () => string | undefined): void {
+  new Gauge({
+    name: "gas_waiver_oldest_day_seconds",
+    help: "The oldest day (UTC) whose outcomes are kept, as the seconds from 1970 to its beginning.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      const day = oldestDay();
+      if (day !== undefined) this.set(Date.parse(day) / 1_000);
+    },
+  });
+}
+
 /** Adds the gauges of the database, which `read` fills at each scrape. */
 export function addStoreGauges(registry: Registry, read: () => StoreGauges): void {
   const registers = [registry];

@@ -83,6 +83,56 @@ describe("the schema", () => {
       expect(under.rows.map(({ state }) => state)).toEqual(["queued", "signed", "broadcast", "included"]);
     }));
 
+  it("gets partitions for its outcomes while the version before works, and gives way to a transaction that reads", () =>
+    onNewDatabase(async (pool) => {
+      await applyFirst(18, pool);
+      await pool.query("insert into chains (chain_id, genesis_hash) values (2201, 'x')");
+      // As the version before writes and reads outcomes.
+      const finish = (first: number, count: number) =>
+        pool.query(
+          `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings,
+             waiver_nonce, block_number, block_hash, gas_used, reverted, accepted_at)
+           select uuidv7(), 1, 'key', 'included', sha256(int8send(i)), substr(sha256('s'), 1, 20), i,
+             substr(sha256('t'), 1, 20), substr(sha256('w'), 1, 20), 1, i, 5, sha256('b'), 46875, false, now()
+           from generate_series($1::bigint, $1::bigint + $2 - 1) i`,
+          [first, count],
+        );
+      await finish(0, 20_000);
+      const reader = await pool.connect();
+      await reader.query("begin");
+      await reader.query("select count(*) from submissions");
+      let isDone = false;
+      const migrating = migrate(pool).finally(() => {
+        isDone = true;
+      });
+      const times: number[] = [];
+      let next = 20_000;
+      const work = async () => {
+        const startedAt = performance.now();
+        await finish(next++, 1);
+        await pool.query("select state from submissions where sender_nonce = $1", [next - 1]);
+        times.push(performance.now() - startedAt);
+      };
+      for (let i = 0; i < 50; i++) await work();
+      expect(isDone).toBe(false);
+      await reader.query("commit");
+      reader.release();
+      while (!isDone) await work();
+      await migrating;
+      for (let i = 0; i < 5; i++) await work();
+      // Half a second is the migration's patience with a lock, and the crowd of a busy machine.
+      expect(Math.max(...times)).toBeLessThan(3_000);
+      const { rows } = await pool.query(
+        "select count(*)::int as count, max(waiver_nonce)::int as highest from finished",
+      );
+      expect(rows).toEqual([{ count: next, highest: next - 1 }]);
+      await pool.query("update finished set waiver_nonce = null where chain = 1 and waiver_nonce >= $1", [
+        next - 1,
+      ]);
+      const { rows: parts } = await pool.query("select partition from finished_days");
+      expect(parts).toEqual([{ partition: "finished_first" }]);
+    }));
+
   it("that is newer than the program fails the start with one sentence, and stays as it is", () =>
     onNewDatabase(async (pool, databaseUrl) => {
       await migrate(pool);

@@ -14,7 +14,7 @@ import {
 } from "./database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
 import { migrate } from "./migrate.js";
-import { createDaysAhead } from "./outcomes/createDays.js";
+import { createDaysAtStart } from "./outcomes/createDays.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
@@ -127,7 +127,7 @@ async function connectStore(
   try {
     await assertOwnSessions(connection);
     await migrate(pools.administration);
-    await createDaysAhead({ pool: pools.administration });
+    await createDaysAtStart({ pool: pools.administration });
     await monitor.start({ requireSynchronousStandby });
     // Records the server, so that a later start on another server is noticed.
     const moves = createStoreMoves(pools.administration, log);

@@ -52,6 +52,10 @@ const TROUBLES = {
     message: "the store has no synchronous standby, which this service requires",
     advice: "set synchronous_standby_names, or start without --require-synchronous-standby",
   },
+  clock: {
+    message: "the clock of this service is days away from the store's",
+    advice: "set the clocks of this machine and of the database",
+  },
   notDurable: {
     message: "the store does not keep synchronous_commit on for this service",
     advice: "let no pooler or proxy drop the settings of a session",
@@ -98,6 +102,8 @@ const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   "57": "stopping",
   "57014": "cancelled",
   "57P03": "starting",
+  // The function `accept` of the schema: no partition takes the outcome of this id.
+  GW001: "clock",
 };
 
 const SILENCE = /timeout|Query read timeout/i;

@@ -2,7 +2,8 @@ import type { Submission, SubmissionState } from "../../model/submission.js";
 import type { Statement } from "../database.js";
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
+import { toBuffer } from "../submissionRow.js";
+import { findSubmissions } from "./findSubmissions.js";
 
 /** The conditions of a list. A submission must meet all of them. */
 export interface ListFilter {
@@ -44,10 +45,14 @@ const SCAN_ROWS = 5_000;
 /** The days whose partitions a query reads, by a condition on `id` that the planner knows. */
 type Days = "id >= recent_outcomes()" | "id < recent_outcomes()";
 
+/** Old partitions are many and do not grow, so their plan is kept. A recent one is planned by what it has now. */
+const planned = (days: Days, text: string, values: readonly unknown[]): Statement =>
+  days === "id < recent_outcomes()" ? prepared(text, values) : { text, values };
+
 /**
  * Reads one page of an API key's submissions. Its cost does not depend on how many there are in all: the recent days come
- * first, and most pages end there. One statement reads both tables, so that a submission that moves from `unfinished` to
- * `finished` is on the page once.
+ * first, and most pages end there. One statement finds the ids in both tables, so that a submission that moves from
+ * `unfinished` to `finished` is on the page once.
  */
 export async function listSubmissions(store: Store, filter: ListFilter): Promise<ListedPage> {
   const recent = await listDays(store, filter, "id >= recent_outcomes()");
@@ -64,15 +69,18 @@ async function listDays(store: Store, filter: ListFilter, days: Days): Promise<L
   const scansKey = await hasBusySender(store, filter, days);
   const scannedTo = scansKey ? await scanEnd(store, filter, days) : undefined;
   const query = pageQuery({ ...filter, ...(scannedTo !== undefined && { from: scannedTo }) }, scansKey, days);
-  const { rows } = await store.pool.query<SubmissionRow>(query);
-  const submissions = rows.slice(0, filter.limit).map(submissionOf);
-  return { submissions, next: rows.length > filter.limit ? submissions.at(-1)?.id : scannedTo };
+  const { rows } = await store.pool.query<{ id: string }>(query);
+  const ids = rows.slice(0, filter.limit).map(({ id }) => id);
+  const submissions = await findSubmissions(store, ids);
+  submissions.sort((one, other) => (one.id < other.id ? 1 : -1));
+  return { submissions, next: rows.length > filter.limit ? ids.at(-1) : scannedTo };
 }
 
 async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states }: ListFilter, days: Days) {
   if (sender === undefined || innerHash !== undefined || !states.includes("included")) return false;
   const { rowCount } = await pool.query(
-    prepared(
+    planned(
+      days,
       `select from finished where chain = $1 and sender = $2 and state = 'included' and ${days}
        order by chain, sender, sender_nonce offset $3 limit 1`,
       [chain, toBuffer(sender), BUSY_SENDER_ROWS],
@@ -84,7 +92,8 @@ async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states
 /** The id where the search among the key's rows ends; undefined if it covers all of them. */
 async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilter, days: Days) {
   const { rows } = await pool.query<{ id: string }>(
-    prepared(
+    planned(
+      days,
       `select id from finished
        where (chain, key_id, state, id) < ($1, $2, 'included', $3)
          and (chain, key_id, state, id) >= ($1, $2, 'included', $4) and ${days}
@@ -151,11 +160,7 @@ function pageQuery(filter: ListFilter, scansKey: boolean, days: Days): Statement
     ...(states.includes("included") ? [included()] : []),
     ...(states.includes("failed") ? [failed()] : []),
   ];
-  const text = `with page as (
-      select id from (${sources.map((source) => `(${source})`).join(" union all ")}) sources
-      order by id desc limit ${maxRows}
-    )
-    select ${SUBMISSION_COLUMNS} from page join (select * from submissions where ${days}) s using (id)
-    order by id desc`;
-  return prepared(text, values);
+  const text = `select id from (${sources.map((source) => `(${source})`).join(" union all ")}) sources
+    order by id desc limit ${maxRows}`;
+  return planned(days, text, values);
 }

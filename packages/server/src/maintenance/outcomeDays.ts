@@ -1,0 +1,67 @@
+import type { Logger } from "../model/log.js";
+import type { ResolvedOptions } from "../model/options.js";
+import { createDaysAhead } from "../store/outcomes/createDays.js";
+import { dropOldDays } from "../store/outcomes/dropDays.js";
+import { findOldestDay } from "../store/outcomes/outcomeDays.js";
+import { withPartitionsLock } from "../store/outcomes/partitionsLock.js";
+import { summarizeDay } from "../store/outcomes/summarizeDay.js";
+import type { Store } from "../store/store.js";
+import { createWakeableTimer } from "../util/wakeableTimer.js";
+
+const INTERVAL_MS = 60_000;
+
+export interface OutcomeDays {
+  /** The oldest day whose outcomes are kept, such as 2030-01-31; undefined before the first round. */
+  oldestDay(): string | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the partitions of outcomes, one round a minute: makes the days ahead, summarizes those that are over, and drops those
+ * that are older than the retention. One replica at a time does it.
+ */
+export function startOutcomeDays({
+  store,
+  options,
+  log,
+}: {
+  readonly store: Pick<Store, "pool">;
+  readonly options: Pick<ResolvedOptions, "retentionMs" | "dropExportedOnly">;
+  readonly log: Logger;
+}): OutcomeDays {
+  const timer = createWakeableTimer();
+  const closing = new AbortController();
+  let oldestDay: string | undefined;
+  const round = async () => {
+    await withPartitionsLock(store, closing.signal, async (db) => {
+      await createDaysAhead(db);
+      // Work takes half of the time.
+      const rest = (workedMs: number) => timer.rest(workedMs, false);
+      for (;;) {
+        const day = await summarizeDay(db, rest);
+        if (day === undefined) break;
+        log.info({ day }, "a day of outcomes was summarized");
+      }
+      if (options.retentionMs > 0) await dropOldDays(db, options, log);
+    });
+    oldestDay = await findOldestDay(store.pool);
+  };
+  const loop = async () => {
+    while (!closing.signal.aborted) {
+      await round().catch((error: Error) => {
+        if (!closing.signal.aborted)
+          log.warn({ err: error.message }, "the days of outcomes could not be kept");
+      });
+      await timer.rest(INTERVAL_MS, false);
+    }
+  };
+  const running = loop();
+  return {
+    oldestDay: () => oldestDay,
+    async close() {
+      closing.abort();
+      timer.end();
+      await running;
+    },
+  };
+}
