@@ -1,3 +1,4 @@
+import { crypto } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
 import {
@@ -51,6 +52,8 @@ describe("the metrics", () => {
     expect(refused.reduce((sum, [, count]) => sum + count, 0)).toBe(2);
     expect(metrics.get('gas_waiver_node_answers_total{meaning="accepted"}')).toBe(2);
     expect(metrics.get('gas_waiver_node_answers_total{meaning="refused"}')).toBe(1);
+    const backends = [...metrics].filter(([name]) => name.startsWith("gas_waiver_crypto_backend"));
+    expect(backends).toEqual([[`gas_waiver_crypto_backend{backend="${crypto.name}"}`, 1]]);
   });
 
   it("show for each lane whether it takes work, the length of its queue, and the longest wait", async () => {
