@@ -37,6 +37,15 @@ describe("the session of a connection", () => {
     await postgres.primary.query(`alter database ${name} set synchronous_commit = remote_apply`);
     expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("remote_apply");
   });
+
+  it("serves no reader on a server that is read-only", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const store = await open({ databaseUrl });
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await postgres.primary.query(`alter database ${name} set default_transaction_read_only = on`);
+    // This role has no connection yet.
+    await expect(store.forRole("reading").pool.query("select")).rejects.toThrow("the store is read-only");
+  });
 });
 
 describe("a start", () => {

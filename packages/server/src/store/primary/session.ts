@@ -13,13 +13,16 @@ const SETTINGS = `
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
 
 /**
- * Sets up the session of a new connection, and reads back that commits are durable in it.
- * @throws {@link StoreUnavailableError} `notDurable` if the setting did not stay.
+ * Sets up the session of a new connection, and reads back that commits are durable in it. A connection to a read-only server
+ * would show what was: while a name moves from one primary to the next, new connections may still lead to the old one.
+ * @throws {@link StoreUnavailableError} `readOnly`, or `notDurable` if the setting did not stay.
  */
 export async function prepareSession(connection: Queryable): Promise<void> {
   await connection.query(SETTINGS);
-  const { rows } = await connection.query<{ durable: boolean }>(
-    "select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable",
+  const { rows } = await connection.query<{ durable: boolean; writable: boolean }>(
+    `select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable,
+            current_setting('transaction_read_only') = 'off' as writable`,
   );
+  if (rows[0]?.writable !== true) throw new StoreUnavailableError(troubleNamed("readOnly"));
   if (rows[0]?.durable !== true) throw new StoreUnavailableError(troubleNamed("notDurable"));
 }
