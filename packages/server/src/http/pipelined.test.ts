@@ -15,8 +15,8 @@ afterEach(async () => {
 });
 
 /**
- * Starts a listener with four paths: `/slow` answers two lines, the second when the test allows it; `/read` reads a body;
- * `/hold` reads one and never answers; `/large` answers without end.
+ * Starts a listener with five paths: `/slow` answers two lines, the second when the test allows it; `/read` reads a body;
+ * `/hold` reads one and never answers; `/large` answers without end; `/waiting` never has its first line.
  */
 async function start() {
   const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
@@ -27,7 +27,9 @@ async function start() {
     bodyMemory,
     routes: [],
   });
-  const grant = { caller: callerOf("a"), signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const grant = { caller: callerOf("a"), signal };
+  const sending = { encode: (chunk: Buffer) => chunk, signal };
   requireApiKey(app, { authenticate: () => grant });
   const [first, second, read, left] = [deferred(), deferred(), deferred<Socket>(), deferred()];
   app.get("/slow", (_request, reply) =>
@@ -39,6 +41,7 @@ async function start() {
         await second.promise;
         yield Buffer.from("two\n");
       })(),
+      sending,
     ),
   );
   app.post("/read", ({ raw }) => {
@@ -54,8 +57,19 @@ async function start() {
     const chunks = (async function* () {
       while (true) yield Buffer.alloc(65_536);
     })();
-    await sendChunks(reply, chunks);
+    await sendChunks(reply, chunks, sending);
     left.resolve();
+  });
+  app.get("/waiting", ({ raw }, reply) => {
+    read.resolve(raw.socket);
+    const items = {
+      next: () => new Promise<IteratorResult<Buffer>>(() => {}),
+      return: async () => {
+        left.resolve();
+        return { done: true as const, value: undefined };
+      },
+    };
+    return sendChunks(reply, { [Symbol.asyncIterator]: () => items }, sending);
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   closing.push(() => app.close());
@@ -128,6 +142,14 @@ describe("a client that leaves", () => {
   it("ends a response that waits for room to write", async () => {
     const { socket, read, left } = await start();
     socket.write(head("GET /large HTTP/1.1"));
+    await read.promise;
+    socket.destroy();
+    await left.promise;
+  });
+
+  it("ends the source of a response that waits for its next line", async () => {
+    const { socket, read, left } = await start();
+    socket.write(head("GET /waiting HTTP/1.1"));
     await read.promise;
     socket.destroy();
     await left.promise;

@@ -1,160 +1,237 @@
-// A connection costs the service the same stalls and listeners at one request as at thousands.
+// A connection costs the service the same stalls, listeners and memory after hundreds of requests as after a few.
+// `npm run bench:abuse -- --only one-connection` sends 200,000 of each kind.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runProgram } from "../support/childProgram.js";
+import { MeasuredService } from "../support/measuredService.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { TestPostgres } from "../support/testPostgres.js";
-import { API_KEY, optionsFor } from "../support/testService.js";
+import { optionsFor } from "../support/testService.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
-import { WAIVER_KEY } from "../support/user.js";
+import { innerOf } from "../support/user.js";
 
 /** Leaves room for a busy machine. When listeners piled up, 50,000 requests stalled the event loop for 17.7 s. */
 const LONGEST_STALL_MS = 2_000;
 /** Node and the service add up to four listeners to an event of a connection. */
 const MAX_LISTENERS = 8;
-/** A service lets an address have 200 refusals a second, so more of them take longer. */
-const REQUESTS = 1_000;
+/** Requests of each kind before the first count, and ten times as many after it. A party may be refused 400 times before it has to wait. */
+const FEW = 25;
+const MANY = 10 * FEW;
+/** A leak grows by at least an object, or an entry of a list or map, with each request. */
+const MAX_GROWTH = MANY / 2;
+/** Objects that come and go while nobody asks for anything. */
+const SETTLED = 20;
 
-/** The service, and a second port that reports the longest stall, and the most listeners of any event, since the last report. */
-const PROGRAM = `
-  import { subscribe } from "node:diagnostics_channel";
-  import { createServer as createHttpServer } from "node:http";
-  import { monitorEventLoopDelay } from "node:perf_hooks";
-  import { parseAllowedTargets } from "@gas-waiver/protocol";
-  import { createServer, privateKeyWaiver } from "@gas-waiver/server";
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
-  let listeners = 0;
-  const sockets = new Set();
-  const count = (socket) => {
-    for (const event of socket.eventNames()) listeners = Math.max(listeners, socket.listenerCount(event));
-  };
-  subscribe("net.server.socket", ({ socket }) => {
-    sockets.add(socket);
-    socket.on("newListener", () => count(socket));
-    socket.once("close", () => sockets.delete(socket));
-  });
-  const server = await createServer({
-    ...input.options,
-    waivers: [privateKeyWaiver(Uint8Array.from(input.waiverKey))],
-    allowedTargets: parseAllowedTargets([{ address: "*" }]),
-  });
-  const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-  const reports = createHttpServer((_request, response) => {
-    response.end(JSON.stringify({ stallMs: delay.max / 1e6, listeners }));
-    delay.reset();
-    listeners = 0;
-  });
-  reports.listen(0, "127.0.0.1", () => console.log(url + " http://127.0.0.1:" + reports.address().port));`;
-
-interface Report {
-  readonly stallMs: number;
-  readonly listeners: number;
-}
+const KEYS = Array.from({ length: 40 }, (_, i) => `gw_test_${i}_secret-of-one-kind-of-request`);
 
 const postgres = new TestPostgres();
 let node: ScriptedNode;
-let program: Awaited<ReturnType<typeof runProgram>>;
-let url: string;
-let reportUrl: string;
+let service: MeasuredService;
 beforeAll(async () => {
   await postgres.start();
-  node = await ScriptedNode.start();
+  node = await ScriptedNode.start({ automine: false });
   const { waivers, allowedTargets, ...options } = optionsFor(await postgres.createDatabase(), node.url);
-  program = await runProgram(PROGRAM, { options, waiverKey: [...WAIVER_KEY] });
-  [url = "", reportUrl = ""] = program.line.split(" ");
+  service = await MeasuredService.start({ ...options, apiKeys: KEYS });
 });
 afterAll(async () => {
-  await program?.kill();
+  for (const socket of opened) socket.destroy();
+  await service?.kill();
   await node?.close();
   await postgres.end();
 });
 
-const report = async () => (await (await fetch(reportUrl)).json()) as Report;
-
-/** Writes the pieces at the connection's pace, until it is closed. */
-async function pour(socket: Socket, piece: Buffer, times: number): Promise<void> {
-  for (let i = 0; i < times && !socket.destroyed; i++) {
-    if (socket.write(piece)) continue;
-    await new Promise<void>((resolve) => {
-      socket.once("drain", resolve).once("close", resolve);
-    });
-  }
+/** The sender of one kind of requests: nobody else has its key or address. */
+interface Sender {
+  readonly key: string;
+  readonly address: string;
 }
 
-/** Resolves when `count` pieces of text came, or the connection is closed. */
-function receive(socket: Socket, text: string, count: number): Promise<void> {
-  return new Promise((resolve) => {
-    let found = 0;
-    let rest = "";
-    socket.setEncoding("latin1").on("data", (part: string) => {
-      const pieces = `${rest}${part}`.split(text);
-      found += pieces.length - 1;
-      rest = (pieces.at(-1) ?? "").slice(1 - text.length);
-      if (found >= count) resolve();
-    });
-    socket.once("close", () => resolve());
-  });
-}
+const opened: Socket[] = [];
 
-async function open(): Promise<Socket> {
-  const { port, hostname } = new URL(url);
-  const socket = connect(Number(port), hostname);
+async function open({ address }: Sender): Promise<Socket> {
+  const { port, hostname } = new URL(service.url);
+  const socket = connect({ port: Number(port), host: hostname, localAddress: address });
+  opened.push(socket);
   socket.on("error", () => {});
   await once(socket, "connect");
   return socket;
 }
 
-const KEY = `Authorization: Bearer ${API_KEY}`;
+/** Writes bytes. Resolves when `count` answers came, or the connection is closed. */
+function answersTo(socket: Socket, bytes: string, answer: RegExp, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let text = "";
+    const onData = (part: Buffer) => {
+      text += part.toString("latin1");
+      if ([...text.matchAll(answer)].length < count) return;
+      socket.off("data", onData);
+      resolve();
+    };
+    socket.on("data", onData).once("close", resolve);
+    socket.write(bytes, "latin1");
+  });
+}
+
 const JSON_TYPE = "Content-Type: application/json";
+const bearer = (key: string) => `Authorization: Bearer ${key}`;
 const request = (first: string, fields: readonly string[] = [], body = "") =>
   [`${first} HTTP/1.1`, "Host: x", ...fields, `Content-Length: ${body.length}`, "", body].join("\r\n");
+const submit =
+  (body: unknown, query = ""): BytesOf =>
+  ({ key }) =>
+    request(
+      `POST /v1/submit${query}`,
+      [bearer(key), JSON_TYPE],
+      typeof body === "string" ? body : JSON.stringify(body),
+    );
 
-const KINDS: readonly (readonly [string, string])[] = [
-  ["GET /v1/health", request("GET /v1/health")],
-  ["HEAD /v1/health", request("HEAD /v1/health")],
-  ["a path that does not exist", request("GET /v1/nothing")],
-  ["a method that the path does not take", request("DELETE /v1/submit")],
-  ["no key", request("GET /v1/submissions")],
-  ["a bad key", request("GET /v1/policy", ["Authorization: Bearer gw_test_bad"])],
-  ["bad JSON", request("POST /v1/submit", [KEY, JSON_TYPE], "{a}")],
-  ["an empty batch", request("POST /v1/submit", [KEY, JSON_TYPE], '{"transactions":[]}')],
-  ["a batch that does not decode", request("POST /v1/submit", [KEY, JSON_TYPE], '{"transactions":["0x"]}')],
-  ["another content type", request("POST /v1/submit", [KEY, "Content-Type: text/plain"], "x")],
-  ["an upgrade to an unknown protocol", request("GET /v1/health", ["Connection: Upgrade", "Upgrade: foo"])],
-  ["an upgrade that is refused", `${upgradeRequest("gw_test_bad").join("\r\n")}\r\n\r\n`],
-  ["Expect: 100-continue", request("GET /v1/health", ["Expect: 100-continue"])],
-  ["an unknown Expect", request("GET /v1/health", ["Expect: foo"])],
-  ["a CORS preflight", request("OPTIONS /v1/submit", ["Origin: https://a.example"])],
-];
+const TEXT = 1;
+const BINARY = 2;
+const PING = 9;
 
-describe(`${REQUESTS.toLocaleString("en")} requests through one connection`, () => {
-  it.each(KINDS)("of %s: the event loop turns, and nothing piles up on the connection", async (_, bytes) => {
-    await report();
-    const socket = await open();
-    const piece = Buffer.from(bytes.repeat(100), "latin1");
-    const answered = receive(socket, "\r\nDate: ", REQUESTS);
-    await pour(socket, piece, REQUESTS / 100);
-    await answered;
-    socket.destroy();
-    expect((await fetch(`${url}/v1/health`)).status).toBe(200);
-    const { stallMs, listeners } = await report();
-    expect(listeners).toBeLessThanOrEqual(MAX_LISTENERS);
-    expect(stallMs).toBeLessThan(LONGEST_STALL_MS);
+/** A short WebSocket frame of a client, masked with zeros. */
+const frame = (payload: string, opcode = TEXT) =>
+  `${String.fromCharCode(0x80 | opcode, 0x80 | payload.length)}\0\0\0\0${payload}`;
+
+/** Bytes of one request or frame, as latin1. */
+type BytesOf = (sender: Sender) => string;
+
+const withoutBody =
+  (first: string, fields?: readonly string[]): BytesOf =>
+  () =>
+    request(first, fields);
+const UPGRADE = withoutBody("GET /v1/health", ["Connection: Upgrade", "Upgrade: foo"]);
+const REFUSED_UPGRADE = () => `${upgradeRequest("gw_test_bad").join("\r\n")}\r\n\r\n`;
+const BAD_JSON = submit("{a}");
+
+const REQUESTS: Readonly<Record<string, BytesOf>> = {
+  "GET /v1/health": withoutBody("GET /v1/health"),
+  "HEAD /v1/health": withoutBody("HEAD /v1/health"),
+  "a path that does not exist": withoutBody("GET /v1/nothing"),
+  "a method that the path does not take": withoutBody("DELETE /v1/submit"),
+  "no key": withoutBody("GET /v1/submissions"),
+  "a bad key": withoutBody("GET /v1/policy", [bearer("gw_test_bad")]),
+  "a good key that reads": ({ key }) => request("GET /v1/submissions", [bearer(key)]),
+  "a transaction that the service has": submit({ transactions: [innerOf(1)] }),
+  "bad JSON": BAD_JSON,
+  "an empty batch": submit({ transactions: [] }),
+  "a batch that does not decode": submit({ transactions: ["0x"] }),
+  "another content type": ({ key }) =>
+    request("POST /v1/submit", [bearer(key), "Content-Type: text/plain"], "x"),
+  "an upgrade to an unknown protocol": UPGRADE,
+  "an upgrade that is refused": REFUSED_UPGRADE,
+  "Expect: 100-continue": withoutBody("GET /v1/health", ["Expect: 100-continue"]),
+  "an unknown Expect": withoutBody("GET /v1/health", ["Expect: foo"]),
+  "a CORS preflight": withoutBody("OPTIONS /v1/submit", ["Origin: https://a.example"]),
+};
+
+const FRAMES: Readonly<Record<string, BytesOf>> = {
+  "a ping": () => frame("", PING),
+  "a frame that is no JSON": () => frame("{"),
+  "a binary frame": () => frame("{}", BINARY),
+  "a watch of nothing": () => frame('{"id":1,"watch":[]}'),
+  "a watch of an unknown id": () => frame('{"id":2,"watch":["x"]}'),
+  "a frame without an id": () => frame('{"transactions":["0x"]}'),
+  "a frame with an id": () => frame('{"id":3,"transactions":["0x"]}'),
+};
+/** A pong, or the last frame of a request. */
+const FRAME_ANSWER = /\x8a\0|"request":[^,]+,"(?:done|error)"/g;
+
+/** Requests that a client breaks off when their answer begins, or after which the service closes the connection. */
+const LAST_REQUESTS: Readonly<Record<string, BytesOf>> = {
+  "an upgrade to an unknown protocol": UPGRADE,
+  "an upgrade that is refused": REFUSED_UPGRADE,
+  "bad JSON": BAD_JSON,
+  "a body that breaks off": ({ key }) =>
+    submit("{")({ key, address: "" }).replace("Length: 1", "Length: 2\r\nExpect: 100-continue"),
+  "a client that does not wait": submit({ transactions: [innerOf(2), "0x"] }, "?wait=included"),
+};
+
+const names = [REQUESTS, FRAMES, LAST_REQUESTS].flatMap(Object.keys);
+const senders = Object.fromEntries(
+  names.map((name, i) => [name, { key: KEYS[i] ?? "", address: `127.0.1.${i + 1}` }]),
+);
+
+/** Sends a number of requests of one kind. Resolves when they are answered, or the connection is closed. */
+type Send = (count: number) => Promise<void>;
+
+/** Sends requests of a kind on one connection, all at once. Only a connection that the service has closed is opened again. */
+function onOneConnection(bytesOf: BytesOf, sender: Sender, isWebSocket = false): Send {
+  const bytes = bytesOf(sender);
+  let socket: Socket | undefined;
+  return async (count) => {
+    if (socket === undefined || socket.destroyed) {
+      socket = await open(sender);
+      const handshake = `${upgradeRequest(sender.key).join("\r\n")}\r\n\r\n`;
+      if (isWebSocket) await answersTo(socket, handshake, /\r\n\r\n/g, 1);
+    }
+    await answersTo(socket, bytes.repeat(count), isWebSocket ? FRAME_ANSWER : /\r\nDate: /g, count);
+  };
+}
+
+/** Sends each request on a connection of its own, and closes that when the answer begins. */
+function onManyConnections(bytesOf: BytesOf, sender: Sender): Send {
+  return async (count) => {
+    for (let i = 0; i < count; i++) {
+      const socket = await open(sender);
+      await answersTo(socket, bytesOf(sender), /^HTTP/g, 1);
+      socket.destroy();
+    }
+  };
+}
+
+/** Counts the service's objects when those of the last answers are gone. */
+async function settledObjects(): Promise<number> {
+  for (let last = Number.POSITIVE_INFINITY; ; ) {
+    const count = await service.countObjects();
+    if (count > last - SETTLED) return Math.min(count, last);
+    last = count;
+  }
+}
+
+/** Sends many requests of each kind after a few, and holds what they cost to what a few do. */
+async function expectNoGrowth(sends: readonly Send[]): Promise<void> {
+  await Promise.all(sends.map((send) => send(FEW)));
+  const before = await settledObjects();
+  await service.costs();
+  await Promise.all(sends.map((send) => send(MANY)));
+  const { stallMs, listeners } = await service.costs();
+  const growth = async () => (await settledObjects()) - before;
+  await expect.poll(growth, { timeout: 10_000, interval: 50 }).toBeLessThan(MAX_GROWTH);
+  expect(listeners).toBeGreaterThan(0);
+  expect(listeners).toBeLessThanOrEqual(MAX_LISTENERS);
+  expect(stallMs).toBeLessThan(LONGEST_STALL_MS);
+}
+
+const sendsOf = (
+  kinds: Readonly<Record<string, BytesOf>>,
+  sendOf: (bytesOf: BytesOf, sender: Sender) => Send,
+) => Object.entries(kinds).map(([name, bytesOf]) => sendOf(bytesOf, senders[name] as Sender));
+
+describe(`${FEW + MANY} requests of each kind`, () => {
+  it("pile up nothing on one connection, and the event loop turns", async () => {
+    await expectNoGrowth(sendsOf(REQUESTS, (bytesOf, sender) => onOneConnection(bytesOf, sender)));
   });
 
-  it("of every kind after one another, without reading an answer: the event loop turns", async () => {
-    await report();
-    const socket = await open();
+  it("pile up nothing on one WebSocket, and the event loop turns", async () => {
+    await expectNoGrowth(sendsOf(FRAMES, (bytesOf, sender) => onOneConnection(bytesOf, sender, true)));
+  });
+
+  it("pile up nothing on a key, an address or a lane when each ends its connection", async () => {
+    await expectNoGrowth(sendsOf(LAST_REQUESTS, onManyConnections));
+  });
+
+  it("after one another, without reading an answer, let the event loop turn", async () => {
+    await service.costs();
+    const socket = await open({ key: KEYS.at(-1) ?? "", address: "127.0.2.1" });
     socket.pause();
     // The other kinds make the service close the connection.
-    const kept = KINDS.filter(([name]) => !/upgrade|JSON|content type/.test(name));
-    const piece = Buffer.from(kept.map(([, bytes]) => bytes).join(""), "latin1");
-    for (let i = 0; i < REQUESTS / kept.length; i++) socket.write(piece);
-    expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+    const kept = Object.entries(REQUESTS).filter(([name]) => !/upgrade|JSON|content type/.test(name));
+    const piece = kept.map(([, bytesOf]) => bytesOf({ key: KEYS.at(-1) ?? "", address: "" })).join("");
+    for (let i = 0; i < MANY; i++) socket.write(piece, "latin1");
+    expect((await fetch(`${service.url}/v1/health`)).status).toBe(200);
     socket.destroy();
-    const { stallMs, listeners } = await report();
+    const { stallMs, listeners } = await service.costs();
     expect(listeners).toBeLessThanOrEqual(MAX_LISTENERS);
     expect(stallMs).toBeLessThan(LONGEST_STALL_MS);
   });

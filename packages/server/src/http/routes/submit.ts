@@ -11,7 +11,6 @@ import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { sendChunks } from "../body/sendChunks.js";
-import { takeUntilAborted } from "../body/takeUntilAborted.js";
 import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
 import type { RouteServices } from "./routeHandler.js";
 
@@ -32,11 +31,10 @@ export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake
         idempotencyKey,
         refund: tokens.refund,
       });
-      // D25: when the key stops being valid, the stream ends after a whole line.
-      const encoded = encodeLines(takeUntilAborted(lines, signal));
       // D14: never compressed, by proxies neither. An inflater cuts lines in the middle.
       reply.type(NDJSON).header("cache-control", "no-store, no-transform");
-      await sendChunks(reply, encoded);
+      // D25: when the key stops being valid, the stream ends after a whole line.
+      await sendChunks(reply, lines, { encode: encodeLine, signal });
     },
   };
 }
@@ -52,6 +50,6 @@ function readSubmit({ query, body }: AuthenticatedRequest, maxBatchSize: number)
 }
 
 /** A chunk is a whole line, so a cut stream ends at the end of a line (D14). */
-async function* encodeLines(lines: AsyncIterable<ResultLine>): AsyncGenerator<Buffer> {
-  for await (const line of lines) yield Buffer.from(`${encodeResultLine(line)}\n`);
+function encodeLine(line: ResultLine): Buffer {
+  return Buffer.from(`${encodeResultLine(line)}\n`);
 }
